@@ -1,0 +1,1 @@
+"""A second, honest grading of image classifiers."""

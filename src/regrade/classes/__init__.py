@@ -1,0 +1,25 @@
+"""Label spaces as data: ImageNet and its subsets, small ones, and a user's own."""
+
+from regrade.classes.definitions import definition, definition_source
+from regrade.classes.files import class_space_from_file
+from regrade.classes.imagenet import imagenet_1k, imagenet_a, imagenet_r
+from regrade.classes.json_form import class_space_as_json, class_space_from_json
+from regrade.classes.map_files import class_map_from_file
+from regrade.classes.registry import BUILT_IN, class_space
+from regrade.classes.small import cifar_10, digits
+
+__all__ = [
+    "BUILT_IN",
+    "cifar_10",
+    "class_map_from_file",
+    "class_space",
+    "class_space_as_json",
+    "class_space_from_file",
+    "class_space_from_json",
+    "definition",
+    "definition_source",
+    "digits",
+    "imagenet_1k",
+    "imagenet_a",
+    "imagenet_r",
+]

@@ -1,0 +1,90 @@
+"""What a WordNet concept means, read at run time from a WordNet or timm that is installed.
+
+Definitions are not part of regrade; where neither is installed there are none.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+_WNID = re.compile(r"n(\d{8})")
+_DOG = "n02084071"
+"""A concept that every WordNet 3.0 has at this place, and no other version."""
+
+
+def definition(wnid: str) -> str | None:
+    """Return what a concept means, without example sentences; None where no source tells it."""
+    folder = _wordnet()
+    text = None if folder is None else _wordnet_definition(folder, wnid)
+    if text is None and (table := _timm_table()) is not None:
+        text = _timm_definitions(table).get(wnid)
+    return text
+
+
+def definition_source() -> str | None:
+    """Return the path that definitions are read from first; None where there is no source."""
+    source = _wordnet() or _timm_table()
+    return None if source is None else str(source)
+
+
+def _wordnet() -> Path | None:
+    """Find the first folder that holds WordNet 3.0; a wnid of another version means something else."""
+    return next((f for f in _wordnet_folders() if "dog" in _words(_wordnet_line(f, _DOG))), None)
+
+
+def _wordnet_folders() -> Iterator[Path]:
+    if own := os.environ.get("REGRADE_WORDNET"):
+        yield Path(own)
+    if home := os.environ.get("WNHOME"):
+        yield Path(home) / "dict"
+    yield Path("/usr/share/wordnet")
+
+
+def _wordnet_definition(folder: Path, wnid: str) -> str | None:
+    _, _, gloss = _wordnet_line(folder, wnid).partition(" | ")
+    return _without_examples(gloss) or None
+
+
+def _wordnet_line(folder: Path, wnid: str) -> str:
+    """Read the line of data.noun at the byte the wnid names; empty where there is no such synset."""
+    match = _WNID.fullmatch(wnid)
+    if match is None:
+        return ""
+    try:
+        with (folder / "data.noun").open("rb") as file:
+            file.seek(int(match[1]))
+            line = file.readline().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    return line if line.startswith(f"{match[1]} ") and line.endswith("\n") else ""
+
+
+def _words(line: str) -> list[str]:
+    return line.partition(" | ")[0].split()
+
+
+def _without_examples(gloss: str) -> str:
+    """Cut a gloss before its first example, which WordNet puts in quotes after a semicolon."""
+    return re.split(r';\s*"', gloss.strip(), maxsplit=1)[0].strip(" ;")
+
+
+def _timm_table() -> Path | None:
+    """Find timm's table of definitions without importing timm."""
+    spec = find_spec("timm")
+    places = spec.submodule_search_locations if spec is not None else None
+    tables = (Path(place) / "data/_info/imagenet_synset_to_definition.txt" for place in places or ())
+    return next((table for table in tables if table.is_file()), None)
+
+
+@lru_cache(maxsize=1)
+def _timm_definitions(table: Path) -> Mapping[str, str]:
+    try:
+        lines = table.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    return {wnid: text.strip() for wnid, tab, text in (line.partition("\t") for line in lines) if tab}

@@ -1,0 +1,128 @@
+"""A class space as plain JSON values, to store it and to read it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from regrade.core import ClassSpace, FormatError, Hierarchy, UnknownName
+
+_KEYS = ("name", "ids", "names", "lemmas", "groups", "collapsed", "parents", "concept_lemmas")
+
+
+def class_space_as_json(space: ClassSpace) -> dict[str, Any]:
+    """Return everything a class space has as JSON values, classes named by their ids."""
+    content: dict[str, Any] = {
+        "name": space.name,
+        "ids": list(space.ids),
+        "names": list(space.names),
+        "lemmas": [list(words) for words in space.lemmas],
+        "groups": {group: _ids(space, members) for group, members in space.groups.items()},
+        "collapsed": {space.ids[label]: _ids(space, also) for label, also in space.collapsed.items()},
+    }
+    if space.hierarchy is not None:
+        content["parents"] = {concept: list(above) for concept, above in space.hierarchy.parents.items()}
+        content["concept_lemmas"] = {c: list(words) for c, words in space.hierarchy.lemmas.items()}
+    return content
+
+
+def class_space_from_json(content: Mapping[str, Any]) -> ClassSpace:
+    """Return the class space that JSON values describe: ``name`` and ``ids``, the rest if given.
+
+    ``names`` and ``lemmas`` follow the ids; ``groups`` and ``collapsed`` list ids or indices;
+    ``parents`` gives each concept one parent or a list. What does not fit raises `InputError`.
+    """
+    for key in content:
+        if key not in _KEYS:
+            raise UnknownName("key of a class space", key, _KEYS)
+    space = ClassSpace(
+        _name(content.get("name")),
+        _class_ids(content.get("ids")),
+        _strings(content.get("names", ()), "names"),
+        tuple(_strings(words, "lemmas") for words in _listed(content.get("lemmas", ()), "lemmas")),
+    )
+    groups = _mapping(content.get("groups", {}), "groups")
+    collapsed = _mapping(content.get("collapsed", {}), "collapsed")
+    return replace(
+        space,
+        hierarchy=_hierarchy(content, space) if "parents" in content else None,
+        groups={group: class_indices(space, members, "groups") for group, members in groups.items()},
+        collapsed={
+            space.index(label): class_indices(space, also, "collapsed") for label, also in collapsed.items()
+        },
+    )
+
+
+def class_indices(space: ClassSpace, references: Any, what: str) -> tuple[int, ...]:
+    """Return the indices of classes that a JSON list names by id or by index."""
+    return tuple(_class_index(space, reference, what) for reference in _listed(references, what))
+
+
+def _class_index(space: ClassSpace, reference: Any, what: str) -> int:
+    if isinstance(reference, str):
+        return space.index(reference)
+    if isinstance(reference, int) and not isinstance(reference, bool):
+        return reference
+    raise FormatError(f"{what}: a class is named by its id or its index, not by {reference!r}")
+
+
+def _hierarchy(content: Mapping[str, Any], space: ClassSpace) -> Hierarchy:
+    parents = {c: _parents(above) for c, above in _mapping(content["parents"], "parents").items()}
+    if "concept_lemmas" in content:
+        given = _mapping(content["concept_lemmas"], "concept_lemmas")
+        lemmas = {concept: _strings(words, "concept_lemmas") for concept, words in given.items()}
+    else:
+        concepts = [*parents, *(parent for above in parents.values() for parent in above)]
+        lemmas = {concept: (concept,) for concept in concepts}
+        lemmas |= dict(zip(space.ids, space.lemmas, strict=True))
+    hierarchy = Hierarchy(parents, lemmas)
+    _check_no_circle(hierarchy)
+    return hierarchy
+
+
+def _check_no_circle(hierarchy: Hierarchy) -> None:
+    for concept, above in hierarchy.parents.items():
+        if any(concept in hierarchy.ancestors(parent) for parent in above):
+            raise FormatError(f"parents: {concept!r} is above itself; take one step of the circle out")
+
+
+def _parents(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else _strings(value, "parents")
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise FormatError(f"name: a class space needs a name, got {value!r}")
+    return value
+
+
+def _class_ids(value: Any) -> tuple[str, ...]:
+    ids = _strings(value, "ids")
+    if not all(class_id.strip() for class_id in ids):
+        raise FormatError("ids: an id is empty")
+    return ids
+
+
+def _strings(value: Any, what: str) -> tuple[str, ...]:
+    entries = _listed(value, what)
+    for entry in entries:
+        if not isinstance(entry, str):
+            raise FormatError(f"{what}: expected a list of texts, it holds {entry!r}")
+    return entries
+
+
+def _listed(value: Any, what: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise FormatError(f"{what}: expected a list, got {value!r}")
+    return tuple(value)
+
+
+def _mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise FormatError(f"{what}: expected an object, got {value!r}")
+    return value
+
+
+def _ids(space: ClassSpace, indices: Iterable[int]) -> list[str]:
+    return [space.ids[index] for index in indices]

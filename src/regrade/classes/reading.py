@@ -1,0 +1,91 @@
+"""Reading CSV and JSON that people wrote, every fault told in one line that names the file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regrade.core import FormatError, InputError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a CSV file: the line it ends on and its cells by column, blanks cut off."""
+
+    line: int
+    cells: dict[str, str]
+
+
+@contextmanager
+def faults_of(path: Path) -> Iterator[None]:
+    """Put the file's name before whatever turns out to be wrong with its content."""
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder")
+    try:
+        yield
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
+    """Read a CSV file whose first line names the columns, the required ones among them."""
+    reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        columns = [column.strip().casefold() for column in reader.fieldnames or ()]
+        _check_columns(columns, required)
+        reader.fieldnames = columns
+        rows = [_row(reader.line_num, cells) for cells in reader]
+    except csv.Error as error:
+        raise FormatError(f"line {reader.line_num} is not CSV ({error})") from error
+    if not rows:
+        raise FormatError("has a heading but no rows; give one row a class")
+    return rows
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file; a key that stands twice in one object is a fault."""
+    try:
+        return json.loads(_text(path), object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError("is not UTF-8 text; save it as UTF-8") from error
+    if not text.strip():
+        raise FormatError("is empty")
+    return text
+
+
+def _check_columns(columns: Sequence[str], required: Sequence[str]) -> None:
+    for column in required:
+        if column not in columns:
+            raise FormatError(f"has no column {column!r}; its first line names {', '.join(columns)}")
+    if len(set(columns)) != len(columns):
+        raise FormatError("names a column twice in its first line")
+
+
+def _row(line: int, cells: dict[str | Any, str | Any]) -> Row:
+    if None in cells:
+        raise FormatError(f"line {line} has more cells than the first line has columns")
+    return Row(line, {column: (cell or "").strip() for column, cell in cells.items()})
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise FormatError(f"has the key {repeated!r} twice")
+    return content

@@ -1,0 +1,64 @@
+"""The nouns of regrade: pure records that every other package speaks in."""
+
+from regrade.core.class_map import ClassMap, MapRule, subset_map
+from regrade.core.class_space import ClassSpace
+from regrade.core.errors import (
+    AlreadyStored,
+    FormatError,
+    InputError,
+    MismatchError,
+    MissingExtra,
+    RegradeError,
+    StoreError,
+    UndefinedError,
+    UnknownName,
+    VersionError,
+    WriteError,
+)
+from regrade.core.estimate import Estimate
+from regrade.core.hierarchy import Hierarchy
+from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
+from regrade.core.label_set import LabelSet, LabelState, Unlisted
+from regrade.core.model_spec import ModelSpec
+from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
+from regrade.core.table import Cell, Column, Table, Tabular
+from regrade.core.test_set import UNLABELED, Example, TestSet
+
+__all__ = [
+    "NO_ANSWER",
+    "TIE_RULE",
+    "UNLABELED",
+    "UNRELATED",
+    "AlreadyStored",
+    "Cell",
+    "ClassMap",
+    "ClassSpace",
+    "Column",
+    "Estimate",
+    "Example",
+    "FormatError",
+    "Hierarchy",
+    "InputError",
+    "LabelSet",
+    "LabelState",
+    "MapRule",
+    "MismatchError",
+    "MissingExtra",
+    "ModelSpec",
+    "Paths",
+    "Predictions",
+    "RegradeError",
+    "ScoreKind",
+    "Steps",
+    "StoreError",
+    "Table",
+    "Tabular",
+    "TestSet",
+    "UndefinedError",
+    "UnknownName",
+    "Unlisted",
+    "VersionError",
+    "WriteError",
+    "hierarchy_distances",
+    "subset_map",
+]

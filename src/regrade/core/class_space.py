@@ -1,0 +1,125 @@
+"""An ordered list of classes: their ids, names, groups and place in a hierarchy."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from regrade.core.arrays import IntArray
+from regrade.core.errors import InputError, UnknownName
+from regrade.core.hierarchy import Hierarchy
+
+
+@dataclass(frozen=True)
+class ClassSpace:
+    """Classes by explicit index: position i of every field speaks of class i.
+
+    ``names`` are for people and unique; ``lemmas`` are all words for a class; ``groups`` name
+    sets of classes; ``collapsed[l]`` are the classes that also count as right for label l, since
+    people cannot tell them from it (Vasudevan et al. 2022, appendix). Two spaces are equal when
+    their names and ids are.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    names: tuple[str, ...] = field(default=(), compare=False)
+    lemmas: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
+    hierarchy: Hierarchy | None = field(default=None, compare=False)
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict, compare=False)
+    collapsed: Mapping[int, tuple[int, ...]] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.ids:
+            raise InputError(f"class space {self.name!r} has no classes")
+        object.__setattr__(self, "names", self.names or self.ids)
+        object.__setattr__(self, "lemmas", self.lemmas or tuple((name,) for name in self.names))
+        for what, size in (("names", len(self.names)), ("lists of lemmas", len(self.lemmas))):
+            if size != len(self.ids):
+                raise InputError(f"class space {self.name!r}: {len(self.ids)} ids, {size} {what}")
+        for what, values in (("id", self.ids), ("name", self.names)):
+            if (repeated := _first_repeated(values)) is not None:
+                raise InputError(f"class space {self.name!r}: the {what} {repeated!r} stands twice")
+        self._check_indices("a group", *self.groups.values())
+        self._check_indices("collapsed", self.collapsed, *self.collapsed.values())
+
+    def _check_indices(self, what: str, *members: Iterable[int]) -> None:
+        for index in chain.from_iterable(members):
+            if not 0 <= index < len(self.ids):
+                raise InputError(f"class space {self.name!r}: {what} names class {index} of {len(self.ids)}")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def index_of(self) -> Mapping[str, int]:
+        """From class id to index."""
+        return {class_id: index for index, class_id in enumerate(self.ids)}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the ids in order: what makes class indices mean the same thing."""
+        return hashlib.sha256("\n".join(self.ids).encode()).hexdigest()
+
+    def index(self, class_id: str) -> int:
+        """The index of one class id; an unknown one raises and names its neighbours."""
+        try:
+            return self.index_of[class_id]
+        except KeyError:
+            raise UnknownName(
+                f"{self.name} class id", class_id, self.ids, hint=self._name_hint(class_id)
+            ) from None
+
+    def group(self, name: str) -> IntArray:
+        """The classes of a named group, of a class id, or below a concept of the hierarchy, ascending."""
+        if name in self.groups:
+            return np.array(sorted(self.groups[name]), dtype=np.intp)
+        if name in self.index_of:
+            return np.array([self.index_of[name]], dtype=np.intp)
+        if self.hierarchy is not None and name in self.hierarchy.lemmas:
+            below = [i for i, c in enumerate(self.ids) if name in self.hierarchy.ancestors(c)]
+            return np.array(below, dtype=np.intp)
+        raise UnknownName(f"group of {self.name}", name, [*self.groups, *self.ids])
+
+    def subset(self, name: str, indices: Iterable[int]) -> ClassSpace:
+        """A smaller space of the given classes, in the given order, under the same ids and names.
+
+        Groups and collapsed classes come along as far as their classes do.
+        """
+        kept = list(indices)
+        place = {old: new for new, old in enumerate(kept)}
+        groups = {group: _placed(members, place) for group, members in self.groups.items()}
+        collapsed = {place[k]: _placed(v, place) for k, v in self.collapsed.items() if k in place}
+        return ClassSpace(
+            name,
+            tuple(self.ids[i] for i in kept),
+            tuple(self.names[i] for i in kept),
+            tuple(self.lemmas[i] for i in kept),
+            self.hierarchy,
+            {group: members for group, members in groups.items() if members},
+            {label: accepted for label, accepted in collapsed.items() if accepted},
+        )
+
+    def _name_hint(self, class_id: str) -> str:
+        wanted = class_id.casefold()
+        for index, words in enumerate(self.lemmas):
+            if wanted in (word.casefold() for word in words):
+                return f" (that is a word for {self.ids[index]}: give the id)"
+        return ""
+
+
+def _placed(indices: Iterable[int], place: Mapping[int, int]) -> tuple[int, ...]:
+    return tuple(place[index] for index in indices if index in place)
+
+
+def _first_repeated(values: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None

@@ -1,0 +1,83 @@
+"""Every error that regrade raises on purpose.
+
+::
+
+    RegradeError                 expected trouble: one clear line, no traceback
+    ├── InputError (ValueError)  what was given cannot be used
+    │   ├── UnknownName          nothing has this name; the nearest names are suggested
+    │   ├── FormatError          a file is not in the form it should have
+    │   ├── MismatchError        two things that must belong together do not
+    │   └── UndefinedError       the quantity has no value for this input
+    ├── StoreError               the workspace cannot do what was asked
+    │   ├── AlreadyStored        other content is stored under this name
+    │   ├── VersionError         the workspace was written by a newer regrade
+    │   └── WriteError           the disk refused (full, read-only, no permission)
+    └── MissingExtra             an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RegradeError(Exception):
+    """The root: anything below it is expected trouble, told in one line."""
+
+
+class InputError(RegradeError, ValueError):
+    """What was given cannot be used."""
+
+
+class UnknownName(InputError):
+    """Nothing has this name; the message suggests the nearest ones."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+        self.kind = kind
+        self.name = name
+        super().__init__(f"unknown {kind} {name!r}{_suggestion(name, known)}{hint}")
+
+
+class FormatError(InputError):
+    """A file is not in the form it should have."""
+
+
+class MismatchError(InputError):
+    """Two things that must belong together do not."""
+
+
+class UndefinedError(InputError):
+    """The quantity has no value for this input."""
+
+
+class StoreError(RegradeError):
+    """The workspace cannot do what was asked."""
+
+
+class AlreadyStored(StoreError):
+    """Other content is stored under this name already."""
+
+
+class VersionError(StoreError):
+    """The workspace was written by a newer regrade than this one."""
+
+
+class WriteError(StoreError):
+    """The disk refused a write; nothing half-written is left."""
+
+
+class MissingExtra(RegradeError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'regrade[{extra}]'")
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    candidates = list(known)
+    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    if 0 < len(candidates) <= 12:
+        return f"; there {'is' if len(candidates) == 1 else 'are'} {', '.join(candidates)}"
+    return "" if candidates else "; there are none yet"

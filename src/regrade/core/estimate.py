@@ -1,0 +1,36 @@
+"""A number with its uncertainty: the form of every figure that regrade reports."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value, the interval around it, what it was computed from and how.
+
+    ``n`` counts the units the value rests on (images, unless the method says otherwise) and
+    ``method`` names the interval with its confidence level.
+
+    >>> print(Estimate(0.8286, 0.8253, 0.8319, 50_000, "clopper-pearson 95%"))
+    82.9 [82.5, 83.2]
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int
+    method: str
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def as_dict(self) -> dict[str, Any]:
+        """The five fields, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"

@@ -1,0 +1,135 @@
+"""Which classes are right for each example: the judgements of people, as one versioned set."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from functools import cached_property
+
+import numpy as np
+
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.errors import InputError, MismatchError
+
+
+class LabelState(IntEnum):
+    """What people said of one class for one image (Shankar et al. 2020)."""
+
+    UNJUDGED = 0
+    CORRECT = 1
+    UNCLEAR = 2
+    WRONG = 3
+
+
+class Unlisted(Enum):
+    """What it means that a class is in none of an example's lists."""
+
+    NOVEL = "novel"
+    """No one has judged it yet (multi-label annotations)."""
+
+    WRONG = "wrong"
+    """The list is complete, so it is wrong (ReaL)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSet:
+    """Judged (example, class) pairs of one test set, in one class space of ``class_count`` classes.
+
+    ``examples``, ``classes`` and ``states`` (r,) hold one judgement a row. ``covered`` (n,) says which
+    examples the set speaks about; the others are left out of every score. ``reasons`` gives for each
+    problematic example why it should not be scored, and is empty for the rest.
+    """
+
+    name: str
+    version: int
+    test_set: str
+    class_count: int
+    examples: IntArray
+    classes: IntArray
+    states: IntArray
+    covered: BoolArray
+    reasons: tuple[str, ...]
+    unlisted: Unlisted
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        if len(self.reasons) != len(self.covered):
+            raise MismatchError(
+                f"label set {self.name!r}: {len(self.covered)} examples, {len(self.reasons)} reasons"
+            )
+        if not len(self.examples) == len(self.classes) == len(self.states):
+            raise MismatchError(f"label set {self.name!r}: examples, classes and states differ in length")
+        for what, values, size in (
+            ("example", self.examples, len(self)),
+            ("class", self.classes, self.class_count),
+        ):
+            if np.any((values < 0) | (values >= size)):
+                raise InputError(f"label set {self.name!r}: a judged {what} is not among the {size}")
+        ordered = self._sorted_keys
+        if len(ordered) and (clash := np.flatnonzero(np.diff(ordered) == 0)).size:
+            example, label = divmod(int(ordered[clash[0]]), self.class_count)
+            raise InputError(f"label set {self.name!r}: class {label} of example {example} is judged twice")
+
+    def __len__(self) -> int:
+        return len(self.covered)
+
+    @cached_property
+    def problematic(self) -> BoolArray:
+        """Shape (n,): examples that should not be scored."""
+        return np.array([bool(reason) for reason in self.reasons], dtype=bool)
+
+    @property
+    def scored(self) -> BoolArray:
+        """Shape (n,): examples that count: covered and not problematic."""
+        return self.covered & ~self.problematic
+
+    def states_of(self, classes: IntArray) -> IntArray:
+        """Shape (n,): what was said of one class for each example, as `LabelState`.
+
+        A class in none of the lists is `UNJUDGED`, or `WRONG` where the lists are complete, and so is
+        a missing answer (-1): there is nothing to judge in it.
+        """
+        if np.any(classes >= self.class_count):
+            raise MismatchError(
+                f"label set {self.name!r} knows {self.class_count} classes, got class {classes.max()}"
+            )
+        answered = classes >= 0
+        keys = np.arange(len(self)) * self.class_count + classes
+        places = np.searchsorted(self._sorted_keys, keys)
+        places[places == len(self._sorted_keys)] = 0
+        found = (
+            answered & (self._sorted_keys[places] == keys)
+            if len(self._sorted_keys)
+            else np.zeros(len(self), bool)
+        )
+        unlisted = LabelState.WRONG if self.unlisted is Unlisted.WRONG else LabelState.UNJUDGED
+        states = np.where(answered, unlisted, LabelState.WRONG).astype(np.int8)
+        states[found] = self._sorted_states[places[found]]
+        return states
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the judgements, whatever order they came in."""
+        state = hashlib.sha256(self.unlisted.value.encode())
+        state.update(np.ascontiguousarray(self._sorted_keys, dtype="<i8").tobytes())
+        state.update(np.ascontiguousarray(self._sorted_states, dtype="<i1").tobytes())
+        state.update(np.packbits(self.covered).tobytes())
+        state.update("\n".join(self.reasons).encode())
+        return state.hexdigest()
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.argsort(self._keys, kind="stable")
+
+    @property
+    def _keys(self) -> IntArray:
+        return self.examples.astype(np.int64) * self.class_count + self.classes
+
+    @cached_property
+    def _sorted_keys(self) -> IntArray:
+        return self._keys[self._order]
+
+    @cached_property
+    def _sorted_states(self) -> IntArray:
+        return self.states[self._order]

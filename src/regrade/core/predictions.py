@@ -1,0 +1,89 @@
+"""What one model, or one person, answered on one test set."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+
+NO_ANSWER = -1
+"""The class of an example the model gave no answer for: it counts as wrong."""
+
+TIE_RULE = "ties go to the lower class index"
+
+
+class ScoreKind(Enum):
+    """What a model's scores are."""
+
+    PROBABILITIES = "probabilities"
+    LOGITS = "logits"
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The best classes of one model for every example of one test set, best first.
+
+    ``classes`` (n, k) are indices into the class space, in the order of the test set, `NO_ANSWER`
+    where there is none. ``scores`` (n, k) belong to them; ``full_scores`` (n, c) are all scores,
+    often a memory map. Both may be missing.
+    """
+
+    model: str
+    test_set: str
+    class_space: str
+    classes: IntArray
+    scores: FloatArray | None = None
+    full_scores: FloatArray | None = None
+    score_kind: ScoreKind | None = None
+
+    def __post_init__(self) -> None:
+        if self.classes.ndim != 2 or self.classes.shape[1] == 0:
+            raise InputError(
+                f"predictions of {self.model!r} must have shape (examples, k), got {self.classes.shape}"
+            )
+        if self.scores is not None and self.scores.shape != self.classes.shape:
+            raise InputError(
+                f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}"
+            )
+        if self.full_scores is not None and len(self.full_scores) != len(self.classes):
+            raise InputError(f"predictions of {self.model!r}: {len(self.full_scores)} rows of full scores")
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def k(self) -> int:
+        """How many classes are kept an example."""
+        return int(self.classes.shape[1])
+
+    @property
+    def top1(self) -> IntArray:
+        """Shape (n,): the best class."""
+        return self.classes[:, 0]
+
+    def top(self, k: int) -> IntArray:
+        """Shape (n, k): the best k classes; raises where fewer are stored."""
+        if k < 1:
+            raise UndefinedError(f"top-{k} has no meaning: k must be at least 1")
+        if k > self.k:
+            raise UndefinedError(
+                f"top-{k} of {self.model!r} is not known: only the best {self.k} were stored"
+            )
+        return self.classes[:, :k]
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of everything that is stored, the same on every machine."""
+        state = hashlib.sha256(f"{self.class_space}\n{self.classes.shape}".encode())
+        state.update(np.ascontiguousarray(self.classes, dtype="<i4").tobytes())
+        for what, scores in (("scores", self.scores), ("full scores", self.full_scores)):
+            if scores is not None:
+                state.update(f"{what} {self.score_kind} {scores.dtype.name}".encode())
+                state.update(np.ascontiguousarray(scores, dtype=scores.dtype.newbyteorder("<")).tobytes())
+        return state.hexdigest()

@@ -1,0 +1,143 @@
+"""A table of results, neutral to how it is shown: terminal, file, notebook or data frame."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from regrade.core.errors import InputError
+from regrade.core.estimate import Estimate
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+Cell = str | int | float | bool | Estimate | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its key in data files and its heading for people.
+
+    ``percent`` shows fractions as percentages (estimates always are, unless ``percent`` is
+    false); ``digits`` is how many decimals people see.
+    """
+
+    key: str
+    heading: str
+    percent: bool = True
+    digits: int = 1
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under columns, with a title and the notes a reader needs."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        width = len(self.columns)
+        if any(len(row) != width for row in self.rows):
+            raise InputError(f"every row of table {self.title!r} must have {width} cells")
+
+    def texts(self) -> list[list[str]]:
+        """Every cell as people read it; what is undefined shows as a dash."""
+        return [
+            [cell_text(cell, column) for cell, column in zip(row, self.columns, strict=True)]
+            for row in self.rows
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Every row as plain values; an estimate gives ``key``, ``key_low``, ``key_high`` and ``key_n``."""
+        spread = self._estimate_columns()
+        return [self._record(row, spread) for row in self.rows]
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The rows as an Arrow table, estimates spread as in `records`."""
+        import pyarrow
+
+        rows = self.records()
+        keys = rows[0] if rows else [column.key for column in self.columns]
+        return pyarrow.table({key: [row[key] for row in rows] for key in keys})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The rows as a pandas data frame (pandas must be installed)."""
+        return self.to_arrow().to_pandas()
+
+    def _estimate_columns(self) -> frozenset[int]:
+        return frozenset(j for row in self.rows for j, cell in enumerate(row) if isinstance(cell, Estimate))
+
+    def _record(self, row: tuple[Cell, ...], spread: frozenset[int]) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for j, (cell, column) in enumerate(zip(row, self.columns, strict=True)):
+            if j not in spread:
+                record[column.key] = cell
+                continue
+            estimate = cell if isinstance(cell, Estimate) else None
+            record[column.key] = estimate.value if estimate else None
+            for part in ("low", "high", "n"):
+                record[f"{column.key}_{part}"] = getattr(estimate, part) if estimate else None
+        return record
+
+    def _repr_html_(self) -> str:
+        heading = "".join(f"<th>{html.escape(c.heading)}</th>" for c in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>"
+            for row in self.texts()
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return (
+            f"<table><caption>{html.escape(self.title)}</caption>"
+            f"<thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>{notes}"
+        )
+
+
+class Tabular(ABC):
+    """A result that can be shown and taken along as a table."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """The result as a table."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The table as Arrow."""
+        return self.table().to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame (pandas must be installed)."""
+        return self.table().to_pandas()
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def cell_text(cell: Cell, column: Column) -> str:
+    """One cell as people read it."""
+    digits = column.digits
+    match cell:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if cell else "no"
+        case int():
+            return f"{cell:,}"
+        case float():
+            return f"{100 * cell:.{digits}f}" if column.percent else _plain(cell, digits)
+        case Estimate():
+            scale = 100 if column.percent else 1
+            value, low, high = (scale * x for x in (cell.value, cell.low, cell.high))
+            return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+        case _:
+            return str(cell)
+
+
+def _plain(value: float, digits: int) -> str:
+    """A small number keeps its significant digits: a p-value of 1e-9 is not 0.000."""
+    if value != 0 and abs(value) < 10**-digits:
+        return f"{value:.1e}"
+    return f"{value:.{digits}f}"

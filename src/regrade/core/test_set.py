@@ -1,0 +1,105 @@
+"""A test set: examples with stable ids, their labels and the groups they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.class_space import ClassSpace
+from regrade.core.errors import InputError, MismatchError, UnknownName
+
+UNLABELED = -1
+"""The label of an example that has none."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One picture of a test set: its id, its class id or none, and its group values."""
+
+    id: str
+    label: str | None
+    groups: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Examples in a fixed order: position i of every field speaks of example i.
+
+    ``labels`` are indices into the class space, `UNLABELED` where there is none; ``groups`` maps
+    a column such as region to one value an example.
+    """
+
+    __test__ = False  # the name is the field's word, not a pytest class
+
+    name: str
+    class_space: ClassSpace
+    ids: tuple[str, ...]
+    labels: IntArray
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what, size in [("labels", len(self.labels)), *((c, len(v)) for c, v in self.groups.items())]:
+            if size != len(self.ids):
+                raise MismatchError(f"test set {self.name!r}: {len(self.ids)} ids but {size} {what}")
+        if len(self.position_of) != len(self.ids):
+            raise InputError(f"test set {self.name!r}: an example id stands twice; ids must be unique")
+        if np.any((self.labels < UNLABELED) | (self.labels >= len(self.class_space))):
+            raise InputError(f"test set {self.name!r}: a label is no class of {self.class_space.name!r}")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def position_of(self) -> Mapping[str, int]:
+        """From example id to position."""
+        return {example: position for position, example in enumerate(self.ids)}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of class ids, example ids, labels and groups: equal sets, equal results."""
+        state = hashlib.sha256(self.class_space.digest.encode())
+        state.update("\n".join(self.ids).encode())
+        state.update(np.asarray(self.labels, dtype="<i4").tobytes())
+        for column in sorted(self.groups):
+            state.update("\n".join([column, *self.groups[column]]).encode())
+        return state.hexdigest()
+
+    @property
+    def labeled(self) -> BoolArray:
+        """Shape (n,): which examples have a label."""
+        return np.asarray(self.labels != UNLABELED)
+
+    def example(self, position: int) -> Example:
+        """The example at a position."""
+        label = int(self.labels[position])
+        return Example(
+            self.ids[position],
+            None if label == UNLABELED else self.class_space.ids[label],
+            {column: values[position] for column, values in self.groups.items()},
+        )
+
+    def slice(self, name: str) -> BoolArray:
+        """Shape (n,): the examples of a slice.
+
+        A slice is ``column=value`` over a group column, or a group of the class space (a named
+        group, a class id or a concept of its hierarchy), by the example's own label.
+        """
+        column, equals, value = name.partition("=")
+        if equals:
+            return self._group_is(column, value)
+        members = np.zeros(len(self.class_space) + 1, dtype=bool)  # the last: unlabeled (-1)
+        members[self.class_space.group(name)] = True
+        return members[self.labels]
+
+    def _group_is(self, column: str, value: str) -> BoolArray:
+        if column not in self.groups:
+            raise UnknownName(f"group column of {self.name}", column, self.groups)
+        inside = np.array([own == value for own in self.groups[column]], dtype=bool)
+        if not inside.any():
+            raise UnknownName(f"{column} of {self.name}", value, sorted(set(self.groups[column])))
+        return inside

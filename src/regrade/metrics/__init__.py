@@ -1,0 +1,59 @@
+"""Metrics of image classifiers: pure functions from predictions and labels to numbers."""
+
+from regrade.metrics.calibration import (
+    ReliabilityBins,
+    brier_score,
+    equal_size_bins,
+    negative_log_likelihood,
+    reliability_bins,
+)
+from regrade.metrics.class_subset import best_within, mapped_correct, top_k_within
+from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
+from regrade.metrics.corruption import (
+    ALEXNET_ERRORS,
+    corruption_errors,
+    mean_corruption_error,
+    relative_mean_corruption_error,
+)
+from regrade.metrics.groups import GroupAccuracy, group_accuracy
+from regrade.metrics.multilabel import Judged, MultilabelRule, judge, multilabel_accuracy
+from regrade.metrics.robustness import effective_robustness, relative_robustness
+from regrade.metrics.similarity import (
+    agreement,
+    dominance_probability,
+    error_consistency,
+    independent_dominance,
+)
+from regrade.metrics.top_k import top_k_classes, top_k_correct
+
+__all__ = [
+    "ALEXNET_ERRORS",
+    "ConfusedPairs",
+    "GroupAccuracy",
+    "Judged",
+    "MultilabelRule",
+    "ReliabilityBins",
+    "agreement",
+    "best_within",
+    "brier_score",
+    "confused_pairs",
+    "confusions",
+    "corruption_errors",
+    "dominance_probability",
+    "effective_robustness",
+    "equal_size_bins",
+    "error_consistency",
+    "group_accuracy",
+    "independent_dominance",
+    "judge",
+    "mapped_correct",
+    "mean_corruption_error",
+    "multilabel_accuracy",
+    "negative_log_likelihood",
+    "relative_mean_corruption_error",
+    "relative_robustness",
+    "reliability_bins",
+    "top_k_classes",
+    "top_k_correct",
+    "top_k_within",
+]

@@ -1,0 +1,72 @@
+"""Robustness to corruptions: mCE and relative mCE of ImageNet-C (Hendrycks and Dietterich 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from regrade.core.arrays import FloatArray
+from regrade.core.errors import InputError, UndefinedError
+
+ALEXNET_ERRORS: Mapping[str, float] = MappingProxyType(
+    {
+        "gaussian_noise": 0.886428,
+        "shot_noise": 0.894468,
+        "impulse_noise": 0.922640,
+        "defocus_blur": 0.819880,
+        "glass_blur": 0.826268,
+        "motion_blur": 0.785948,
+        "zoom_blur": 0.798360,
+        "snow": 0.866816,
+        "frost": 0.826572,
+        "fog": 0.819324,
+        "brightness": 0.564592,
+        "contrast": 0.853204,
+        "elastic_transform": 0.646056,
+        "pixelate": 0.717840,
+        "jpeg_compression": 0.606500,
+    }
+)
+"""AlexNet's mean error over the five severities of each corruption, as published with the benchmark."""
+
+
+def corruption_errors(errors: FloatArray, reference: FloatArray) -> FloatArray:
+    """Shape (m, q): each corruption's error over the reference model's.
+
+    ``errors`` (m, q, s) of m models, q corruptions, s severities; ``reference`` (q, s), or (q,) as
+    means over severities.
+    """
+    sums, baseline = _sums(errors, reference)
+    return sums / baseline
+
+
+def mean_corruption_error(errors: FloatArray, reference: FloatArray) -> FloatArray:
+    """Shape (m,): mCE, the mean of `corruption_errors` over corruptions; 1 is as robust as the reference."""
+    return corruption_errors(errors, reference).mean(axis=1)
+
+
+def relative_mean_corruption_error(
+    errors: FloatArray, reference: FloatArray, *, clean: FloatArray, reference_clean: float
+) -> FloatArray:
+    """Shape (m,): relative mCE: as mCE, of the errors in excess of the clean ones (m,).
+
+    A reference that no corruption harms leaves it undefined and raises.
+    """
+    sums, baseline = _sums(errors, reference)
+    excess = baseline - reference_clean
+    if (excess == 0).any():
+        raise UndefinedError("the reference loses nothing under some corruption: relative mCE is undefined")
+    return ((sums - clean[:, None]) / excess).mean(axis=1)
+
+
+def _sums(errors: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
+    if errors.ndim != 3:
+        raise InputError(f"errors must have shape (models, corruptions, severities), got {errors.shape}")
+    if reference.shape not in (errors.shape[1:], errors.shape[1:2]):
+        raise InputError(f"the reference {reference.shape} does not fit errors {errors.shape}")
+    means = reference.mean(axis=1) if reference.ndim == 2 else reference
+    if (means <= 0).any():
+        raise UndefinedError("the reference makes no error under some corruption: mCE is undefined")
+    return errors.mean(axis=2), np.asarray(means, dtype=np.float64)

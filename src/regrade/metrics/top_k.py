@@ -1,0 +1,52 @@
+"""The best k classes of each image, and whether the label is among them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import InputError
+
+_BLOCK = 1 << 22  # scores at a time
+_FEW = 16  # up to here k passes for the largest beat sorting all classes
+
+
+def top_k_classes(scores: FloatArray, *, k: int) -> IntArray:
+    """Shape (n, k): the classes with the highest ``scores`` (n, c), best first.
+
+    Ties go to the lower class index, whatever the platform. Not-a-number scores raise.
+
+    >>> top_k_classes(np.array([[0.2, 0.5, 0.5, 0.1]]), k=3).tolist()
+    [[1, 2, 0]]
+    """
+    if scores.ndim != 2 or not 1 <= k <= scores.shape[1]:
+        raise InputError(f"top-{k} needs scores of shape (images, classes >= {k}), got {scores.shape}")
+    best = np.empty((len(scores), k), dtype=np.int32)
+    step = max(1, _BLOCK // scores.shape[1])
+    for start in range(0, len(scores), step):
+        block = scores[start : start + step]
+        if np.isnan(block).any():
+            row = start + int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
+            raise InputError(f"row {row} of the scores is not a number: it has no best class")
+        best[start : start + step] = _block_top_k(block, k)
+    return best
+
+
+def _block_top_k(block: FloatArray, k: int) -> IntArray:
+    if k > _FEW:
+        return np.argsort(-block, axis=1, kind="stable")[:, :k]
+    rest = np.array(block)
+    best = np.empty((len(block), k), dtype=np.int32)
+    rows = np.arange(len(block))
+    for rank in range(k):
+        best[:, rank] = rest.argmax(axis=1)  # the first of equals: the lower class index
+        rest[rows, best[:, rank]] = -np.inf
+    spent = np.isneginf(block[rows, best[:, -1]])  # a score of -inf looks like one taken already
+    if spent.any():
+        best[spent] = np.argsort(-block[spent], axis=1, kind="stable")[:, :k]
+    return best
+
+
+def top_k_correct(classes: IntArray, labels: IntArray) -> BoolArray:
+    """Shape (n,): whether the label (n,) is among the classes (n, k); never where there is no label (-1)."""
+    return (classes == labels[:, None]).any(axis=1) & (labels >= 0)

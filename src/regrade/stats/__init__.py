@@ -1,0 +1,75 @@
+"""Statistics for accuracies: pure functions, vectorised over many models at once."""
+
+from regrade.stats.chi_square import ChiSquare, chi_square
+from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
+from regrade.stats.correlation import kendall, pearson, spearman
+from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
+from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
+from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
+from regrade.stats.multiplicity import benjamini_hochberg, holm
+from regrade.stats.paired import (
+    McNemar,
+    PairTests,
+    discordant_counts,
+    mcnemar,
+    mcnemar_all_pairs,
+    paired_difference,
+)
+from regrade.stats.partial_review import (
+    PartialReview,
+    judgements_needed,
+    partial_review,
+    reviewed_accuracy,
+)
+from regrade.stats.power import (
+    images_to_tell_apart,
+    independent_disagreement,
+    mcnemar_power,
+    smallest_difference,
+)
+from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
+
+__all__ = [
+    "Band",
+    "ChiSquare",
+    "ClassBootstrap",
+    "Intervals",
+    "LineFit",
+    "McNemar",
+    "PairTests",
+    "PartialReview",
+    "Ranks",
+    "Scale",
+    "benjamini_hochberg",
+    "chi_square",
+    "class_bootstrap",
+    "clopper_pearson",
+    "clustered_mean",
+    "clustered_proportion",
+    "discordant_counts",
+    "fit_line",
+    "fit_lines",
+    "holm",
+    "images_to_tell_apart",
+    "independent_disagreement",
+    "jeffreys",
+    "judgements_needed",
+    "kendall",
+    "mcnemar",
+    "mcnemar_all_pairs",
+    "mcnemar_power",
+    "paired_difference",
+    "partial_review",
+    "pearson",
+    "proportion",
+    "proportions",
+    "rank_intervals",
+    "rank_intervals_from_counts",
+    "ranks",
+    "reviewed_accuracy",
+    "smallest_difference",
+    "spearman",
+    "stratified_mean",
+    "stratified_proportion",
+    "wilson",
+]

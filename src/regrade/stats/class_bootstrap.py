@@ -1,0 +1,75 @@
+"""Is a group of classes easier than chance would have it? (Shankar et al. 2020, section 5.)"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+
+
+@dataclass(frozen=True)
+class ClassBootstrap:
+    """For each of m models: the change of accuracy on the chosen classes, and how rare it is.
+
+    ``change`` (m,) is accuracy on the chosen classes less that on all; ``p_value`` (m,) is
+    (1 + trials with at least that change) / (1 + trials); ``low`` and ``high`` (m,) enclose 95% of the
+    changes that random sets of as many classes give.
+    """
+
+    change: FloatArray
+    p_value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    trials: int
+
+
+def class_bootstrap(
+    correct: BoolArray,
+    labels: IntArray,
+    chosen: IntArray,
+    *,
+    class_count: int,
+    rng: np.random.Generator,
+    trials: int = 1000,
+) -> ClassBootstrap:
+    """Compare accuracy on some classes with that on random sets of as many classes.
+
+    ``correct`` (m, n), ``labels`` (n,) the main class of each image, ``chosen`` class indices. Sets
+    are drawn without replacement from all classes that have an image.
+    """
+    hits, sizes = _by_class(correct, labels, class_count)
+    present = np.flatnonzero(sizes)
+    inside = np.isin(present, chosen)
+    if not inside.any():
+        raise UndefinedError("none of the chosen classes has an image")
+    everything = hits.sum(axis=1) / sizes.sum()
+    change = _accuracy(hits[:, present], sizes[present], inside[None])[:, 0] - everything
+    draws = _random_sets(len(present), int(inside.sum()), trials, rng)
+    drawn = _accuracy(hits[:, present], sizes[present], draws) - everything[:, None]
+    # a tie must count as reached however the sums were rounded
+    reached = (drawn >= change[:, None] - 1e-12).sum(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=1)
+    return ClassBootstrap(change, (1 + reached) / (1 + trials), low, high, trials)
+
+
+def _by_class(correct: BoolArray, labels: IntArray, class_count: int) -> tuple[IntArray, IntArray]:
+    if correct.ndim != 2 or correct.shape[1] != len(labels):
+        raise InputError(f"correct must have shape (models, {len(labels)}), got {correct.shape}")
+    sizes = np.bincount(labels, minlength=class_count)
+    hits = np.stack([np.bincount(labels, weights=row, minlength=class_count) for row in correct])
+    return hits.astype(np.int64), sizes
+
+
+def _random_sets(classes: int, size: int, trials: int, rng: np.random.Generator) -> BoolArray:
+    chosen = np.zeros((trials, classes), dtype=bool)
+    order = np.argsort(rng.random((trials, classes)), axis=1)[:, :size]
+    np.put_along_axis(chosen, order, True, axis=1)
+    return chosen
+
+
+def _accuracy(hits: IntArray, sizes: IntArray, sets: BoolArray) -> FloatArray:
+    """Shape (m, sets): accuracy of each model over the images of each set of classes."""
+    return (hits @ sets.T) / (sets @ sizes)

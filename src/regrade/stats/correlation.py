@@ -1,0 +1,58 @@
+"""Correlation with intervals: Pearson, Spearman, Kendall."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special, stats
+
+from regrade.core.arrays import FloatArray
+from regrade.core.errors import InputError, UndefinedError
+from regrade.core.estimate import Estimate
+from regrade.stats.intervals import method_name
+
+
+def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
+    """Pearson's r of two samples (n,), with Fisher's interval; n >= 4, neither may be constant."""
+    a, b = _samples(x, y)
+    value = float(np.corrcoef(a, b)[0, 1])
+    return _fisher(value, 1 / (len(a) - 3), len(a), "pearson, fisher z", confidence)
+
+
+def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
+    """Spearman's rho of two samples (n,), ties at mean rank, with Bonett and Wright's interval; n >= 4."""
+    a, b = _samples(x, y)
+    value = float(np.corrcoef(stats.rankdata(a), stats.rankdata(b))[0, 1])
+    return _fisher(value, (1 + value**2 / 2) / (len(a) - 3), len(a), "spearman, bonett-wright", confidence)
+
+
+def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
+    """Kendall's tau-b of two samples (n,) in O(n log n), with Fieller's interval; n >= 5."""
+    a, b = _samples(x, y, least=5)
+    value = float(stats.kendalltau(a, b).statistic)
+    return _fisher(value, 0.437 / (len(a) - 4), len(a), "kendall tau-b, fieller", confidence)
+
+
+def _samples(x: ArrayLike, y: ArrayLike, *, least: int = 4) -> tuple[FloatArray, FloatArray]:
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise InputError(f"a correlation needs two flat samples of one length, got {a.shape} and {b.shape}")
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise InputError("a correlation needs finite numbers")
+    if len(a) < least:
+        raise UndefinedError(f"an interval for this correlation needs at least {least} pairs, got {len(a)}")
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        raise UndefinedError("a correlation with a constant sample has no value")
+    return a, b
+
+
+def _fisher(value: float, variance: float, n: int, method: str, confidence: float) -> Estimate:
+    """The interval on the scale of arctanh; a perfect correlation has none narrower than itself."""
+    name = method_name(method, confidence)
+    value = min(max(value, -1.0), 1.0)
+    if abs(value) == 1.0:
+        return Estimate(value, value, value, n, name)
+    centre, reach = math.atanh(value), special.ndtri((1 + confidence) / 2) * math.sqrt(variance)
+    return Estimate(value, math.tanh(centre - reach), math.tanh(centre + reach), n, name)

@@ -1,0 +1,138 @@
+"""Means over images that are not one simple sample: drawn class by class, or household by household."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+from regrade.core.estimate import Estimate
+from regrade.stats.intervals import exact_bounds, method_name
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Means (m,) with their variances, degrees of freedom, and the sample size if nothing varies."""
+
+    means: FloatArray
+    variances: FloatArray
+    freedom: int
+    plain_size: float
+    n: int
+
+
+def stratified_mean(
+    values: ArrayLike, strata: ArrayLike, *, weights: ArrayLike | None = None, confidence: float = 0.95
+) -> list[Estimate]:
+    """Weighted means over strata with t intervals, for each row of ``values`` (m, n) or (n,).
+
+    ``strata`` (n,) names each image's stratum; ``weights`` follow the sorted strata and default to
+    equal ones (the macro mean). A stratum with one image borrows the pooled variance of the others.
+    """
+    return _t_intervals(_stratified(values, strata, weights), "stratified t", confidence)
+
+
+def stratified_proportion(
+    correct: ArrayLike, strata: ArrayLike, *, weights: ArrayLike | None = None, confidence: float = 0.95
+) -> list[Estimate]:
+    """Weighted shares over strata, as `stratified_mean`, with Korn-Graubard intervals for 0/1 values.
+
+    They are Clopper-Pearson intervals at the sample size that the design is worth, so they stay
+    inside [0, 1] and have a width even where every image is right.
+    """
+    return _korn_graubard(_stratified(correct, strata, weights), "stratified korn-graubard", confidence)
+
+
+def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
+    """Means over images that come in clusters, with t intervals, for each row of ``values`` (m, n) or (n,).
+
+    The variance is that of the cluster totals (linearised), so images of one household or one
+    photographer do not count as independent. Fewer than two clusters raises.
+    """
+    return _t_intervals(_clustered(values, clusters), "clustered t", confidence)
+
+
+def clustered_proportion(
+    correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95
+) -> list[Estimate]:
+    """Shares over images that come in clusters, with Korn-Graubard intervals for 0/1 values."""
+    return _korn_graubard(_clustered(correct, clusters), "clustered korn-graubard", confidence)
+
+
+def _stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> _Spread:
+    rows, members, sizes = _grouped(values, strata)
+    shares = _normalised(weights, len(sizes))
+    totals, squares = _sums_by_group(rows, members), _sums_by_group(rows**2, members)
+    means = totals / sizes
+    within = np.maximum(squares - sizes * means**2, 0.0)  # (m, h) sums of squares about the means
+    spare = int((sizes - 1).sum())
+    if spare == 0:
+        raise UndefinedError("every stratum holds a single image: the variance within strata is not known")
+    pooled = within.sum(axis=1, keepdims=True) / spare
+    variances = np.where(sizes > 1, within / np.maximum(sizes - 1, 1), pooled)
+    return _Spread(
+        means @ shares,
+        variances @ (shares**2 / sizes),
+        spare,
+        float(1 / (shares**2 / sizes).sum()),
+        rows.shape[1],
+    )
+
+
+def _clustered(values: ArrayLike, clusters: ArrayLike) -> _Spread:
+    rows, members, sizes = _grouped(values, clusters)
+    groups, n = len(sizes), rows.shape[1]
+    if groups < 2:
+        raise UndefinedError("a clustered interval needs at least two clusters")
+    means = rows.mean(axis=1)
+    residuals = _sums_by_group(rows, members) - means[:, None] * sizes
+    variances = groups / (groups - 1) * (residuals**2).sum(axis=1) / n**2
+    return _Spread(means, variances, groups - 1, float(groups), n)
+
+
+def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray, IntArray]:
+    rows = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    _, members, sizes = np.unique(np.asarray(groups), return_inverse=True, return_counts=True)
+    if rows.shape[1] != len(members):
+        raise InputError(f"{rows.shape[1]} values but {len(members)} group entries")
+    if not rows.shape[1]:
+        raise UndefinedError("a mean over no images has no value")
+    return rows, members, sizes
+
+
+def _sums_by_group(rows: FloatArray, members: IntArray) -> FloatArray:
+    order = np.argsort(members, kind="stable")
+    starts = np.flatnonzero(np.diff(members[order], prepend=-1))
+    return np.add.reduceat(rows[:, order], starts, axis=1)
+
+
+def _normalised(weights: ArrayLike | None, strata: int) -> FloatArray:
+    shares = np.ones(strata) if weights is None else np.asarray(weights, dtype=np.float64)
+    if shares.shape != (strata,) or (shares < 0).any() or shares.sum() <= 0:
+        raise InputError(f"weights must be {strata} numbers of at least 0, not all of them 0")
+    return shares / shares.sum()
+
+
+def _t_intervals(spread: _Spread, method: str, confidence: float) -> list[Estimate]:
+    reach = special.stdtrit(spread.freedom, (1 + confidence) / 2) * np.sqrt(spread.variances)
+    return _estimates(spread, spread.means - reach, spread.means + reach, method_name(method, confidence))
+
+
+def _korn_graubard(spread: _Spread, method: str, confidence: float) -> list[Estimate]:
+    shares = np.clip(spread.means, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = shares * (1 - shares) / spread.variances
+    worth = np.where(spread.variances > 0, worth, spread.plain_size)
+    upper = (1 + confidence) / 2
+    worth *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
+    bounds = exact_bounds(shares * worth, worth, confidence=confidence)
+    return _estimates(spread, bounds.low, bounds.high, method_name(method, confidence))
+
+
+def _estimates(spread: _Spread, low: FloatArray, high: FloatArray, method: str) -> list[Estimate]:
+    rows = zip(spread.means, low, high, strict=True)
+    return [Estimate(float(v), float(lo), float(hi), spread.n, method) for v, lo, hi in rows]

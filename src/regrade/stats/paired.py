@@ -1,0 +1,135 @@
+"""Paired comparison of models on the same images: McNemar's tests and the difference's interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+from regrade.core.joint_counts import joint_counts
+from regrade.stats.intervals import Intervals
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """Every variant of McNemar's test; all fields have the shape of the counts.
+
+    ``only_first`` images were right for the first alone, ``only_second`` for the second alone.
+    ``exact``, ``mid_p``, ``chi_square`` and ``corrected`` are two-sided p-values; the last two come
+    with their statistics, without and with the continuity correction. Prefer ``mid_p``; papers
+    often print ``corrected``.
+    """
+
+    only_first: IntArray
+    only_second: IntArray
+    exact: FloatArray
+    mid_p: FloatArray
+    chi_square: FloatArray
+    corrected: FloatArray
+    chi_square_statistic: FloatArray
+    corrected_statistic: FloatArray
+
+
+def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
+    """McNemar's tests from the counts of discordant images, of any shapes that broadcast.
+
+    Without any discordant image every p-value is 1.
+
+    >>> test = mcnemar(38, 21)  # Shankar et al. 2020: best labeler against best model
+    >>> round(float(test.corrected), 4), round(float(test.exact), 4)
+    (0.0372, 0.0363)
+    """
+    b, c = np.broadcast_arrays(np.asarray(only_first), np.asarray(only_second))
+    if (b < 0).any() or (c < 0).any():
+        raise InputError("counts of discordant images cannot be negative")
+    total, less = b + c, np.minimum(b, c)
+    lower_tail = special.betaincc(less + 1.0, np.maximum(total - less, 1), 0.5)
+    exact = np.where(total == 0, 1.0, np.minimum(2 * lower_tail, 1.0))
+    point = np.exp(_log_half_binomial(less, total))
+    mid_p = np.where(b == c, 1.0, 2 * lower_tail - point)
+    plain = np.abs(b - c).astype(np.float64)
+    statistic = _over_total(plain, total)
+    corrected_statistic = _over_total(np.maximum(plain - 1, 0), total)
+    return McNemar(
+        b, c, exact, mid_p, _chi_square_tail(statistic), _chi_square_tail(corrected_statistic), statistic,
+        corrected_statistic,
+    )  # fmt: skip
+
+
+def discordant_counts(correct: BoolArray) -> IntArray:
+    """Shape (m, m): how many images model i has right and model j wrong, from ``correct`` (m, n)."""
+    both = joint_counts(correct)
+    return np.diagonal(both)[:, None] - both
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """All pairs of m models: ``first`` < ``second`` index them, ``test`` holds one entry a pair."""
+
+    first: IntArray
+    second: IntArray
+    test: McNemar
+
+
+def mcnemar_all_pairs(correct: BoolArray) -> PairTests:
+    """McNemar's tests for all m (m - 1) / 2 pairs of models at once, from ``correct`` (m, n)."""
+    counts = discordant_counts(correct)
+    first, second = np.triu_indices(len(counts), k=1)
+    return PairTests(first, second, mcnemar(counts[first, second], counts[second, first]))
+
+
+def paired_difference(
+    only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike, *, confidence: float = 0.95
+) -> Intervals:
+    """Score intervals for the difference of two accuracies on the same images (Tango 1998).
+
+    The difference is (only_first - only_second) / images. The interval leaves out 0 exactly when
+    McNemar's chi-square without correction is significant at the same level.
+    """
+    b, c, n = (x.astype(np.float64) for x in np.broadcast_arrays(only_first, only_second, images))
+    if (n <= 0).any():
+        raise UndefinedError("a difference over no images has no value")
+    if (b + c > n).any():
+        raise InputError("there cannot be more discordant images than images")
+    z = special.ndtri((1 + confidence) / 2)
+    return Intervals(_score_root(b, c, n, z), _score_root(b, c, n, -z))
+
+
+def _log_half_binomial(k: IntArray, n: IntArray) -> FloatArray:
+    """Log of the binomial probability of k among n at one half."""
+    return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0) - n * np.log(2)
+
+
+def _over_total(difference: FloatArray, total: IntArray) -> FloatArray:
+    return difference**2 / np.maximum(total, 1)
+
+
+def _chi_square_tail(statistic: FloatArray) -> FloatArray:
+    """The upper tail of chi-square with one degree of freedom."""
+    return special.erfc(np.sqrt(statistic / 2))
+
+
+def _score_root(b: FloatArray, c: FloatArray, n: FloatArray, z: float) -> FloatArray:
+    """Where the score statistic, which falls as the difference grows, equals z: by bisection."""
+    low, high = np.full(b.shape, -1.0), np.full(b.shape, 1.0)
+    for _ in range(52):
+        middle = (low + high) / 2
+        above = _score(middle, b, c, n) > z
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return (low + high) / 2
+
+
+def _score(difference: FloatArray, b: FloatArray, c: FloatArray, n: FloatArray) -> FloatArray:
+    """Tango's statistic, the nuisance rate at its constrained maximum-likelihood value."""
+    linear = -b - c + (2 * n - b + c) * difference
+    constant = -c * difference * (1 - difference)
+    nuisance = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)
+    variance = n * (2 * nuisance + difference * (1 - difference))
+    excess = b - c - n * difference
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = excess / np.sqrt(np.maximum(variance, 0))
+    return np.where(excess == 0, 0.0, score)

@@ -1,0 +1,56 @@
+"""Ranks of models by accuracy, and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats.multiplicity import holm
+from regrade.stats.paired import discordant_counts
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The rank of each model, 1 the best, with bounds that hold for all models together."""
+
+    rank: IntArray
+    low: IntArray
+    high: IntArray
+
+
+def ranks(accuracies: ArrayLike) -> IntArray:
+    """Ranks by descending accuracy, 1 the best; equal models share the better rank.
+
+    >>> ranks([0.7, 0.9, 0.7, 0.5]).tolist()
+    [2, 1, 2, 4]
+    """
+    values = np.asarray(accuracies, dtype=np.float64)
+    ascending = np.sort(values)
+    return len(values) - np.searchsorted(ascending, values, side="right") + 1
+
+
+def rank_intervals(correct: BoolArray, *, confidence: float = 0.95) -> Ranks:
+    """Simultaneous intervals for the ranks of m models, from ``correct`` (m, n).
+
+    Every ordered pair is tested one-sided with McNemar's exact test and the m (m - 1) tests are
+    corrected by Holm; a model's rank lies between one more than the number of models proven better
+    and m less the number proven worse. With at least the stated confidence all true ranks lie in
+    their intervals at once (the construction of Mogstad et al. 2024 with exact tests).
+    """
+    return rank_intervals_from_counts(discordant_counts(correct), correct.mean(axis=1), confidence=confidence)
+
+
+def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confidence: float = 0.95) -> Ranks:
+    """As `rank_intervals`, from `discordant_counts` (m, m) and the accuracies (m,)."""
+    models = len(counts)
+    ordered = ~np.eye(models, dtype=bool)
+    wins, losses = counts[ordered], counts.T[ordered]
+    # P(at least this many wins among the discordant images, if both were equally good)
+    p_values = np.where(wins > 0, special.betainc(np.maximum(wins, 1), losses + 1.0, 0.5), 1.0)
+    better = np.zeros((models, models), dtype=bool)
+    better[ordered] = holm(p_values) <= 1 - confidence
+    return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))
