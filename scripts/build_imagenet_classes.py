@@ -86,9 +86,7 @@ class Synset:
 def main(arguments: list[str] | None = None) -> int:
     """Build the file; an expected error is one line and exit status 1."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--timm-info", type=Path, help="timm's folder data/_info (default: the installed timm)"
-    )
+    parser.add_argument("--timm-info", type=Path, help="timm's folder data/_info (default: the installed timm)")
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"), help="WordNet 3.0")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(arguments)
@@ -244,19 +242,13 @@ def read_subset(timm_info: Path, subset: str, ids: list[str]) -> list[int]:
 
 def as_text(content: Mapping[str, Any]) -> str:
     """Write the content as JSON with one synset a line, so that a difference can be read."""
-    return (
-        "{\n"
-        + ",\n".join(f"{json.dumps(key)}: {_section(value)}" for key, value in content.items())
-        + "\n}\n"
-    )
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {_section(value)}" for key, value in content.items()) + "\n}\n"
 
 
 def _section(value: Any) -> str:
     if not isinstance(value, Mapping):
         return json.dumps(value)
-    lines = (
-        f"{json.dumps(str(key))}: {json.dumps(entry, separators=(',', ':'))}" for key, entry in value.items()
-    )
+    lines = (f"{json.dumps(str(key))}: {json.dumps(entry, separators=(',', ':'))}" for key, entry in value.items())
     return "{\n" + ",\n".join(lines) + "\n}"
 
 

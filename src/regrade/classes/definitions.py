@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _WNID = re.compile(r"n(\d{8})")
+_SYSTEM_WORDNET = Path("/usr/share/wordnet")
 _DOG = "n02084071"
 """A concept that every WordNet 3.0 has at this place, and no other version."""
 
@@ -42,7 +43,7 @@ def _wordnet_folders() -> Iterator[Path]:
         yield Path(own)
     if home := os.environ.get("WNHOME"):
         yield Path(home) / "dict"
-    yield Path("/usr/share/wordnet")
+    yield _SYSTEM_WORDNET
 
 
 def _wordnet_definition(folder: Path, wnid: str) -> str | None:

@@ -75,9 +75,7 @@ def _check_ids(rows: list[Row]) -> None:
         if not class_id:
             raise FormatError(f"line {row.line} has no id")
         if class_id in line_of:
-            raise FormatError(
-                f"the id {class_id!r} stands on line {line_of[class_id]} and on line {row.line}"
-            )
+            raise FormatError(f"the id {class_id!r} stands on line {line_of[class_id]} and on line {row.line}")
         line_of[class_id] = row.line
 
 

@@ -48,9 +48,7 @@ def class_space_from_json(content: Mapping[str, Any]) -> ClassSpace:
         space,
         hierarchy=_hierarchy(content, space) if "parents" in content else None,
         groups={group: class_indices(space, members, "groups") for group, members in groups.items()},
-        collapsed={
-            space.index(label): class_indices(space, also, "collapsed") for label, also in collapsed.items()
-        },
+        collapsed={space.index(label): class_indices(space, also, "collapsed") for label, also in collapsed.items()},
     )
 
 

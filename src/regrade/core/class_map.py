@@ -64,6 +64,4 @@ class ClassMap:
 
 def subset_map(source: ClassSpace, target: ClassSpace) -> ClassMap:
     """The map onto a space of some of the source's own classes, scored within them."""
-    return ClassMap(
-        source, target, tuple((source.index(class_id),) for class_id in target.ids), MapRule.WITHIN_MAPPED
-    )
+    return ClassMap(source, target, tuple((source.index(class_id),) for class_id in target.ids), MapRule.WITHIN_MAPPED)

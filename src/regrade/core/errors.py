@@ -24,6 +24,9 @@ from collections.abc import Iterable
 class RegradeError(Exception):
     """The root: anything below it is expected trouble, told in one line."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), str(self), vars(self))  # subclasses take other arguments than a message
+
 
 class InputError(RegradeError, ValueError):
     """What was given cannot be used."""
@@ -71,6 +74,12 @@ class MissingExtra(RegradeError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'regrade[{extra}]'")
+
+
+def _restored(kind: type[RegradeError], message: str, fields: dict[str, object]) -> RegradeError:
+    error = kind.__new__(kind, message)
+    vars(error).update(fields)
+    return error
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

@@ -55,9 +55,7 @@ class LabelSet:
 
     def __post_init__(self) -> None:
         if len(self.reasons) != len(self.covered):
-            raise MismatchError(
-                f"label set {self.name!r}: {len(self.covered)} examples, {len(self.reasons)} reasons"
-            )
+            raise MismatchError(f"label set {self.name!r}: {len(self.covered)} examples, {len(self.reasons)} reasons")
         if not len(self.examples) == len(self.classes) == len(self.states):
             raise MismatchError(f"label set {self.name!r}: examples, classes and states differ in length")
         for what, values, size in (
@@ -91,18 +89,12 @@ class LabelSet:
         a missing answer (-1): there is nothing to judge in it.
         """
         if np.any(classes >= self.class_count):
-            raise MismatchError(
-                f"label set {self.name!r} knows {self.class_count} classes, got class {classes.max()}"
-            )
+            raise MismatchError(f"label set {self.name!r} knows {self.class_count} classes, got class {classes.max()}")
         answered = classes >= 0
         keys = np.arange(len(self)) * self.class_count + classes
         places = np.searchsorted(self._sorted_keys, keys)
         places[places == len(self._sorted_keys)] = 0
-        found = (
-            answered & (self._sorted_keys[places] == keys)
-            if len(self._sorted_keys)
-            else np.zeros(len(self), bool)
-        )
+        found = answered & (self._sorted_keys[places] == keys) if len(self._sorted_keys) else np.zeros(len(self), bool)
         unlisted = LabelState.WRONG if self.unlisted is Unlisted.WRONG else LabelState.UNJUDGED
         states = np.where(answered, unlisted, LabelState.WRONG).astype(np.int8)
         states[found] = self._sorted_states[places[found]]
@@ -111,7 +103,7 @@ class LabelSet:
     @cached_property
     def digest(self) -> str:
         """A hash of the judgements, whatever order they came in."""
-        state = hashlib.sha256(self.unlisted.value.encode())
+        state = hashlib.sha256(f"{self.unlisted.value} {self.class_count} {len(self)}\n".encode())
         state.update(np.ascontiguousarray(self._sorted_keys, dtype="<i8").tobytes())
         state.update(np.ascontiguousarray(self._sorted_states, dtype="<i1").tobytes())
         state.update(np.packbits(self.covered).tobytes())

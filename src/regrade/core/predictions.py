@@ -44,13 +44,9 @@ class Predictions:
 
     def __post_init__(self) -> None:
         if self.classes.ndim != 2 or self.classes.shape[1] == 0:
-            raise InputError(
-                f"predictions of {self.model!r} must have shape (examples, k), got {self.classes.shape}"
-            )
+            raise InputError(f"predictions of {self.model!r} must have shape (examples, k), got {self.classes.shape}")
         if self.scores is not None and self.scores.shape != self.classes.shape:
-            raise InputError(
-                f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}"
-            )
+            raise InputError(f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}")
         if self.full_scores is not None and len(self.full_scores) != len(self.classes):
             raise InputError(f"predictions of {self.model!r}: {len(self.full_scores)} rows of full scores")
 
@@ -72,9 +68,7 @@ class Predictions:
         if k < 1:
             raise UndefinedError(f"top-{k} has no meaning: k must be at least 1")
         if k > self.k:
-            raise UndefinedError(
-                f"top-{k} of {self.model!r} is not known: only the best {self.k} were stored"
-            )
+            raise UndefinedError(f"top-{k} of {self.model!r} is not known: only the best {self.k} were stored")
         return self.classes[:, :k]
 
     @cached_property

@@ -47,10 +47,7 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """Every cell as people read it; what is undefined shows as a dash."""
-        return [
-            [cell_text(cell, column) for cell, column in zip(row, self.columns, strict=True)]
-            for row in self.rows
-        ]
+        return [[cell_text(cell, column) for cell, column in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def records(self) -> list[dict[str, Any]]:
         """Every row as plain values; an estimate gives ``key``, ``key_low``, ``key_high`` and ``key_n``."""
@@ -87,8 +84,7 @@ class Table:
     def _repr_html_(self) -> str:
         heading = "".join(f"<th>{html.escape(c.heading)}</th>" for c in self.columns)
         body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>"
-            for row in self.texts()
+            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in self.texts()
         )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return (

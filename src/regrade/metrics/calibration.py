@@ -44,23 +44,30 @@ def reliability_bins(confidences: FloatArray, correct: BoolArray, *, bins: int =
     """Bins of equal width over (0, 1], each open below and closed above; 0 falls into the first.
 
     ``confidences`` (n,) are the scores of the predicted classes, ``correct`` (n,) whether they were right.
+    A confidence on an edge is one that equals the edge as rounded to the precision of the confidences.
     """
     _check(confidences, correct, bins)
-    members = np.maximum(np.ceil(confidences * bins).astype(np.int64) - 1, 0)
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.arange(bins + 1) / bins
+    members = np.maximum(np.searchsorted(edges.astype(confidences.dtype), confidences) - 1, 0)
     return _binned(confidences, correct, members, edges[:-1], edges[1:])
 
 
 def equal_size_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 15) -> ReliabilityBins:
-    """Bins with the same number of images each (to within one), from the least confident up."""
+    """Bins with the same number of images each (to within one), from the least confident up.
+
+    Images of equal confidence may fall into two bins; each then counts with the accuracy of all of
+    them, so that the order of the images does not matter.
+    """
     _check(confidences, correct, bins)
+    _, equals = np.unique(confidences, return_inverse=True)
+    shared = (np.bincount(equals, weights=correct) / np.bincount(equals))[equals]
     members = np.empty(len(confidences), dtype=np.int64)
     members[np.argsort(confidences, kind="stable")] = np.arange(len(confidences)) * bins // len(confidences)
     low = np.full(bins, np.inf)
     high = np.full(bins, -np.inf)
     np.minimum.at(low, members, confidences)
     np.maximum.at(high, members, confidences)
-    return _binned(confidences, correct, members, low, high)
+    return _binned(confidences, shared, members, low, high)
 
 
 def brier_score(probabilities: FloatArray, labels: IntArray) -> float:
@@ -83,7 +90,11 @@ def negative_log_likelihood(probabilities: FloatArray, labels: IntArray, *, floo
 
 
 def _binned(
-    confidences: FloatArray, correct: BoolArray, members: IntArray, low: FloatArray, high: FloatArray
+    confidences: FloatArray,
+    correct: BoolArray | FloatArray,
+    members: IntArray,
+    low: FloatArray,
+    high: FloatArray,
 ) -> ReliabilityBins:
     sizes = np.bincount(members, minlength=len(low))
     kept = np.flatnonzero(sizes)
@@ -98,10 +109,7 @@ def _check(confidences: FloatArray, correct: BoolArray, bins: int) -> None:
         raise InputError(f"confidences {confidences.shape} and correct {correct.shape} must both be (n,)")
     if not len(confidences):
         raise UndefinedError("calibration over no images has no value")
-    if not ((confidences >= 0) & (confidences <= 1)).all():
-        raise InputError(
-            "confidences must be probabilities between 0 and 1; take the softmax of logits first"
-        )
+    _check_probabilities("confidences", confidences)
 
 
 def _check_labels(probabilities: FloatArray, labels: IntArray) -> None:
@@ -111,3 +119,9 @@ def _check_labels(probabilities: FloatArray, labels: IntArray) -> None:
         raise UndefinedError("a score over no images has no value")
     if (labels < 0).any() or (labels >= probabilities.shape[1]).any():
         raise InputError("every image needs a label within the classes")
+    _check_probabilities("scores", probabilities)
+
+
+def _check_probabilities(what: str, values: FloatArray) -> None:
+    if not (values.min() >= 0 and values.max() <= 1):  # not a number fails both
+        raise InputError(f"{what} must be probabilities between 0 and 1; take the softmax of logits first")

@@ -6,13 +6,14 @@ import numpy as np
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.class_map import ClassMap
+from regrade.core.errors import MismatchError
 from regrade.core.predictions import NO_ANSWER
 from regrade.metrics.top_k import top_k_classes
 
 
 def top_k_within(scores: FloatArray, allowed: IntArray, *, k: int) -> IntArray:
     """Shape (n, k): the best k of the ``allowed`` classes, as indices of all, from all scores (n, c)."""
-    ascending = np.sort(allowed)
+    ascending = np.unique(allowed)
     return ascending[top_k_classes(scores[:, ascending], k=k)]
 
 
@@ -24,7 +25,7 @@ def best_within(classes: IntArray, allowed: IntArray) -> IntArray:
     """
     inside = np.isin(classes, allowed)
     best = np.take_along_axis(classes, inside.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(inside.any(axis=1), best, NO_ANSWER)
+    return np.where(inside.any(axis=1), best.astype(np.int32), NO_ANSWER)  # unsigned would hide NO_ANSWER
 
 
 def mapped_correct(classes: IntArray, labels: IntArray, class_map: ClassMap) -> BoolArray:
@@ -33,6 +34,7 @@ def mapped_correct(classes: IntArray, labels: IntArray, class_map: ClassMap) -> 
     Images without a label, or whose label has no source class, come out wrong: leave them out with
     `ClassMap.scorable` first.
     """
+    if len(classes) != len(labels):
+        raise MismatchError(f"{len(classes)} rows of classes but {len(labels)} labels")
     answered = (classes >= 0) & (labels >= 0)[:, None]
-    accepted: BoolArray = class_map.accepts[labels[:, None], classes] & answered
-    return accepted.any(axis=1)
+    return np.logical_or.reduce(class_map.accepts[labels[:, None], classes] & answered, axis=1)

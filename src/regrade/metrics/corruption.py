@@ -56,7 +56,7 @@ def relative_mean_corruption_error(
     """
     sums, baseline = _sums(errors, reference)
     excess = baseline - reference_clean
-    if (excess == 0).any():
+    if (excess < 1e-12).any():  # a difference of rounding is none
         raise UndefinedError("the reference loses nothing under some corruption: relative mCE is undefined")
     return ((sums - clean[:, None]) / excess).mean(axis=1)
 
@@ -64,6 +64,8 @@ def relative_mean_corruption_error(
 def _sums(errors: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
     if errors.ndim != 3:
         raise InputError(f"errors must have shape (models, corruptions, severities), got {errors.shape}")
+    if not errors.shape[1] or not errors.shape[2]:
+        raise UndefinedError(f"mCE over no corruptions or no severities has no value: errors {errors.shape}")
     if reference.shape not in (errors.shape[1:], errors.shape[1:2]):
         raise InputError(f"the reference {reference.shape} does not fit errors {errors.shape}")
     means = reference.mean(axis=1) if reference.ndim == 2 else reference

@@ -57,5 +57,6 @@ def group_accuracy(correct: BoolArray, groups: ArrayLike) -> GroupAccuracy:
         raise MismatchError(f"correct {correct.shape} does not fit {len(members)} group values")
     if not len(names):
         raise UndefinedError("there are no images to group")
-    right = np.stack([np.bincount(members, weights=row, minlength=len(names)) for row in correct])
-    return GroupAccuracy(tuple(str(name) for name in names), sizes, right.astype(np.int64))
+    counts = [np.bincount(members, weights=row, minlength=len(names)) for row in correct]
+    right = np.array(counts, dtype=np.int64).reshape(len(correct), len(names))
+    return GroupAccuracy(tuple(str(name) for name in names), sizes, right)

@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.core.errors import MismatchError, UndefinedError
+from regrade.core.errors import InputError, MismatchError, UndefinedError
 from regrade.core.label_set import LabelSet, LabelState
 
 
@@ -62,9 +62,7 @@ def judge(
     original label l; without it only the judgements decide.
     """
     if not len(predictions) == len(labels) == len(originals):
-        raise MismatchError(
-            f"{len(predictions)} predictions, {len(labels)} judged images, {len(originals)} labels"
-        )
+        raise MismatchError(f"{len(predictions)} predictions, {len(labels)} judged images, {len(originals)} labels")
     states = labels.states_of(predictions)
     right = np.isin(states, rule.accepted)
     if collapsed:
@@ -74,25 +72,25 @@ def judge(
     return Judged(right & scored, novel & scored, scored)
 
 
-def multilabel_accuracy(
-    right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule
-) -> float:
+def multilabel_accuracy(right: BoolArray, scored: BoolArray, originals: IntArray, *, rule: MultilabelRule) -> float:
     """The accuracy over the scored images, averaged as the rule says.
 
-    By classes, those without a scored image are left out. No scored image raises.
+    By classes, those without a scored image are left out, and a scored image without an original label
+    raises: it belongs to no class. No scored image raises.
     """
     if not scored.any():
         raise UndefinedError("no image is scored: the labels cover none, or all are problematic")
     if rule is MultilabelRule.IMAGES:
         return float(right[scored].mean())
+    if (originals[scored] < 0).any():
+        raise InputError("a scored image has no original label: a mean over classes needs one for each")
     _, classes = np.unique(originals[scored], return_inverse=True)
     return float((np.bincount(classes, weights=right[scored]) / np.bincount(classes)).mean())
 
 
-def _in_collapsed(
-    predictions: IntArray, originals: IntArray, collapsed: Mapping[int, tuple[int, ...]]
-) -> BoolArray:
-    pairs = np.array([(label, also) for label, group in collapsed.items() for also in group], dtype=np.int64)
+def _in_collapsed(predictions: IntArray, originals: IntArray, collapsed: Mapping[int, tuple[int, ...]]) -> BoolArray:
+    listed = [(label, also) for label, group in collapsed.items() for also in group]
+    pairs = np.array(listed, dtype=np.int64).reshape(-1, 2)
     base = int(max(predictions.max(initial=0), originals.max(initial=0), pairs.max(initial=0))) + 1
     keys = originals.astype(np.int64) * base + predictions
     return np.isin(keys, pairs[:, 0] * base + pairs[:, 1]) & (originals >= 0) & (predictions >= 0)

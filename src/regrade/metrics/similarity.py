@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import UndefinedError
 from regrade.core.joint_counts import joint_counts
 
 
@@ -33,6 +34,7 @@ def dominance_probability(correct: BoolArray) -> FloatArray:
 
 def independent_dominance(correct: BoolArray) -> FloatArray:
     """Shape (m, m): what `dominance_probability` would be if the two erred independently."""
+    _check_images(correct)
     accuracy = correct.mean(axis=1)
     weaker = np.minimum(accuracy[:, None], accuracy[None, :])
     independent = weaker * (1 - np.maximum(accuracy[:, None], accuracy[None, :]))
@@ -42,6 +44,7 @@ def independent_dominance(correct: BoolArray) -> FloatArray:
 
 def agreement(predictions: IntArray) -> FloatArray:
     """Shape (m, m): the share of images to which two models give the same class, from (m, n)."""
+    _check_images(predictions)
     models = len(predictions)
     same = np.ones((models, models))
     for i in range(models):
@@ -50,5 +53,11 @@ def agreement(predictions: IntArray) -> FloatArray:
 
 
 def _shares(correct: BoolArray) -> tuple[FloatArray, FloatArray]:
+    _check_images(correct)
     both = joint_counts(correct) / correct.shape[1]
     return both, np.diagonal(both)
+
+
+def _check_images(rows: BoolArray | IntArray) -> None:
+    if not rows.shape[1]:
+        raise UndefinedError("how alike models are has no value over no images")

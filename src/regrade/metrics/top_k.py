@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.core.errors import InputError
+from regrade.core.errors import InputError, MismatchError
 
 _BLOCK = 1 << 22  # scores at a time
 _FEW = 16  # up to here k passes for the largest beat sorting all classes
@@ -21,6 +21,8 @@ def top_k_classes(scores: FloatArray, *, k: int) -> IntArray:
     """
     if scores.ndim != 2 or not 1 <= k <= scores.shape[1]:
         raise InputError(f"top-{k} needs scores of shape (images, classes >= {k}), got {scores.shape}")
+    if not np.issubdtype(scores.dtype, np.floating):
+        raise InputError(f"scores must be floating-point numbers, got {scores.dtype}: convert them first")
     best = np.empty((len(scores), k), dtype=np.int32)
     step = max(1, _BLOCK // scores.shape[1])
     for start in range(0, len(scores), step):
@@ -40,8 +42,8 @@ def _block_top_k(block: FloatArray, k: int) -> IntArray:
     rows = np.arange(len(block))
     for rank in range(k):
         best[:, rank] = rest.argmax(axis=1)  # the first of equals: the lower class index
+        spent = np.isneginf(rest[rows, best[:, rank]])  # a score of -inf looks like one taken already
         rest[rows, best[:, rank]] = -np.inf
-    spent = np.isneginf(block[rows, best[:, -1]])  # a score of -inf looks like one taken already
     if spent.any():
         best[spent] = np.argsort(-block[spent], axis=1, kind="stable")[:, :k]
     return best
@@ -49,4 +51,6 @@ def _block_top_k(block: FloatArray, k: int) -> IntArray:
 
 def top_k_correct(classes: IntArray, labels: IntArray) -> BoolArray:
     """Shape (n,): whether the label (n,) is among the classes (n, k); never where there is no label (-1)."""
+    if len(classes) != len(labels):
+        raise MismatchError(f"{len(classes)} rows of classes but {len(labels)} labels")
     return (classes == labels[:, None]).any(axis=1) & (labels >= 0)

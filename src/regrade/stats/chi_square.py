@@ -36,12 +36,12 @@ def chi_square(table: ArrayLike) -> ChiSquare:
     (0.3646, 0.5459)
     """
     counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or min(counts.shape) < 2 or (counts < 0).any():
+    if counts.ndim != 2 or min(counts.shape) < 2 or not (counts >= 0).all():
         raise InputError("a chi-square test needs a table of counts with at least two rows and two columns")
-    total = counts.sum()
-    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / max(total, 1)
-    if (expected == 0).any():
+    total, rows, columns = counts.sum(), counts.sum(axis=1, keepdims=True), counts.sum(axis=0, keepdims=True)
+    if (rows == 0).any() or (columns == 0).any():
         raise UndefinedError("a row or column of the table is empty: leave it out and test again")
+    expected = rows * columns / total
     statistic = float(((counts - expected) ** 2 / expected).sum())
     freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
     smallest = float(expected.min())

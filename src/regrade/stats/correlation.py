@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
 
 from regrade.core.arrays import FloatArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import method_name
+from regrade.stats.intervals import method_name, normal_quantile
 
 
 def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
@@ -23,16 +22,24 @@ def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate
 
 def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Spearman's rho of two samples (n,), ties at mean rank, with Bonett and Wright's interval; n >= 4."""
+    from scipy import stats  # slow to import, and needed only here
+
     a, b = _samples(x, y)
     value = float(np.corrcoef(stats.rankdata(a), stats.rankdata(b))[0, 1])
-    return _fisher(value, (1 + value**2 / 2) / (len(a) - 3), len(a), "spearman, bonett-wright", confidence)
+    n = len(a)
+    variance, step = (1 + value**2 / 2) / (n - 3), 12 / (n * (n**2 - 1))
+    return _fisher(value, variance, n, "spearman, bonett-wright", confidence, step=step)
 
 
 def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
     """Kendall's tau-b of two samples (n,) in O(n log n), with Fieller's interval; n >= 5."""
+    from scipy import stats  # as above
+
     a, b = _samples(x, y, least=5)
     value = float(stats.kendalltau(a, b).statistic)
-    return _fisher(value, 0.437 / (len(a) - 4), len(a), "kendall tau-b, fieller", confidence)
+    n = len(a)
+    step = 4 / (n * (n - 1))
+    return _fisher(value, 0.437 / (n - 4), n, "kendall tau-b, fieller", confidence, step=step)
 
 
 def _samples(x: ArrayLike, y: ArrayLike, *, least: int = 4) -> tuple[FloatArray, FloatArray]:
@@ -48,11 +55,19 @@ def _samples(x: ArrayLike, y: ArrayLike, *, least: int = 4) -> tuple[FloatArray,
     return a, b
 
 
-def _fisher(value: float, variance: float, n: int, method: str, confidence: float) -> Estimate:
-    """The interval on the scale of arctanh; a perfect correlation has none narrower than itself."""
+def _fisher(value: float, variance: float, n: int, method: str, confidence: float, *, step: float = 0.0) -> Estimate:
+    """The interval on the scale of arctanh.
+
+    Ranks in perfect order are common in small samples and do not prove a perfect correlation: there
+    the interval is taken half a ``step`` (the change by one swap of neighbours) inside. Without a
+    step a perfect correlation has no interval but itself.
+    """
     name = method_name(method, confidence)
+    reach = normal_quantile(confidence) * math.sqrt(variance)
     value = min(max(value, -1.0), 1.0)
-    if abs(value) == 1.0:
+    inside = min(max(value, step / 2 - 1), 1 - step / 2)
+    if abs(inside) == 1.0:
         return Estimate(value, value, value, n, name)
-    centre, reach = math.atanh(value), special.ndtri((1 + confidence) / 2) * math.sqrt(variance)
-    return Estimate(value, math.tanh(centre - reach), math.tanh(centre + reach), n, name)
+    centre = math.atanh(inside)
+    low, high = math.tanh(centre - reach), math.tanh(centre + reach)
+    return Estimate(value, min(low, value), max(high, value), n, name)

@@ -37,17 +37,16 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, confidence: floa
     """
     k, n = _counts(successes, trials)
     # Counts repeat in tables of models by slices, and the quantile is the dear part: once a pair.
-    pairs, places = np.unique(k + n * (n.max(initial=0) + 1), return_inverse=True)
-    n_once = pairs // (n.max(initial=0) + 1)
-    bounds = exact_bounds(pairs - n_once * (n.max(initial=0) + 1), n_once, confidence=confidence)
+    sizes, size_index = np.unique(n, return_inverse=True)
+    base = n.max(initial=0) + 1  # pairs are numbered by the index of n, so that large counts do not overflow
+    pairs, places = np.unique(k + base * size_index.reshape(k.shape), return_inverse=True)
+    bounds = exact_bounds(pairs % base, sizes[pairs // base], confidence=confidence)
     return Intervals(bounds.low[places].reshape(k.shape), bounds.high[places].reshape(k.shape))
 
 
-def exact_bounds(
-    successes: FloatArray | IntArray, trials: FloatArray | IntArray, *, confidence: float
-) -> Intervals:
+def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray, *, confidence: float) -> Intervals:
     """The Clopper-Pearson formula, for counts that need not be whole (effective sample sizes)."""
-    tail = _tail(confidence)
+    tail = tail_share(confidence)
     failures = trials - successes
     with np.errstate(invalid="ignore"):
         low = np.where(successes > 0, special.betaincinv(successes, failures + 1, tail), 0.0)
@@ -58,7 +57,7 @@ def exact_bounds(
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
     """Score intervals for proportions: close to nominal on average, short, never outside [0, 1]."""
     k, n = _counts(successes, trials)
-    z2 = special.ndtri(1 - _tail(confidence)) ** 2
+    z2 = normal_quantile(confidence) ** 2
     share = k / n
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
@@ -70,7 +69,7 @@ def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95)
 def jeffreys(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:
     """Equal-tailed intervals of the Beta(1/2, 1/2) prior; 0 and 1 are kept at the edges."""
     k, n = _counts(successes, trials)
-    tail = _tail(confidence)
+    tail = tail_share(confidence)
     low = np.where(k == 0, 0.0, special.betaincinv(k + 0.5, n - k + 0.5, tail))
     high = np.where(k == n, 1.0, special.betaincinv(k + 0.5, n - k + 0.5, 1 - tail))
     return Intervals(low, high)
@@ -103,18 +102,30 @@ def method_name(method: str, confidence: float) -> str:
     return f"{method} {100 * confidence:g}%"
 
 
+def tail_share(confidence: float) -> float:
+    """What an interval leaves out on either side; a confidence outside (0, 1) raises."""
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1, got {confidence}")
+    return (1 - confidence) / 2
+
+
+def normal_quantile(confidence: float) -> float:
+    """How many standard deviations a normal interval reaches to either side."""
+    return float(special.ndtri(1 - tail_share(confidence)))
+
+
+def whole_numbers(*counts: ArrayLike) -> tuple[IntArray, ...]:
+    """Counts broadcast against each other, as wide integers; what is not whole raises."""
+    arrays = np.broadcast_arrays(*(np.asarray(count) for count in counts))
+    if any(array.size and not np.issubdtype(array.dtype, np.integer) for array in arrays):
+        raise InputError("counts must be whole numbers")
+    return tuple(array.astype(np.int64) for array in arrays)
+
+
 def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[IntArray, IntArray]:
-    k, n = np.broadcast_arrays(np.asarray(successes), np.asarray(trials))
-    if not (np.issubdtype(k.dtype, np.integer) and np.issubdtype(n.dtype, np.integer)):
-        raise InputError("successes and trials are counts: give whole numbers")
+    k, n = whole_numbers(successes, trials)
     if (n == 0).any():
         raise UndefinedError("a proportion of nothing has no value: trials must be at least 1")
     if (k < 0).any() or (k > n).any():
         raise InputError("successes must lie between 0 and trials")
-    return k.astype(np.int64), n.astype(np.int64)
-
-
-def _tail(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1, got {confidence}")
-    return (1 - confidence) / 2
+    return k, n

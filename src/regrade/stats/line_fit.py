@@ -16,7 +16,7 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import method_name
+from regrade.stats.intervals import method_name, tail_share
 
 _BLOCK = 1 << 22  # resampled models at a time: keeps the buffers within some tens of megabytes
 
@@ -123,14 +123,13 @@ def fit_lines(
     kept = np.isfinite(drawn_slopes[0])
     if not kept.any():
         raise UndefinedError("no draw of models has two different accuracies: there is no line to fit")
-    sure = _percentiles(confidence)
+    sure = tail_share(confidence), 1 - tail_share(confidence)
     fits = []
     for t in range(len(b)):
         line = float(slopes[t, 0]), float(intercepts[t, 0])
         drawn = drawn_slopes[t, kept], drawn_intercepts[t, kept]
         slope, intercept = (
-            _estimate(value, values, len(a), sure, confidence)
-            for value, values in zip(line, drawn, strict=True)
+            _estimate(value, values, len(a), sure, confidence) for value, values in zip(line, drawn, strict=True)
         )
         fit = _r_squared(b[t], line[0] * a + line[1])
         grid = np.linspace(a.min(), a.max(), band_points)
@@ -158,15 +157,11 @@ def _inside(values: FloatArray, scale: Scale, images: int | None) -> FloatArray:
     if images is not None:
         return np.clip(values, 0.5 / images, 1 - 0.5 / images)
     if ((values <= 0) | (values >= 1)).any():
-        raise UndefinedError(
-            f"accuracies of 0 or 1 have no {scale.value}: say how many images, to move them in"
-        )
+        raise UndefinedError(f"accuracies of 0 or 1 have no {scale.value}: say how many images, to move them in")
     return values
 
 
-def _bootstrap(
-    a: FloatArray, b: FloatArray, draws: int, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray]:
+def _bootstrap(a: FloatArray, b: FloatArray, draws: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     models = len(a)
     slopes = np.empty((len(b), draws))
     intercepts = np.empty((len(b), draws))
@@ -208,12 +203,6 @@ def _degenerate(counts: FloatArray, a: FloatArray, spread: FloatArray) -> BoolAr
     return degenerate
 
 
-def _percentiles(confidence: float) -> tuple[float, float]:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1, got {confidence}")
-    return (1 - confidence) / 2, (1 + confidence) / 2
-
-
 def _outer_quantiles(values: FloatArray, sure: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
     """Percentiles along the last axis, rounded outwards to drawn values."""
     last = values.shape[-1] - 1
@@ -222,17 +211,16 @@ def _outer_quantiles(values: FloatArray, sure: tuple[float, float]) -> tuple[Flo
     return parted[..., low], parted[..., high]
 
 
-def _estimate(
-    value: float, drawn: FloatArray, models: int, sure: tuple[float, float], confidence: float
-) -> Estimate:
+def _estimate(value: float, drawn: FloatArray, models: int, sure: tuple[float, float], confidence: float) -> Estimate:
     low, high = _outer_quantiles(drawn, sure)
     return Estimate(value, float(low), float(high), models, method_name("bootstrap over models", confidence))
 
 
 def _r_squared(y: FloatArray, fitted: FloatArray) -> float:
     """The share of variance explained; 1 where y does not vary and the line goes through it."""
-    total = ((y - y.mean()) ** 2).sum()
-    return float(1 - ((y - fitted) ** 2).sum() / total) if total > 0 else 1.0
+    if np.ptp(y) == 0:
+        return 1.0
+    return float(1 - ((y - fitted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def _band(grid: FloatArray, line: _Line, drawn: _Lines, scale: Scale, sure: tuple[float, float]) -> Band:

@@ -11,7 +11,7 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import exact_bounds, method_name
+from regrade.stats.intervals import exact_bounds, method_name, tail_share
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class _Spread:
 
     means: FloatArray
     variances: FloatArray
-    freedom: int
+    freedom: FloatArray
     plain_size: float
     n: int
 
@@ -31,7 +31,9 @@ def stratified_mean(
     """Weighted means over strata with t intervals, for each row of ``values`` (m, n) or (n,).
 
     ``strata`` (n,) names each image's stratum; ``weights`` follow the sorted strata and default to
-    equal ones (the macro mean). A stratum with one image borrows the pooled variance of the others.
+    equal ones (the macro mean). To the variance of each stratum the others add one image's worth of
+    theirs, so that a few images which happen to agree do not pass for certainty; with strata of one
+    size and weight this is the textbook variance. The degrees of freedom are Satterthwaite's.
     """
     return _t_intervals(_stratified(values, strata, weights), "stratified t", confidence)
 
@@ -44,7 +46,7 @@ def stratified_proportion(
     They are Clopper-Pearson intervals at the sample size that the design is worth, so they stay
     inside [0, 1] and have a width even where every image is right.
     """
-    return _korn_graubard(_stratified(correct, strata, weights), "stratified korn-graubard", confidence)
+    return _korn_graubard(_stratified(_zero_or_one(correct), strata, weights), "stratified korn-graubard", confidence)
 
 
 def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
@@ -56,31 +58,38 @@ def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float 
     return _t_intervals(_clustered(values, clusters), "clustered t", confidence)
 
 
-def clustered_proportion(
-    correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95
-) -> list[Estimate]:
+def clustered_proportion(correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
     """Shares over images that come in clusters, with Korn-Graubard intervals for 0/1 values."""
-    return _korn_graubard(_clustered(correct, clusters), "clustered korn-graubard", confidence)
+    return _korn_graubard(_clustered(_zero_or_one(correct), clusters), "clustered korn-graubard", confidence)
 
 
 def _stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> _Spread:
     rows, members, sizes = _grouped(values, strata)
     shares = _normalised(weights, len(sizes))
-    totals, squares = _sums_by_group(rows, members), _sums_by_group(rows**2, members)
-    means = totals / sizes
-    within = np.maximum(squares - sizes * means**2, 0.0)  # (m, h) sums of squares about the means
-    spare = int((sizes - 1).sum())
-    if spare == 0:
+    if (sizes == 1).all():
         raise UndefinedError("every stratum holds a single image: the variance within strata is not known")
-    pooled = within.sum(axis=1, keepdims=True) / spare
-    variances = np.where(sizes > 1, within / np.maximum(sizes - 1, 1), pooled)
-    return _Spread(
-        means @ shares,
-        variances @ (shares**2 / sizes),
-        spare,
-        float(1 / (shares**2 / sizes).sum()),
-        rows.shape[1],
-    )
+    means = _sums_by_group(rows, members) / sizes
+    squares = _sums_by_group((rows - means[:, members]) ** 2, members)
+    costs = shares**2 / sizes
+    parts = costs * (squares + _borrowed(squares, sizes, costs)) / sizes
+    variances = parts.sum(axis=1)
+    spare = np.maximum(sizes - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(variances > 0, variances**2 / (parts**2 / spare).sum(axis=1), spare.sum())
+    return _Spread(means @ shares, variances, freedom, float(1 / costs.sum()), rows.shape[1])
+
+
+def _borrowed(squares: FloatArray, sizes: IntArray, costs: FloatArray) -> FloatArray:
+    """Shape (m, 1): the variance of one image over all strata, by images or by what each stratum costs.
+
+    The larger of the two: small strata must not borrow the certainty of large easy ones, nor large
+    weights that of the few images behind them.
+    """
+    several = sizes > 1
+    own = squares / np.maximum(sizes - 1, 1)
+    by_images = squares.sum(axis=1) / (sizes - 1).sum()
+    by_costs = own @ (costs * several) / max(costs[several].sum(), np.finfo(float).tiny)
+    return np.maximum(by_images, by_costs)[:, None]
 
 
 def _clustered(values: ArrayLike, clusters: ArrayLike) -> _Spread:
@@ -88,10 +97,12 @@ def _clustered(values: ArrayLike, clusters: ArrayLike) -> _Spread:
     groups, n = len(sizes), rows.shape[1]
     if groups < 2:
         raise UndefinedError("a clustered interval needs at least two clusters")
-    means = rows.mean(axis=1)
-    residuals = _sums_by_group(rows, members) - means[:, None] * sizes
+    totals = _sums_by_group(rows, members)
+    everything = totals.sum(axis=1)
+    # times n: whole numbers for 0/1 values, so that clusters all alike give exactly 0
+    residuals = (n * totals - everything[:, None] * sizes) / n
     variances = groups / (groups - 1) * (residuals**2).sum(axis=1) / n**2
-    return _Spread(means, variances, groups - 1, float(groups), n)
+    return _Spread(everything / n, variances, np.full(len(rows), groups - 1.0), float(groups), n)
 
 
 def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray, IntArray]:
@@ -101,7 +112,16 @@ def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray
         raise InputError(f"{rows.shape[1]} values but {len(members)} group entries")
     if not rows.shape[1]:
         raise UndefinedError("a mean over no images has no value")
+    if not np.isfinite(rows).all():
+        raise InputError("a mean needs finite numbers")
     return rows, members, sizes
+
+
+def _zero_or_one(correct: ArrayLike) -> FloatArray:
+    values = np.asarray(correct, dtype=np.float64)
+    if not ((values == 0) | (values == 1)).all():
+        raise InputError("a share needs values that are 1 (right) or 0 (wrong)")
+    return values
 
 
 def _sums_by_group(rows: FloatArray, members: IntArray) -> FloatArray:
@@ -118,7 +138,7 @@ def _normalised(weights: ArrayLike | None, strata: int) -> FloatArray:
 
 
 def _t_intervals(spread: _Spread, method: str, confidence: float) -> list[Estimate]:
-    reach = special.stdtrit(spread.freedom, (1 + confidence) / 2) * np.sqrt(spread.variances)
+    reach = special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
     return _estimates(spread, spread.means - reach, spread.means + reach, method_name(method, confidence))
 
 
@@ -127,7 +147,7 @@ def _korn_graubard(spread: _Spread, method: str, confidence: float) -> list[Esti
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / spread.variances
     worth = np.where(spread.variances > 0, worth, spread.plain_size)
-    upper = (1 + confidence) / 2
+    upper = 1 - tail_share(confidence)
     worth *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
     bounds = exact_bounds(shares * worth, worth, confidence=confidence)
     return _estimates(spread, bounds.low, bounds.high, method_name(method, confidence))

@@ -11,7 +11,7 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.joint_counts import joint_counts
-from regrade.stats.intervals import Intervals
+from regrade.stats.intervals import Intervals, normal_quantile, whole_numbers
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
     >>> round(float(test.corrected), 4), round(float(test.exact), 4)
     (0.0372, 0.0363)
     """
-    b, c = np.broadcast_arrays(np.asarray(only_first), np.asarray(only_second))
+    b, c = whole_numbers(only_first, only_second)
     if (b < 0).any() or (c < 0).any():
         raise InputError("counts of discordant images cannot be negative")
     total, less = b + c, np.minimum(b, c)
@@ -90,12 +90,12 @@ def paired_difference(
     The difference is (only_first - only_second) / images. The interval leaves out 0 exactly when
     McNemar's chi-square without correction is significant at the same level.
     """
-    b, c, n = (x.astype(np.float64) for x in np.broadcast_arrays(only_first, only_second, images))
+    b, c, n = (count.astype(np.float64) for count in whole_numbers(only_first, only_second, images))
     if (n <= 0).any():
         raise UndefinedError("a difference over no images has no value")
-    if (b + c > n).any():
-        raise InputError("there cannot be more discordant images than images")
-    z = special.ndtri((1 + confidence) / 2)
+    if (b < 0).any() or (c < 0).any() or (b + c > n).any():
+        raise InputError("counts of discordant images must be at least 0, and together no more than the images")
+    z = normal_quantile(confidence)
     return Intervals(_score_root(b, c, n, z), _score_root(b, c, n, -z))
 
 

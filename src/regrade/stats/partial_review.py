@@ -8,16 +8,16 @@ sharpens it without biasing it (the difference estimator; prediction-powered inf
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import exact_bounds, method_name
+from regrade.stats.intervals import Intervals, exact_bounds, method_name
 
 _FEW = 20  # judgements below which the proxy's weight cannot be told and is left at 0
 
@@ -29,7 +29,7 @@ class PartialReview:
     ``outcomes`` (n,) is 1 for right, 0 for wrong and not-a-number for a novel prediction that was not
     judged. ``novel`` (n,) says which were novel when the sample was drawn, ``strata`` (n,) from which
     stratum each of these was drawn (whatever stands there for the others). ``weights`` (n,) are each
-    image's share of the accuracy; ``proxy`` (n,) guesses the verdicts, between 0 and 1.
+    image's share of the accuracy and sum to 1; ``proxy`` (n,) guesses the verdicts, between 0 and 1.
     """
 
     outcomes: FloatArray
@@ -68,8 +68,12 @@ def partial_review(
         raise InputError(f"outcomes, novel, strata, weights and proxy must all speak of {n} images")
     if np.isnan(values[~review.novel]).any():
         raise InputError("a prediction that is not novel must have an outcome")
-    if np.isfinite(values).any() and not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
         raise InputError("outcomes must be 1 (right), 0 (wrong) or not a number (not judged)")
+    if not (review.weights >= 0).all() or abs(float(review.weights.sum()) - 1) > 1e-9:
+        raise InputError("weights must be shares of the accuracy: at least 0, and 1 together")
+    if not ((review.proxy >= 0) & (review.proxy <= 1)).all():
+        raise InputError("the proxy must guess verdicts between 0 and 1")
     return review
 
 
@@ -91,9 +95,7 @@ def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Est
         variance += stratum.variance(slope)
         unknown += stratum.unknown
     value = min(max(value, 0.0), 1.0)
-    variance += _image_variance(review, value)
-    size = value * (1 - value) / variance if variance > 0 else 1 / float((review.weights**2).sum())
-    bounds = exact_bounds(np.array(value * size), np.array(size), confidence=confidence)
+    bounds = _bounds(review, value, variance, confidence)
     low, high = max(float(bounds.low) - unknown, 0.0), min(float(bounds.high) + unknown, 1.0)
     return Estimate(value, low, high, len(review.outcomes), method_name("stratified review", confidence))
 
@@ -110,17 +112,14 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
     spare = sum(s.size - s.judged for s in strata)
     slope = _proxy_weight(review)
     value = reviewed_accuracy(review).value if review.judged.any() or not spare else 0.5
-    wanted = (half_width / special.ndtri((1 + confidence) / 2)) ** 2 - _image_variance(review, value)
-    if wanted < 0:
+
+    def enough(more: int) -> bool:
+        bounds = _bounds(review, value, _planned_variance(strata, more, slope), confidence)
+        return float(bounds.high - bounds.low) / 2 <= half_width
+
+    if not enough(spare):
         return None
-    low, high = 0, spare
-    while low < high:
-        middle = (low + high) // 2
-        if _planned_variance(strata, middle, slope) <= wanted:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return bisect.bisect_left(range(spare), True, key=enough)
 
 
 @dataclass(frozen=True)
@@ -187,9 +186,17 @@ def _proxy_weight(review: PartialReview) -> float:
     return float(np.clip(slope, 0.0, 1.0))
 
 
-def _image_variance(review: PartialReview, value: float) -> float:
-    """The variance from having these images and no others."""
-    return value * (1 - value) * float((review.weights**2).sum())
+def _bounds(review: PartialReview, value: float, variance: float, confidence: float) -> Intervals:
+    """Exact bounds at the sample size that images and judgements are worth; ``variance`` is of the latter.
+
+    The two are weighed at a share with one right and one wrong added: at 0 or 1 itself the images
+    would seem to vary not at all.
+    """
+    images = 1 / float((review.weights**2).sum())
+    share = (value * images + 1) / (images + 2)
+    per_image = share * (1 - share)
+    size = per_image / (per_image / images + variance)
+    return exact_bounds(np.array(value * size), np.array(size), confidence=confidence)
 
 
 def _planned_variance(strata: list[_Stratum], more: int, slope: float) -> float:
@@ -198,17 +205,16 @@ def _planned_variance(strata: list[_Stratum], more: int, slope: float) -> float:
     spread = np.array([s.spread(slope) for s in strata])
     sizes = np.array([s.size for s in strata], dtype=np.float64)
     judged = sizes - spare + _allocate(spare, spare * np.sqrt(spread), more)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(judged > 0, sizes**2 * (1 - judged / sizes) * spread / judged, np.inf)
-    return float(parts.sum())
+    if (judged[spread > 0] == 0).any():
+        return float("inf")
+    return float((sizes**2 * (1 - judged / sizes) * spread / np.maximum(judged, 1e-9)).sum())
 
 
 def _allocate(spare: FloatArray, worth: FloatArray, more: int) -> FloatArray:
     """Shares of ``more`` in proportion to worth, none above what is left; what spills over goes on."""
     given = np.zeros_like(spare)
     left = float(more)
-    while left > 1e-9 and (open_ := given < spare).any():
-        share = np.where(open_, worth, 0.0)
+    while left > 1e-9 and (share := np.where(given < spare, worth, 0.0)).any():
         added = np.minimum(given + left * share / share.sum(), spare) - given
         given += added
         left -= float(added.sum())

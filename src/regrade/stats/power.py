@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
+from regrade.stats.paired import mcnemar
 
 
 def independent_disagreement(first: float, second: float) -> float:
@@ -16,9 +17,7 @@ def independent_disagreement(first: float, second: float) -> float:
     return first * (1 - second) + second * (1 - first)
 
 
-def images_to_tell_apart(
-    difference: float, disagreement: float, *, power: float = 0.8, alpha: float = 0.05
-) -> int:
+def images_to_tell_apart(difference: float, disagreement: float, *, power: float = 0.8, alpha: float = 0.05) -> int:
     """Images needed for McNemar's test to find a true ``difference`` of accuracies (Connor 1987).
 
     ``disagreement`` is the share of images on which exactly one of the two is right: measure it, or
@@ -28,33 +27,33 @@ def images_to_tell_apart(
     7847
     """
     _check(difference, disagreement)
-    for name, value in (("power", power), ("alpha", alpha)):
-        if not 0 < value < 1:
-            raise InputError(f"{name} must lie between 0 and 1, got {value}")
+    _check_shares(power=power, alpha=alpha)
     return math.ceil(_images(difference, disagreement, power, alpha))
 
 
 def mcnemar_power(images: int, difference: float, disagreement: float, *, alpha: float = 0.05) -> float:
     """The chance that McNemar's mid-p test finds the difference, computed exactly over all outcomes."""
     _check(difference, disagreement)
+    _check_shares(alpha=alpha)
+    _check_images(images)
     share = (1 + abs(difference) / disagreement) / 2  # of the discordant images, those the better model wins
     totals = _likely_counts(images, disagreement)
-    weights = _binomial(totals, images, disagreement)
-    return float(sum(w * _rejection(int(t), share, alpha) for t, w in zip(totals, weights, strict=True)))
+    return float(_binomial(totals, images, disagreement) @ _rejection(totals, share, alpha))
 
 
-def smallest_difference(
-    images: int, disagreement: float, *, power: float = 0.8, alpha: float = 0.05
-) -> float:
+def smallest_difference(images: int, disagreement: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
     """The smallest true difference that ``images`` images tell apart with this power."""
+    from scipy import optimize  # slow to import, and needed only here
+
+    _check(disagreement, disagreement)
+    _check_shares(power=power, alpha=alpha)
+    _check_images(images)
 
     def shortfall(difference: float) -> float:
         return _images(difference, disagreement, power, alpha) - images
 
     if shortfall(disagreement) > 0:
-        raise UndefinedError(
-            f"{images} images cannot tell apart any two models that disagree on {disagreement:.1%}"
-        )
+        raise UndefinedError(f"{images} images cannot tell apart any two models that disagree on {disagreement:.1%}")
     return float(optimize.brentq(shortfall, disagreement * 1e-6, disagreement, xtol=1e-9))
 
 
@@ -73,6 +72,17 @@ def _check(difference: float, disagreement: float) -> None:
         )
 
 
+def _check_shares(**shares: float) -> None:
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise InputError(f"{name} must lie between 0 and 1, got {value}")
+
+
+def _check_images(images: int) -> None:
+    if images < 1:
+        raise UndefinedError(f"a comparison needs at least one image, got {images}")
+
+
 def _likely_counts(images: int, rate: float) -> IntArray:
     """Counts within eight standard deviations: the rest weighs less than 1e-14."""
     reach = 8 * math.sqrt(images * rate * (1 - rate)) + 8
@@ -85,10 +95,21 @@ def _binomial(k: IntArray, n: int, rate: float) -> FloatArray:
     return np.exp(log + special.xlogy(k, rate) + special.xlog1py(n - k, -rate))
 
 
-def _rejection(total: int, share: float, alpha: float) -> float:
+def _rejection(totals: IntArray, share: float, alpha: float) -> FloatArray:
     """The chance that the mid-p test rejects, given how many images are discordant."""
-    outcomes = np.arange(total + 1)
-    null = _binomial(outcomes, total, 0.5)
-    lower = np.cumsum(null) - null / 2
-    rejected = 2 * np.minimum(lower, lower[::-1]) <= alpha
-    return float(_binomial(outcomes, total, share)[rejected].sum())
+    losses = _most_losses(totals, alpha)
+    k, n = np.maximum(losses, 0), np.maximum(totals, 1)
+    winning = special.betainc(n - k, k + 1.0, share)  # P(wins >= n - k)
+    beaten = special.betaincc(k + 1.0, n - k, share)  # P(wins <= k)
+    return np.where(losses >= 0, winning + beaten, 0.0)
+
+
+def _most_losses(totals: IntArray, alpha: float) -> IntArray:
+    """The largest count of losses among the discordant images that is still significant; -1 if none is."""
+    low, high = np.full(totals.shape, -1), totals // 2 + 1
+    while (open_ := high - low > 1).any():
+        middle = np.where(open_, (low + high) // 2, 0)
+        significant = mcnemar(middle, totals - middle).mid_p <= alpha
+        low = np.where(open_ & significant, middle, low)
+        high = np.where(open_ & ~significant, middle, high)
+    return low

@@ -1,0 +1,112 @@
+"""Writes that happen whole or not at all, and only once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from regrade.core import WriteError
+
+_REFUSALS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file is larger than this system allows",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission is denied",
+    errno.EPERM: "permission is denied",
+}
+
+
+@contextmanager
+def telling_refusals(where: Path) -> Iterator[None]:
+    """Turn a refusal of the disk into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REFUSALS:
+            raise
+        reason = _REFUSALS[error.errno]
+        raise WriteError(f"cannot write to {where}: {reason}; nothing was left half-written") from error
+
+
+class Staging:
+    """A folder beside the final places, where things are written before they are moved there whole.
+
+    Use it as a context: on leaving, whatever was not placed is removed.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._base = root / ".staging"
+        self._folder = self._base / f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self._count = 0
+
+    def __enter__(self) -> Staging:
+        with telling_refusals(self.root):
+            self._remove_abandoned()
+            self._folder.mkdir(parents=True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._base.is_dir() and not any(self._base.iterdir()):
+            shutil.rmtree(self._base, ignore_errors=True)
+
+    def new_folder(self) -> Path:
+        """An empty folder to fill."""
+        self._count += 1
+        folder = self._folder / str(self._count)
+        with telling_refusals(self.root):
+            folder.mkdir()
+        return folder
+
+    def write(self, path: Path, content: Callable[[BinaryIO], object]) -> Path:
+        """Write one file below the staging folder and see it onto the disk."""
+        with telling_refusals(self.root), path.open("wb") as file:
+            content(file)
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
+    def place(self, staged: Path, final: Path) -> None:
+        """Move a staged file or folder to its final place, in one step."""
+        with telling_refusals(self.root):
+            final.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(staged, final)  # noqa: PTH104 - the atomic call, by its name
+            _sync_folder(final.parent)
+
+    def _remove_abandoned(self) -> None:
+        """Clear what processes that were killed have left."""
+        for folder in self._base.glob("*-*"):
+            if not _alive(folder.name.split("-")[0]):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -> None:
+    """Write one file atomically."""
+    with Staging(root) as staging:
+        staging.place(staging.write(staging.new_folder() / final.name, content), final)
+
+
+def _alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ProcessLookupError, ValueError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

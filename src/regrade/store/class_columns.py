@@ -1,0 +1,137 @@
+"""From a column of class ids or class indices to class indices, checked."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import ClassSpace, FormatError, InputError
+from regrade.core.arrays import IntArray
+
+
+class Reading(Enum):
+    """How whole numbers in a file are to be understood."""
+
+    AUTO = "auto"
+    IDS = "ids"
+    INDICES = "indices"
+
+
+def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
+    """Shape (n, k): the classes of a column that holds one class a row, or a list of k.
+
+    Text is read as class ids; text such as ``3 17 4`` or ``a;b;c`` as a list of them. Whole numbers are
+    indices, unless the class ids of the space are themselves numbers that differ from their index:
+    then the file must say which. An unknown id, an index outside the space or an empty cell raises.
+    """
+    values = _plain(column)
+    values, k = _flattened(values, space, name)
+    if values.null_count:
+        row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) // k
+        raise FormatError(f"column {name!r}, row {row}: the cell is empty")
+    return _resolved(values, space, name, k, reading).reshape(-1, k).astype(np.int32)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    return values
+
+
+def _flattened(values: pa.Array, space: ClassSpace, name: str) -> tuple[pa.Array, int]:
+    if _is_text(values.type) and (separator := _separator(values, space)):
+        values = pc.split_pattern(pc.utf8_trim_whitespace(values), separator)
+    if not _is_list(values.type):
+        return values, 1
+    lengths = pc.list_value_length(values)
+    if lengths.null_count or pc.min(lengths).as_py() != (k := pc.max(lengths).as_py()):
+        raise FormatError(f"column {name!r}: every row must list the same number of classes")
+    if k == 0:
+        raise FormatError(f"column {name!r}: the lists of classes are empty")
+    return pc.list_flatten(values), k
+
+
+def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: Reading) -> IntArray:
+    if pa.types.is_floating(values.type):
+        values = _whole(values, name)
+    if pa.types.is_integer(values.type):
+        if reading is Reading.IDS:
+            return _by_id(values.cast(pa.string()), space, name, k)
+        if reading is Reading.AUTO:
+            _refuse_ambiguous(space, name)
+        return _in_range(values.to_numpy(zero_copy_only=False).astype(np.int64), space, name, k)
+    if not _is_text(values.type):
+        raise FormatError(f"column {name!r} holds {values.type}, not class ids or indices")
+    if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):
+        return _in_range(_parsed(values, name), space, name, k)
+    return _by_id(values, space, name, k)
+
+
+def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
+    found = pc.index_in(values, value_set=pa.array(space.ids, type=values.type))
+    if found.null_count:
+        place = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
+        try:
+            space.index(str(values[place].as_py()))
+        except InputError as error:
+            raise InputError(f"column {name!r}, row {place // k}: {error}") from None
+    return found.to_numpy(zero_copy_only=False)
+
+
+def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArray:
+    outside = np.flatnonzero((indices < 0) | (indices >= len(space)))
+    if outside.size:
+        raise InputError(
+            f"column {name!r}, row {outside[0] // k}: class index {indices[outside[0]]} is outside "
+            f"{space.name} (0 to {len(space) - 1})"
+        )
+    return indices
+
+
+def _whole(values: pa.Array, name: str) -> pa.Array:
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise FormatError(f"column {name!r} holds fractions, not class ids or indices") from None
+
+
+def _parsed(values: pa.Array, name: str) -> IntArray:
+    try:
+        parsed: Any = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        raise FormatError(f"column {name!r} holds text that is not a class index") from None
+    return np.asarray(parsed)
+
+
+def _refuse_ambiguous(space: ClassSpace, name: str) -> None:
+    numeric = all(class_id.isdigit() for class_id in space.ids)
+    if numeric and any(int(class_id) != index for index, class_id in enumerate(space.ids)):
+        raise InputError(
+            f"column {name!r} holds numbers, which could be ids or indices of {space.name}: "
+            "say --class-numbers ids or --class-numbers indices"
+        )
+
+
+def _numbers_for_other_ids(values: pa.Array, space: ClassSpace) -> bool:
+    """Text such as "17" is an index where no class id is a number."""
+    return str(values[0].as_py()).isdigit() and not any(class_id.isdigit() for class_id in space.ids)
+
+
+def _separator(values: pa.Array, space: ClassSpace) -> str | None:
+    first = str(values[0].as_py()).strip()
+    if first in space.index_of:
+        return None
+    return next((mark for mark in (";", "|", " ") if mark in first), None)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)

@@ -1,0 +1,52 @@
+"""regrade.toml: the settings of a workspace, written for people to edit."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from regrade.core import FormatError, VersionError
+
+FORMAT = 1
+"""The version of the workspace's layout that this regrade writes, and the newest it reads."""
+
+TEMPLATE = f"""\
+# A regrade workspace: https://toml.io for how to write this file.
+
+# The layout of this folder. A newer regrade may raise it; do not edit.
+version = {FORMAT}
+
+# Intervals in every table: 0.95 means 95%.
+confidence = 0.95
+"""
+
+
+class Config(BaseModel):
+    """The settings of a workspace."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = Field(ge=1)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
+
+
+def read_config(path: Path) -> Config:
+    """Read and check regrade.toml; a newer layout than this regrade knows raises."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path} is not valid TOML: {error}") from None
+    version = raw.get("version")
+    if isinstance(version, int) and version > FORMAT:
+        raise VersionError(
+            f"{path.parent} was written by a newer regrade (layout {version}; this one reads up to {FORMAT}): "
+            "upgrade with pip install -U regrade"
+        )
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise FormatError(f"{path}: {field}: {first['msg']}") from None

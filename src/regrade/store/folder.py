@@ -1,0 +1,223 @@
+"""The workspace's folder: what is stored, and the only way in and out of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regrade.classes import BUILT_IN, class_space, class_space_as_json, class_space_from_json
+from regrade.core import (
+    AlreadyStored,
+    ClassSpace,
+    InputError,
+    LabelSet,
+    MismatchError,
+    Predictions,
+    StoreError,
+    TestSet,
+    UnknownName,
+)
+from regrade.store.atomic import Staging, telling_refusals, write_once
+from regrade.store.config import TEMPLATE, Config, read_config
+from regrade.store.label_file import read_label_set, stored_digest, write_label_set
+from regrade.store.names import file_name, original_name
+from regrade.store.prediction_folder import (
+    MANIFEST,
+    Manifest,
+    read_manifest,
+    read_predictions,
+    stage_predictions,
+)
+from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
+
+CONFIG = "regrade.toml"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What came of storing: what is new, and what was there already with the same content."""
+
+    new: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+class Store:
+    """A workspace on disk; everything in it is written whole and once.
+
+    Use `Store.create` or `Store.open`.
+    """
+
+    def __init__(self, root: Path, config: Config) -> None:
+        self.root = root
+        self.config = config
+
+    @classmethod
+    def create(cls, root: Path) -> Store:
+        """Make a new workspace; a folder that is one already raises, other files in it are left alone."""
+        if (root / CONFIG).exists():
+            raise AlreadyStored(f"{root} is a workspace already")
+        if root.exists() and not root.is_dir():
+            raise InputError(f"{root} is a file: a workspace is a folder")
+        with telling_refusals(root):
+            root.mkdir(parents=True, exist_ok=True)
+        write_once(root, root / CONFIG, lambda file: file.write(TEMPLATE.encode()))
+        return cls.open(root)
+
+    @classmethod
+    def open(cls, root: Path) -> Store:
+        """Open a workspace; a folder that is none raises and says how to make one."""
+        if not (root / CONFIG).is_file():
+            raise StoreError(f"{root} is not a workspace (no {CONFIG}): make one with regrade init {root}")
+        return cls(root, read_config(root / CONFIG))
+
+    # Class spaces
+
+    def class_space_names(self) -> tuple[str, ...]:
+        """The built-in class spaces and those stored here."""
+        return (*BUILT_IN, *_stems(self.root / "classes", ".json"))
+
+    def class_space(self, name: str) -> ClassSpace:
+        """A built-in class space, or one stored here."""
+        path = self.root / "classes" / f"{file_name(name)}.json"
+        if path.is_file():
+            return class_space_from_json(json.loads(path.read_text(encoding="utf-8")))
+        if name not in BUILT_IN:
+            raise UnknownName("class space", name, self.class_space_names())
+        return class_space(name)
+
+    def add_class_space(self, space: ClassSpace) -> Stored:
+        """Store a user's own class space."""
+        if space.name in self.class_space_names():
+            if self.class_space(space.name).digest != space.digest:
+                raise AlreadyStored(f"a class space {space.name!r} with other classes exists: choose another name")
+            return Stored((), (space.name,))
+        text = json.dumps(class_space_as_json(space), indent=1)
+        path = self.root / "classes" / f"{file_name(space.name)}.json"
+        write_once(self.root, path, lambda file: file.write(text.encode()))
+        return Stored((space.name,), ())
+
+    # Test sets
+
+    def test_set_names(self) -> tuple[str, ...]:
+        """The test sets stored here."""
+        return _stems(self.root / "testsets", ".parquet")
+
+    def test_set(self, name: str) -> TestSet:
+        """Read a test set."""
+        path = self._test_set_path(name)
+        if not path.is_file():
+            raise UnknownName("test set", name, self.test_set_names())
+        return read_test_set(path, self.class_space(stored_class_space(path)))
+
+    def add_test_set(self, test_set: TestSet) -> Stored:
+        """Store a test set; the same one again is no change, another under its name raises."""
+        if self.has_test_set(test_set.name):
+            if self.test_set(test_set.name).digest != test_set.digest:
+                raise AlreadyStored(
+                    f"test set {test_set.name!r} is stored with other examples, labels or groups: choose another name"
+                )
+            return Stored((), (test_set.name,))
+        write_once(self.root, self._test_set_path(test_set.name), lambda file: write_test_set(test_set, file))
+        return Stored((test_set.name,), ())
+
+    def has_test_set(self, name: str) -> bool:
+        """Whether a test set of this name is stored."""
+        return self._test_set_path(name).is_file()
+
+    # Predictions
+
+    def model_names(self, test_set: str) -> tuple[str, ...]:
+        """The models whose predictions on a test set are stored, by name."""
+        folder = self.root / "predictions" / file_name(test_set)
+        return tuple(sorted(original_name(path.parent.name) for path in folder.glob(f"*/{MANIFEST}")))
+
+    def predictions(self, test_set: TestSet, model: str) -> Predictions:
+        """Read one model's predictions; those made for another version of the test set raise."""
+        folder = self._prediction_path(test_set.name, model)
+        if not (folder / MANIFEST).is_file():
+            raise UnknownName(f"model on {test_set.name}", model, self.model_names(test_set.name))
+        if read_manifest(folder).test_set_digest != test_set.digest:
+            raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
+        return read_predictions(folder)
+
+    def add_predictions(self, test_set: TestSet, entries: Sequence[tuple[Predictions, Manifest]]) -> Stored:
+        """Store predictions of any number of models, and the test set if it is new: all of them or none."""
+        new, unchanged = self._split([manifest for _, manifest in entries])
+        with Staging(self.root) as staging:
+            staged = []
+            for predictions, manifest in entries:
+                if manifest.model.name in new:
+                    folder = staging.new_folder()
+                    stage_predictions(staging, folder, predictions, test_set, manifest)
+                    staged.append((folder, self._prediction_path(test_set.name, manifest.model.name)))
+            self.add_test_set(test_set)
+            for folder, final in staged:
+                staging.place(folder, final)
+        return Stored(new, unchanged)
+
+    def _split(self, manifests: Iterable[Manifest]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        new, unchanged = [], []
+        for manifest in manifests:
+            folder = self._prediction_path(manifest.test_set, manifest.model.name)
+            if not (folder / MANIFEST).is_file():
+                new.append(manifest.model.name)
+            elif read_manifest(folder).digest == manifest.digest:
+                unchanged.append(manifest.model.name)
+            else:
+                raise AlreadyStored(
+                    f"other predictions of {manifest.model.name!r} on {manifest.test_set} are stored: import under "
+                    f"another name (--model, or --prefix for many), or remove {folder} first"
+                )
+        return tuple(new), tuple(unchanged)
+
+    # Label sets
+
+    def label_set_names(self, test_set: str) -> tuple[str, ...]:
+        """The label sets of a test set as ``name@version``, oldest version first."""
+        stems = [stem.rpartition("@") for stem in _stems(self._label_folder(test_set), ".parquet")]
+        return tuple(f"{name}@{version}" for name, _, version in sorted(stems, key=lambda s: (s[0], int(s[2]))))
+
+    def label_set(self, test_set: TestSet, name: str) -> LabelSet:
+        """Read a label set by ``name`` (its newest version) or ``name@version``."""
+        known = self.label_set_names(test_set.name)
+        found = [full for full in known if name in (full, full.rpartition("@")[0])]
+        if not found:
+            raise UnknownName(f"label set of {test_set.name}", name, [k.rpartition("@")[0] for k in known])
+        return read_label_set(self._label_path(test_set.name, found[-1]), test_set)
+
+    def add_label_set(self, labels: LabelSet, test_set: TestSet) -> Stored:
+        """Store one version of a label set; the same again is no change, another under its name raises."""
+        full = f"{labels.name}@{labels.version}"
+        path = self._label_path(test_set.name, full)
+        if path.is_file():
+            if stored_digest(path) != labels.digest:
+                raise AlreadyStored(
+                    f"other labels are stored as {full} of {test_set.name}: choose another --name, or keep both "
+                    "with --new-version"
+                )
+            return Stored((), (full,))
+        write_once(self.root, path, lambda file: write_label_set(labels, test_set, file))
+        return Stored((full,), ())
+
+    def newest_version(self, test_set: str, name: str) -> int:
+        """The newest version of a label set, 0 if there is none."""
+        split = (full.rpartition("@") for full in self.label_set_names(test_set))
+        return max((int(version) for base, _, version in split if base == name), default=0)
+
+    def _test_set_path(self, name: str) -> Path:
+        return self.root / "testsets" / f"{file_name(name)}.parquet"
+
+    def _prediction_path(self, test_set: str, model: str) -> Path:
+        return self.root / "predictions" / file_name(test_set) / file_name(model)
+
+    def _label_folder(self, test_set: str) -> Path:
+        return self.root / "labels" / file_name(test_set)
+
+    def _label_path(self, test_set: str, full: str) -> Path:
+        return self._label_folder(test_set) / f"{file_name(full)}.parquet"
+
+
+def _stems(folder: Path, suffix: str) -> tuple[str, ...]:
+    return tuple(sorted(original_name(p.name.removesuffix(suffix)) for p in folder.glob(f"*{suffix}")))

@@ -1,0 +1,119 @@
+"""Bringing a file of predictions into the workspace."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, TestSet
+from regrade.core.arrays import IntArray
+from regrade.store.examples import Columns
+from regrade.store.folder import Store, Stored
+from regrade.store.prediction_files import Answers, PredictionFile, Spaces, read_prediction_file
+from regrade.store.prediction_folder import Manifest, Source
+
+
+@dataclass(frozen=True)
+class ImportedPredictions:
+    """What an import did: the models stored, those that were there already, and the test set."""
+
+    test_set: TestSet
+    new_test_set: bool
+    models: Stored
+
+
+def import_predictions(
+    store: Store,
+    path: Path,
+    *,
+    test_set: str,
+    classes: ClassSpace | None = None,
+    model: str | None = None,
+    prefix: str = "",
+    columns: Columns | None = None,
+) -> ImportedPredictions:
+    """Read a file of predictions, hold it against the test set and store it, all of it or nothing.
+
+    A test set that is not stored yet is made from the file's own ids and labels; ``classes`` is
+    then needed. ``prefix`` is put before the names of models that come from columns.
+    """
+    known = store.test_set(test_set) if store.has_test_set(test_set) else None
+    spaces = _spaces(known, classes, test_set)
+    found = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
+    target = known or _new_test_set(found, test_set, spaces.labels, path)
+    rows = _rows(found, target, path)
+    source = Source(path.name, _file_hash(path))
+    entries = []
+    for name, answers in found.answers.items():
+        full_name = name if model else prefix + name
+        predictions = _predictions(answers.reordered(rows), full_name, target, spaces.predictions)
+        entries.append((predictions, _manifest(predictions, target, spaces.predictions, source)))
+    return ImportedPredictions(target, known is None, store.add_predictions(target, entries))
+
+
+def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> Spaces:
+    if known is not None:
+        return Spaces(classes or known.class_space, known.class_space)
+    if classes is None:
+        raise InputError(f"test set {name!r} is new: say what its classes are with --classes, e.g. imagenet-1k")
+    return Spaces(classes, classes)
+
+
+def _new_test_set(found: PredictionFile, name: str, space: ClassSpace, path: Path) -> TestSet:
+    if found.examples is None or found.examples.labels is None:
+        raise FormatError(
+            f"test set {name!r} is not known yet and {path} has no labels to make it from: add it first with "
+            f"regrade testsets add {name} LABELS.csv --classes {space.name}"
+        )
+    return found.examples.as_test_set(name, space)
+
+
+def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
+    """For each example of the test set its row in the file; an array without ids follows the set's order."""
+    if found.examples is not None:
+        return found.examples.order_in(test_set)
+    given = len(next(iter(found.answers.values())).classes)
+    if given != len(test_set):
+        raise InputError(
+            f"{path} has {given:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
+            "ids must have one row an example, in the order of the test set"
+        )
+    return np.arange(given)
+
+
+def _predictions(answers: Answers, name: str, test_set: TestSet, space: ClassSpace) -> Predictions:
+    return Predictions(
+        name,
+        test_set.name,
+        space.name,
+        answers.classes,
+        answers.scores,
+        answers.full_scores,
+        answers.score_kind,
+    )
+
+
+def _manifest(predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source) -> Manifest:
+    return Manifest(
+        model=ModelSpec(predictions.model, space.name),
+        test_set=test_set.name,
+        test_set_digest=test_set.digest,
+        class_space=space.name,
+        class_space_digest=space.digest,
+        examples=len(predictions),
+        k=predictions.k,
+        digest=predictions.digest,
+        score_kind=predictions.score_kind.value if predictions.score_kind else None,
+        full_scores=predictions.full_scores is not None,
+        source=source,
+        regrade=version("regrade"),
+    )
+
+
+def _file_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,86 @@
+"""A label set as one Parquet file: for each example its correct, unclear and wrong class ids."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import LabelSet, LabelState, MismatchError, TestSet, Unlisted
+from regrade.core.arrays import IntArray
+from regrade.store.parquet import read_meta, read_parquet, write_parquet
+
+_STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
+
+
+def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None:
+    """Write one row a covered example; the reason is empty unless the example is problematic."""
+    covered = np.flatnonzero(labels.covered)
+    columns: dict[str, Any] = {"example": [test_set.ids[i] for i in covered]}
+    for state in _STATES:
+        columns[state.name.lower()] = _class_lists(labels, test_set, state, covered)
+    columns["problematic"] = [labels.reasons[i] for i in covered]
+    meta = {
+        "name": labels.name,
+        "version": labels.version,
+        "test_set": labels.test_set,
+        "test_set_digest": test_set.digest,
+        "unlisted": labels.unlisted.value,
+        "origin": labels.origin,
+        "digest": labels.digest,
+    }
+    write_parquet(pa.table(columns), meta, file)
+
+
+def stored_digest(path: Path) -> str:
+    """The digest of a stored label set, without reading its rows."""
+    return str(read_meta(path)["digest"])
+
+
+def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
+    """Read judgements back in the order of the test set; one made for another set raises."""
+    table, meta = read_parquet(path)
+    if meta["test_set_digest"] != test_set.digest:
+        raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
+    positions = pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy()
+    examples, classes, states = _judgements(table, positions, test_set)
+    covered = np.zeros(len(test_set), dtype=bool)
+    covered[positions] = True
+    reasons = np.full(len(test_set), "", dtype=object)
+    reasons[positions] = table["problematic"].to_pylist()
+    return LabelSet(
+        meta["name"],
+        int(meta["version"]),
+        test_set.name,
+        len(test_set.class_space),
+        examples,
+        classes,
+        states,
+        covered,
+        tuple(reasons),
+        Unlisted(meta["unlisted"]),
+        meta["origin"],
+    )
+
+
+def _class_lists(labels: LabelSet, test_set: TestSet, state: LabelState, covered: IntArray) -> pa.Array:
+    chosen = labels.states == state
+    order = np.lexsort((labels.classes[chosen], labels.examples[chosen]))
+    counts = np.bincount(labels.examples[chosen], minlength=len(labels))[covered]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    ids = pa.array(test_set.class_space.ids).take(pa.array(labels.classes[chosen][order]))
+    return pa.ListArray.from_arrays(pa.array(offsets), ids)
+
+
+def _judgements(table: pa.Table, positions: IntArray, test_set: TestSet) -> tuple[IntArray, IntArray, IntArray]:
+    class_ids = pa.array(test_set.class_space.ids)
+    examples, classes, states = [], [], []
+    for state in _STATES:
+        lists = table[state.name.lower()].combine_chunks()
+        examples.append(np.repeat(positions, pc.list_value_length(lists).to_numpy()))
+        classes.append(pc.index_in(lists.flatten(), value_set=class_ids).to_numpy())
+        states.append(np.full(len(classes[-1]), state, dtype=np.int8))
+    return np.concatenate(examples), np.concatenate(classes), np.concatenate(states)

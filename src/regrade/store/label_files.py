@@ -1,0 +1,249 @@
+"""Reading labels that people bring: ReaL, multi-label annotations, and plain tables or JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, TestSet, Unlisted
+from regrade.core.arrays import IntArray
+from regrade.store.class_columns import class_indices
+from regrade.store.examples import LABEL_COLUMNS, Columns, texts
+from regrade.store.tables import TABLE_SUFFIXES, read_json, read_table
+
+REAL_SIZE = 50_000
+_VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
+_LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
+_CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
+
+
+class LabelFormat(Enum):
+    """The forms in which labels come."""
+
+    REAL = "real"
+    """Reassessed labels: a JSON list of 50,000 lists of class indices, in the order of the validation images."""
+
+    MULTILABEL_V3 = "multilabel-v3"
+    """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m."""
+
+    PLAIN = "plain"
+    """A table with image, class and optionally state and problematic; or JSON from image to classes."""
+
+
+@dataclass
+class _Judgements:
+    """Judgements gathered from a file, held against a test set as they come."""
+
+    test_set: TestSet
+    examples: list[int] = field(default_factory=list)
+    classes: list[int] = field(default_factory=list)
+    states: list[int] = field(default_factory=list)
+    covered: set[int] = field(default_factory=set)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def add(self, example: int, class_id: Any, state: LabelState) -> None:
+        self.covered.add(example)
+        self.examples.append(example)
+        self.classes.append(_class_index(class_id, self.test_set))
+        self.states.append(state)
+
+    def as_label_set(self, name: str, version: int, unlisted: Unlisted, origin: str) -> LabelSet:
+        size = len(self.test_set)
+        covered = np.zeros(size, dtype=bool)
+        covered[list(self.covered)] = True
+        return LabelSet(
+            name,
+            version,
+            self.test_set.name,
+            len(self.test_set.class_space),
+            np.array(self.examples, dtype=np.int64),
+            np.array(self.classes, dtype=np.int64),
+            np.array(self.states, dtype=np.int8),
+            covered,
+            tuple(self.reasons.get(i, "") for i in range(size)),
+            unlisted,
+            origin,
+        )
+
+
+def read_label_file(
+    path: Path,
+    test_set: TestSet,
+    *,
+    form: LabelFormat,
+    name: str,
+    version: int,
+    unlisted: Unlisted = Unlisted.NOVEL,
+    columns: Columns | None = None,
+) -> LabelSet:
+    """Read labels for a test set; a file that belongs to another set raises.
+
+    ``unlisted`` says what a class that a plain file does not name is; ReaL's lists are complete, and the
+    multi-label annotations are not.
+    """
+    match form:
+        case LabelFormat.REAL:
+            judgements, unlisted = _read_real(path, test_set), Unlisted.WRONG
+        case LabelFormat.MULTILABEL_V3:
+            judgements, unlisted = _read_multilabel(path, test_set), Unlisted.NOVEL
+        case LabelFormat.PLAIN:
+            judgements = _read_plain(path, test_set, columns or Columns())
+    try:
+        return judgements.as_label_set(name, version, unlisted, f"{form.value}: {path.name}")
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def _read_real(path: Path, test_set: TestSet) -> _Judgements:
+    lists = read_json(path)
+    if not (isinstance(lists, list) and all(isinstance(entry, list) for entry in lists)):
+        raise FormatError(f"{path}: ReaL labels are a list of lists of class indices")
+    if len(lists) != REAL_SIZE:
+        raise FormatError(f"{path}: ReaL labels are {REAL_SIZE:,} lists, this file has {len(lists):,}")
+    judgements = _Judgements(test_set)
+    for example, number in _validation_numbers(test_set, path):
+        for class_index in lists[number - 1]:  # entry i is image i + 1
+            judgements.add(example, class_index, LabelState.CORRECT)
+    _refuse_foreign(judgements, path)
+    return judgements
+
+
+def _validation_numbers(test_set: TestSet, path: Path) -> list[tuple[int, int]]:
+    matches = [(i, _VALIDATION_NAME.search(example)) for i, example in enumerate(test_set.ids)]
+    numbers = [(i, int(match[1])) for i, match in matches if match]
+    if len(numbers) != len(test_set) or not all(1 <= number <= REAL_SIZE for _, number in numbers):
+        stranger = next((test_set.ids[i] for i, match in matches if not match), test_set.ids[0])
+        raise MismatchError(
+            f"{path} holds labels of the ImageNet validation images (ILSVRC2012_val_...), but test set "
+            f"{test_set.name} has examples such as {stranger!r}"
+        )
+    return numbers
+
+
+def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
+    content = read_json(path)
+    if not (isinstance(content, dict) and isinstance(content.get("initial_annots"), dict)):
+        raise FormatError(f"{path}: multi-label annotations are a JSON object with initial_annots")
+    judgements = _Judgements(test_set)
+    places = _places(test_set)
+    for image, lists in content["initial_annots"].items():
+        if (example := _place(image, places)) is not None:
+            _add_lists(judgements, example, image, lists)
+    for image, reason in _mapping(content.get("problematic_images", {}), path).items():
+        if (example := _place(image, places)) is not None:
+            judgements.covered.add(example)
+            judgements.reasons[example] = str(reason) or "problematic"
+    if not judgements.covered:
+        raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
+    _refuse_foreign(judgements, path)
+    return judgements
+
+
+def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
+    if path.suffix.lower() in TABLE_SUFFIXES:
+        return _read_plain_table(path, test_set, columns)
+    content = _mapping(read_json(path), path)
+    judgements = _Judgements(test_set)
+    for image, entry in content.items():
+        example = _known_place(image, test_set, path)
+        lists = entry if isinstance(entry, dict) else {"correct": entry}
+        _add_lists(judgements, example, image, lists)
+        if isinstance(entry, dict) and entry.get("problematic"):
+            judgements.reasons[example] = str(entry["problematic"])
+    return judgements
+
+
+def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
+    table = read_table(path)
+    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
+    if class_column not in table.column_names:
+        raise FormatError(f"{path}: there is no column with classes: call it class")
+    judgements = _Judgements(test_set)
+    images = texts(table, columns.id_in(table))
+    states = texts(table, "state") if "state" in table.column_names else ("correct",) * len(images)
+    reasons = table["problematic"].to_pylist() if "problematic" in table.column_names else [None] * len(images)
+    classes = class_indices(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
+    for image, row, state, reason in zip(images, classes, states, reasons, strict=True):
+        example = _known_place(image, test_set, path)
+        for class_index in row:
+            judgements.add(example, int(class_index), state_named(state))
+        if reason:
+            judgements.reasons[example] = str(reason)
+    return judgements
+
+
+def state_named(name: str) -> LabelState:
+    """The state that a word stands for: correct, unclear or wrong."""
+    try:
+        return _LISTS[name.strip().lower()]
+    except KeyError:
+        raise FormatError(f"unknown state {name!r}: it must be one of {', '.join(_LISTS)}") from None
+
+
+def _add_lists(judgements: _Judgements, example: int, image: str, lists: Any) -> None:
+    if not isinstance(lists, Mapping) or not all(isinstance(lists.get(k, []), list) for k in _LISTS):
+        raise FormatError(f"image {image!r}: expected lists called {', '.join(_LISTS)}")
+    judgements.covered.add(example)
+    for key, state in _LISTS.items():
+        for class_id in lists.get(key, ()):
+            judgements.add(example, class_id, state)
+
+
+def _class_index(class_id: Any, test_set: TestSet) -> int:
+    space = test_set.class_space
+    if isinstance(class_id, str):
+        return space.index(class_id)
+    if not isinstance(class_id, int) or not 0 <= class_id < len(space):
+        raise InputError(f"class index {class_id} is outside {space.name} (0 to {len(space) - 1})")
+    return class_id
+
+
+def _places(test_set: TestSet) -> dict[str, int]:
+    """Positions by id, and by id without its file ending."""
+    places = {_stem(example): i for i, example in enumerate(test_set.ids)}
+    return {**places, **test_set.position_of}
+
+
+def _place(image: str, places: Mapping[str, int]) -> int | None:
+    return places.get(image, places.get(_stem(image)))
+
+
+def _stem(image: str) -> str:
+    name, dot, ending = image.rpartition(".")
+    return name if dot and ending.lower() in ("jpeg", "jpg", "png", "webp") else image
+
+
+def _known_place(image: str, test_set: TestSet, path: Path) -> int:
+    if image not in test_set.position_of:
+        raise MismatchError(
+            f"{path} names {image!r}, which is not in test set {test_set.name} ({test_set.ids[0]!r}, ...)"
+        )
+    return test_set.position_of[image]
+
+
+def _mapping(content: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(content, dict):
+        raise FormatError(f"{path}: a JSON object from image to classes is wanted")
+    return content
+
+
+def _refuse_foreign(judgements: _Judgements, path: Path) -> None:
+    """Labels whose images mostly lack the set's own label were shifted, or belong to another set."""
+    test_set = judgements.test_set
+    judged = {e for e in judgements.covered if e not in judgements.reasons and test_set.labels[e] >= 0}
+    own = _with_own_label(zip(judgements.examples, judgements.classes, judgements.states, strict=True), test_set.labels)
+    if judged and len(own & judged) < 0.5 * len(judged):
+        raise MismatchError(
+            f"{path}: only {len(own & judged):,} of {len(judged):,} images have the label that test set "
+            f"{test_set.name} gives them among their labels: the file belongs to another set or order"
+        )
+
+
+def _with_own_label(rows: Iterable[tuple[int, int, int]], labels: IntArray) -> set[int]:
+    return {e for e, label, state in rows if state != LabelState.WRONG and labels[e] == label}

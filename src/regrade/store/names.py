@@ -1,0 +1,31 @@
+"""Names of models and sets as names of files, and back."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, unquote
+
+from regrade.core import InputError
+
+_KEPT = " :+=@,()[]~"
+_LONGEST = 200
+
+
+def file_name(name: str) -> str:
+    """A name that every file system takes; `original_name` undoes it.
+
+    >>> file_name("open_clip:ViT-B-32/laion2b")
+    'open_clip:ViT-B-32%2Flaion2b'
+    """
+    if not name.strip():
+        raise InputError("a name must not be empty")
+    quoted = quote(name, safe=_KEPT)
+    if quoted.startswith("."):
+        quoted = "%2E" + quoted[1:]
+    if len(quoted) > _LONGEST:
+        raise InputError(f"the name {name[:40]!r}... is too long: {len(quoted)} characters, at most {_LONGEST}")
+    return quoted
+
+
+def original_name(file: str) -> str:
+    """The name behind a `file_name`."""
+    return unquote(file)

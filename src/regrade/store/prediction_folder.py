@@ -1,0 +1,122 @@
+"""One model's predictions on one test set as a folder: manifest, top-k table, optional full scores."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from regrade.core import TIE_RULE, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
+from regrade.store.atomic import Staging
+
+MANIFEST = "manifest.json"
+TOP_K = "topk.parquet"
+FULL_SCORES = "scores.npy"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where predictions came from: the name and hash of a file, or nothing for a run."""
+
+    file: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What stands behind stored predictions, one field a line of manifest.json."""
+
+    model: ModelSpec
+    test_set: str
+    test_set_digest: str
+    class_space: str
+    class_space_digest: str
+    examples: int
+    k: int
+    digest: str
+    score_kind: str | None
+    full_scores: bool
+    source: Source
+    regrade: str
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    ties: str = TIE_RULE
+    precision: str = "top k taken before any rounding of scores; full scores are stored in half precision"
+    format: int = 1
+
+
+def stage_predictions(
+    staging: Staging, folder: Path, predictions: Predictions, test_set: TestSet, manifest: Manifest
+) -> None:
+    """Fill a staged folder; the manifest goes last, so that a folder with one is whole."""
+    table = _top_k_table(predictions, test_set)
+    staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
+    if predictions.full_scores is not None:
+        halves = predictions.full_scores.astype(np.float16)
+        staging.write(folder / FULL_SCORES, lambda file: np.save(file, halves))
+    text = json.dumps(asdict(manifest), indent=2) + "\n"
+    staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and check manifest.json."""
+    path = folder / MANIFEST
+    try:
+        raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Manifest(
+            **{**raw, "model": ModelSpec(**raw["model"]), "source": Source(**raw["source"])},
+        )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+
+
+def read_predictions(folder: Path) -> Predictions:
+    """Read predictions back, full scores as a memory map."""
+    manifest = read_manifest(folder)
+    try:
+        table = pq.read_table(folder / TOP_K, columns=_wanted(manifest))
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError(f"{folder / TOP_K} cannot be read: {error}") from None
+    shape = (manifest.examples, manifest.k)
+    full = np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None
+    return Predictions(
+        manifest.model.name,
+        manifest.test_set,
+        manifest.class_space,
+        _flat(table["classes"]).reshape(shape),
+        _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
+        full,
+        ScoreKind(manifest.score_kind) if manifest.score_kind else None,
+    )
+
+
+def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
+    small = len(test_set.class_space) <= np.iinfo(np.int16).max
+    columns = {
+        "example": pa.array(test_set.ids, type=pa.string()),
+        "classes": _lists(predictions.classes.astype(np.int16 if small else np.int32)),
+    }
+    if predictions.scores is not None:
+        columns["scores"] = _lists(predictions.scores.astype(np.float32))
+    return pa.table(columns)
+
+
+def _wanted(manifest: Manifest) -> list[str]:
+    return ["classes", "scores"] if manifest.score_kind else ["classes"]
+
+
+def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    return column.combine_chunks().flatten().to_numpy()
+
+
+def _write_text(file: BinaryIO, text: str) -> None:
+    file.write(text.encode())

@@ -1,0 +1,57 @@
+"""A test set as one Parquet file: example id, class id of the label, group columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import UNLABELED, ClassSpace, FormatError, TestSet
+from regrade.store.parquet import read_meta, read_parquet, write_parquet
+
+_GROUP = "group:"
+
+
+def write_test_set(test_set: TestSet, file: BinaryIO) -> None:
+    """Write the examples, with what the set is in the file's metadata."""
+    class_ids = pa.array(test_set.class_space.ids)
+    labels = pa.array(test_set.labels, mask=~test_set.labeled)
+    columns = {
+        "example": pa.array(test_set.ids, type=pa.string()),
+        "label": class_ids.take(labels.cast(pa.int32())),
+        **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in test_set.groups.items()},
+    }
+    meta = {
+        "test_set": test_set.name,
+        "class_space": test_set.class_space.name,
+        "class_space_digest": test_set.class_space.digest,
+        "digest": test_set.digest,
+    }
+    write_parquet(pa.table(columns), meta, file)
+
+
+def stored_class_space(path: Path) -> str:
+    """The name of the class space that a stored test set is labeled in."""
+    return str(read_meta(path)["class_space"])
+
+
+def read_test_set(path: Path, space: ClassSpace) -> TestSet:
+    """Read the examples back; a class space other than the one they were stored with raises."""
+    table, meta = read_parquet(path)
+    if meta["class_space_digest"] != space.digest:
+        raise FormatError(f"{path} was stored with other classes than the present {space.name!r}")
+    indices = pc.index_in(table["label"], value_set=pa.array(space.ids))
+    return TestSet(
+        meta["test_set"],
+        space,
+        tuple(table["example"].to_pylist()),
+        pc.fill_null(indices, UNLABELED).to_numpy().astype(np.int32),
+        {
+            name.removeprefix(_GROUP): tuple(table[name].to_pylist())
+            for name in table.column_names
+            if name.startswith(_GROUP)
+        },
+    )

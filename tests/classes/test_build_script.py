@@ -1,0 +1,154 @@
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from skipping import skip
+
+from regrade.classes import imagenet_1k
+
+ROOT = Path(__file__).parents[2]
+COMMITTED = ROOT / "src/regrade/classes/data/imagenet-1k.json"
+WORDNET = Path("/usr/share/wordnet")
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("build_imagenet_classes", ROOT / "scripts/build_imagenet_classes.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture
+def timm_info(tmp_path):
+    """The committed classes in the form of timm's tables."""
+    space = imagenet_1k()
+    (tmp_path / "imagenet_synsets.txt").write_text("\n".join(space.ids))
+    for subset in ("imagenet-a", "imagenet-r"):
+        stem, members = subset.replace("-", "_"), space.groups[subset]
+        (tmp_path / f"{stem}_indices.txt").write_text("\n".join(str(index) for index in members))
+        (tmp_path / f"{stem}_synsets.txt").write_text("\n".join(space.ids[index] for index in members))
+    return tmp_path
+
+
+@pytest.fixture
+def wordnet():
+    if not (WORDNET / "data.noun").is_file():
+        skip(f"WordNet is not at {WORDNET} (Debian: wordnet-base)")
+    return WORDNET
+
+
+def build(script, timm_info, wordnet):
+    output = timm_info / "built.json"
+    status = script.main(["--timm-info", str(timm_info), "--wordnet", str(wordnet), "--output", str(output)])
+    return status, output
+
+
+def test_the_committed_file_is_what_the_script_writes(script, timm_info, wordnet):
+    status, output = build(script, timm_info, wordnet)
+    assert status == 0
+    assert output.read_text() == COMMITTED.read_text()
+
+
+def test_the_committed_file_is_small_and_has_a_synset_a_line():
+    assert COMMITTED.stat().st_size < 250_000
+    assert '\n"n02084071": [["n02083346","n01317541"],["dog","domestic dog","Canis familiaris"]],\n' in (
+        COMMITTED.read_text()
+    )
+
+
+def spoil_subset(folder):
+    path = folder / "imagenet_a_indices.txt"
+    path.write_text(path.read_text().replace("6\n", "7\n", 1))
+
+
+def drop_class(folder):
+    path = folder / "imagenet_synsets.txt"
+    path.write_text("\n".join(path.read_text().split()[1:]))
+
+
+def turn_around(folder):
+    path = folder / "imagenet_synsets.txt"
+    path.write_text("\n".join(reversed(path.read_text().split())))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_subset, "imagenet_a_indices.txt and imagenet_a_synsets.txt do not name the same classes"),
+        (drop_class, "expected 1000 classes, found 999"),
+        (turn_around, "imagenet_synsets.txt is not sorted"),
+        (lambda folder: (folder / "imagenet_r_indices.txt").unlink(), "No such file"),
+    ],
+)
+def test_sources_that_do_not_fit_are_refused(script, timm_info, wordnet, spoil, message):
+    spoil(timm_info)
+    with pytest.raises((script.BuildError, OSError), match=message):
+        script.build(timm_info, wordnet)
+
+
+def test_a_refusal_is_one_line_and_writes_nothing(script, timm_info, wordnet, capsys):
+    drop_class(timm_info)
+    status, output = build(script, timm_info, wordnet)
+    assert (status, output.exists()) == (1, False)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(": expected 1000 classes, found 999")
+
+
+def test_a_family_of_another_size_is_refused(script, timm_info, wordnet, capsys, monkeypatch):
+    monkeypatch.setitem(script.FAMILIES, "dogs", ("n02084071", 120))
+    assert build(script, timm_info, wordnet)[0] == 1
+    assert "expected 120 dogs, found 118" in capsys.readouterr().err
+
+
+def test_another_wordnet_is_refused(script, timm_info, tmp_path, capsys):
+    (tmp_path / "data.noun").write_text("  1 This is not WordNet 3.0\n")
+    assert build(script, timm_info, tmp_path)[0] == 1
+    assert "it must be WordNet 3.0" in capsys.readouterr().err
+
+
+def named(script, **synsets):
+    """Display names of the classes among ``name=(words, parent)``; a parent without words is a root."""
+    table = {
+        name: script.Synset(tuple(words), (parent,) if parent else ()) for name, (words, parent) in synsets.items()
+    }
+    ids = [name for name, synset in table.items() if synset.parents]
+    script.CLASS_COUNT = len(ids)
+    return list(script.display_names(ids, table).values())
+
+
+@pytest.fixture(autouse=True)
+def class_count(script, monkeypatch):
+    monkeypatch.setattr(script, "CLASS_COUNT", script.CLASS_COUNT)
+
+
+BIRD, TOOL = (["bird"], None), (["tool"], None)
+
+
+def test_a_name_of_its_own_stays_bare(script):
+    names = named(script, a=(["wren"], "bird"), b=(["saw"], "tool"), bird=BIRD, tool=TOOL)
+    assert names == ["wren", "saw"]
+
+
+@pytest.mark.parametrize("other", ["crane", "Crane", "cranes"])
+def test_the_same_word_is_told_by_the_parents(script, other):
+    names = named(script, a=(["crane"], "bird"), b=([other], "tool"), bird=BIRD, tool=TOOL)
+    assert names == ["crane (bird)", f"{other} (tool)"]
+
+
+def test_a_further_word_counts_for_both(script):
+    names = named(script, a=(["crane"], "bird"), b=(["hoist", "crane"], "tool"), bird=BIRD, tool=TOOL)
+    assert names == ["crane (bird)", "hoist (tool)"]
+
+
+def test_one_parent_tells_nothing_so_another_word_does(script):
+    names = named(script, a=(["tub", "vat"], "tool"), b=(["bathtub", "tub"], "tool"), tool=TOOL)
+    assert names == ["tub (vat)", "bathtub"]
+
+
+def test_names_that_nothing_tells_apart_are_refused(script):
+    with pytest.raises(script.BuildError, match="no word tells a"):
+        named(script, a=(["tub"], "tool"), b=(["tub"], "tool"), tool=TOOL)

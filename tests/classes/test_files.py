@@ -1,0 +1,132 @@
+import json
+
+import pytest
+
+from regrade.classes import class_space_from_file
+from regrade.core import FormatError, InputError, hierarchy_distances
+
+FULL_CSV = """id,name,parent,groups
+pug,Pug,dog,small;at home
+tabby,,cat,at home
+wolf,Grey wolf,canine; predator,
+dog,Dog,canine,
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def test_a_csv_of_ids_is_enough(written):
+    space = class_space_from_file(written("pets.csv", "id\nwolf\npug\n"))
+    assert (space.name, space.ids, space.names) == ("pets", ("wolf", "pug"), ("wolf", "pug"))
+    assert space.hierarchy is None
+
+
+def test_a_csv_may_give_names_parents_and_groups(written):
+    space = class_space_from_file(written("pets.csv", FULL_CSV))
+    assert space.names == ("Pug", "tabby", "Grey wolf", "Dog")
+    assert space.groups == {"small": (0,), "at home": (0, 1)}
+    assert space.hierarchy.parents["wolf"] == ("canine", "predator")
+    assert space.group("canine").tolist() == [0, 2, 3]
+    assert hierarchy_distances(space)[0, 2] == 2
+
+
+def test_a_csv_as_spreadsheets_save_it(written):
+    space = class_space_from_file(written("pets.csv", '\ufeffID, Name\r\npug,"Pug, small"\r\n\r\n wolf ,\r\n'))
+    assert (space.ids, space.names) == (("pug", "wolf"), ("Pug, small", "wolf"))
+
+
+def test_a_json_list_of_ids(written):
+    assert class_space_from_file(written("pets.json", '["wolf", "pug"]')).ids == ("wolf", "pug")
+
+
+def test_a_json_object_of_names(written):
+    space = class_space_from_file(written("pets.json", '{"wolf": "Grey wolf", "pug": "Pug"}'))
+    assert (space.ids, space.names) == (("wolf", "pug"), ("Grey wolf", "Pug"))
+
+
+def test_a_json_object_of_everything(written):
+    content = {
+        "name": "my pets",
+        "ids": ["wolf", "pug"],
+        "names": ["Grey wolf", "Pug"],
+        "groups": {"at home": ["pug"], "wild": [0]},
+        "parents": {"wolf": "canine", "pug": ["dog"], "dog": ["canine"]},
+    }
+    space = class_space_from_file(written("pets.json", json.dumps(content)))
+    assert (space.name, space.names) == ("my pets", ("Grey wolf", "Pug"))
+    assert space.groups == {"at home": (1,), "wild": (0,)}
+    assert space.group("dog").tolist() == [1]
+    assert space.group("canine").tolist() == [0, 1]
+
+
+def test_a_folder_gives_its_sub_folders_sorted_as_text(tmp_path):
+    for name in ("2", "10", ".cache"):
+        (tmp_path / "v1.0" / name).mkdir(parents=True)
+    (tmp_path / "v1.0" / "README").touch()
+    space = class_space_from_file(tmp_path / "v1.0")
+    assert (space.name, space.ids) == ("v1.0", ("10", "2"))
+
+
+def test_a_given_name_wins(written):
+    assert class_space_from_file(written("a.json", '{"name": "b", "ids": ["x"]}'), "c").name == "c"
+    assert class_space_from_file(str(written("a.csv", "id\nx\n")), name="c").name == "c"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", "is empty"),
+        ("a.csv", "id,name\n", "has a heading but no rows"),
+        ("a.csv", "class,name\npug,Pug\n", "has no column 'id'; its first line names class, name"),
+        ("a.csv", "id,id\npug,Pug\n", "names a column twice"),
+        ("a.csv", "id\npug\nwolf\npug\n", "the id 'pug' stands on line 2 and on line 4"),
+        ("a.csv", "id,name\n,Pug\n", "line 2 has no id"),
+        ("a.csv", "id,name\npug,Pug,small\n", "line 2 has more cells"),
+        ("a.csv", "id,name\npug,Dog\nwolf,Dog\n", "the name 'Dog' stands twice"),
+        ("a.csv", 'id\n"pug\n', "is not CSV"),
+        ("a.csv", "id,parent\na,b\nb,a\n", "'a' is above itself"),
+        ("a.csv", b"id\n\xff\xfe\n", "is not UTF-8 text"),
+        ("a.json", " \n", "is empty"),
+        ("a.json", "[1,", r"is not JSON: Expecting value \(line 1, column 4\)"),
+        ("a.json", "3", "expected a list of ids or an object"),
+        ("a.json", "[]", "has no classes"),
+        ("a.json", "[1, 2]", "ids: expected a list of texts, it holds 1"),
+        ("a.json", '["a", "a"]', "the id 'a' stands twice"),
+        ("a.json", '["a", " "]', "an id is empty"),
+        ("a.json", '{"a": "x", "a": "y"}', "has the key 'a' twice"),
+        ("a.json", '{"a": 1}', "or one that has the ids under the key 'ids'"),
+        ("a.json", '{"ids": ["a"], "nmaes": ["x"]}', "unknown key .* 'nmaes'; did you mean names"),
+        ("a.json", '{"ids": ["a"], "names": ["x", "y"]}', "1 ids, 2 names"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": ["b"]}}', "unknown a class id 'b'"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group names class 1 of 1"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "by its id or its index, not by True"),
+        ("a.json", '{"ids": ["a"], "groups": ["g"]}', "groups: expected an object"),
+        ("a.json", '{"ids": ["a"], "parents": {"a": 1}}', "parents: expected a list, got 1"),
+        ("a.json", '{"ids": ["a"], "name": ""}', "a class space needs a name"),
+        ("a.txt", "pug\n", "expected a file that ends in .csv or .json"),
+    ],
+)
+def test_a_fault_is_told_in_one_line_that_names_the_file(written, name, content, message):
+    path = written(name, content)
+    with pytest.raises(FormatError, match=message) as caught:
+        class_space_from_file(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_folders_is_told(tmp_path):
+    with pytest.raises(FormatError, match="has no sub-folders; expected one a class"):
+        class_space_from_file(tmp_path)
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
+        class_space_from_file(tmp_path / "none.csv")

@@ -1,0 +1,114 @@
+from itertools import chain
+
+import pyarrow.parquet
+import pytest
+
+from regrade.classes import imagenet_1k, imagenet_a, imagenet_r
+from regrade.core import subset_map
+
+SPACE = imagenet_1k()
+
+
+def test_a_thousand_classes_in_the_order_of_their_wnids():
+    assert len(SPACE) == 1000
+    assert list(SPACE.ids) == sorted(SPACE.ids)
+    assert (SPACE.ids[0], SPACE.ids[999]) == ("n01440764", "n15075141")
+
+
+def test_the_indices_are_those_of_published_predictions(published):
+    """The best model of Recht et al. is right on 82.9% of the validation images by these indices."""
+    table = pyarrow.parquet.read_table(
+        published / "recht2019/imagenet-val.top5.parquet", columns=["wnid", "pnasnet_large_tf"]
+    )
+    labels = [SPACE.index(wnid) for wnid in table["wnid"].to_pylist()]
+    best = [top5[0] for top5 in table["pnasnet_large_tf"].to_pylist()]
+    right = sum(label == answer for label, answer in zip(labels, best, strict=True))
+    assert right / len(labels) == pytest.approx(0.829, abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("group", "size"),
+    [("dogs", 118), ("organisms", 410), ("objects", 590), ("imagenet-a", 200), ("imagenet-r", 200)],
+)
+def test_groups_have_their_published_sizes(group, size):
+    assert len(SPACE.group(group)) == size
+
+
+def test_organisms_and_objects_are_everything_once():
+    assert sorted(chain(SPACE.group("organisms"), SPACE.group("objects"))) == list(range(1000))
+
+
+@pytest.mark.parametrize(
+    ("group", "concept"), [("dogs", "n02084071"), ("terriers", "n02092468"), ("vehicles", "n04524313")]
+)
+def test_a_family_is_what_is_below_its_concept(group, concept):
+    assert SPACE.group(group).tolist() == SPACE.group(concept).tolist()
+
+
+def test_every_class_goes_up_to_entity():
+    assert all("n00001740" in SPACE.hierarchy.ancestors(wnid) for wnid in SPACE.ids)
+
+
+def test_every_concept_above_is_known_with_its_words():
+    assert set(chain.from_iterable(SPACE.hierarchy.parents.values())) <= set(SPACE.hierarchy.parents)
+    assert all(SPACE.hierarchy.lemmas[concept] for concept in SPACE.hierarchy.parents)
+
+
+@pytest.mark.parametrize(
+    ("index", "name"),
+    [
+        (134, "crane (wading bird)"),
+        (517, "crane (lifting device)"),
+        (638, "maillot (tights)"),
+        (639, "maillot (swimsuit)"),
+        (657, "missile (rocket)"),
+        (744, "projectile (weapon)"),
+        (836, "sunglass (converging lens)"),
+        (837, "sunglasses (spectacles)"),
+        (876, "tub (vat)"),
+        (435, "bathtub"),
+        (0, "tench"),
+    ],
+)
+def test_names_that_could_be_mistaken_are_told_apart(index, name):
+    assert SPACE.names[index] == name
+
+
+def test_names_differ_even_without_their_case():
+    assert len({name.casefold() for name in SPACE.names}) == 1000
+
+
+def test_a_name_begins_with_the_first_of_the_words():
+    assert all(name.startswith(words[0]) for name, words in zip(SPACE.names, SPACE.lemmas, strict=True))
+    assert SPACE.lemmas[0] == ("tench", "Tinca tinca")
+
+
+@pytest.mark.parametrize(
+    ("label", "accepted"),
+    [
+        ("Siberian husky", ["Eskimo dog"]),
+        ("coffee mug", ["cup"]),
+        ("African elephant", ["tusker"]),
+        ("weasel", ["mink", "polecat (fitch)", "black-footed ferret"]),
+        ("monitor", ["screen"]),
+        ("screen", ["monitor"]),
+    ],
+)
+def test_collapsed_classes_are_those_of_the_paper(label, accepted):
+    assert [SPACE.names[i] for i in SPACE.collapsed[SPACE.names.index(label)]] == accepted
+
+
+def test_collapsing_has_a_direction():
+    assert SPACE.names.index("Eskimo dog") not in SPACE.collapsed
+    assert len(SPACE.collapsed) == 21
+
+
+@pytest.mark.parametrize(("subset", "name"), [(imagenet_a(), "imagenet-a"), (imagenet_r(), "imagenet-r")])
+def test_the_subsets_are_two_hundred_of_the_classes(subset, name):
+    assert (subset.name, len(subset)) == (name, 200)
+    assert subset_map(SPACE, subset).mapped.tolist() == SPACE.group(name).tolist()
+    assert 0 < len(subset.group("dogs")) < 118
+
+
+def test_reading_happens_once():
+    assert imagenet_1k() is SPACE

@@ -1,0 +1,49 @@
+import pytest
+
+from regrade.core import ClassMap, ClassSpace, InputError, MapRule, UnknownName, subset_map
+
+SOURCE = ClassSpace("breeds", ("pug", "collie", "tabby", "carp"))
+TARGET = ClassSpace("pets", ("dog", "cat", "parrot"))
+ANY = MapRule.ANY_IN_TOP_K
+
+
+def test_accepts_says_which_source_classes_stand_for_which_target():
+    class_map = ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), ANY)
+    assert class_map.accepts.tolist() == [
+        [True, True, False, False],
+        [False, False, True, False],
+        [False, False, False, False],
+    ]
+
+
+def test_mapped_and_scorable_leave_out_what_has_no_partner():
+    class_map = ClassMap(SOURCE, TARGET, ((1, 0), (2,), ()), ANY)
+    assert class_map.mapped.tolist() == [0, 1, 2]
+    assert class_map.scorable.tolist() == [True, True, False]
+
+
+def test_a_source_class_may_stand_for_several_targets():
+    class_map = ClassMap(SOURCE, TARGET, ((3,), (3,), ()), ANY)
+    assert class_map.mapped.tolist() == [3]
+
+
+def test_a_map_needs_an_entry_for_every_target_class():
+    with pytest.raises(InputError, match="'pets' needs 3 entries, got 2"):
+        ClassMap(SOURCE, TARGET, ((0,), (1,)), ANY)
+
+
+@pytest.mark.parametrize("index", [-1, 4])
+def test_an_index_outside_the_source_is_refused(index):
+    with pytest.raises(InputError, match="outside 'breeds'"):
+        ClassMap(SOURCE, TARGET, ((index,), (), ()), ANY)
+
+
+def test_a_subset_maps_each_class_to_itself_and_is_scored_within():
+    class_map = subset_map(SOURCE, SOURCE.subset("two", [3, 1]))
+    assert class_map.sources == ((3,), (1,))
+    assert class_map.rule is MapRule.WITHIN_MAPPED
+
+
+def test_a_subset_map_needs_the_same_ids():
+    with pytest.raises(UnknownName, match="breeds class id 'dog'"):
+        subset_map(SOURCE, TARGET)

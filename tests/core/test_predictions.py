@@ -1,0 +1,59 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from regrade.core import InputError, Predictions, ScoreKind, UndefinedError
+
+BEST = np.array([[2, 0], [1, 2], [-1, -1]])
+SCORES = np.array([[0.7, 0.2], [0.6, 0.3], [0.0, 0.0]], dtype=np.float32)
+ANSWERS = Predictions("timm:resnet50", "pictures", "pets", BEST, SCORES, score_kind=ScoreKind.PROBABILITIES)
+
+
+def test_the_best_class_comes_first():
+    assert ANSWERS.top1.tolist() == [2, 1, -1]
+    assert ANSWERS.top(2).tolist() == BEST.tolist()
+    assert (len(ANSWERS), ANSWERS.k) == (3, 2)
+
+
+def test_more_classes_than_are_stored_are_not_known():
+    with pytest.raises(UndefinedError, match="top-3 of 'timm:resnet50' is not known: only the best 2"):
+        ANSWERS.top(3)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_top_k_needs_a_k_of_at_least_one(k):
+    with pytest.raises(UndefinedError, match="k must be at least 1"):
+        ANSWERS.top(k)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": np.array([1, 2, 3])}, r"must have shape \(examples, k\), got \(3,\)"),
+        ({"classes": np.zeros((3, 0), int)}, r"got \(3, 0\)"),
+        ({"scores": np.zeros((3, 3))}, r"scores \(3, 3\), classes \(3, 2\)"),
+        ({"full_scores": np.zeros((2, 5))}, "2 rows of full scores"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(ANSWERS, **change)
+
+
+def test_the_digest_is_that_of_the_content_whatever_the_integers_width():
+    assert dataclasses.replace(ANSWERS, classes=BEST.astype(np.int16)).digest == ANSWERS.digest
+    assert dataclasses.replace(ANSWERS, classes=np.asfortranarray(BEST)).digest == ANSWERS.digest
+
+
+def test_the_digest_tells_every_difference():
+    others = [
+        {"classes": BEST[:, ::-1]},
+        {"scores": SCORES / 2},
+        {"scores": None},
+        {"scores": None, "full_scores": SCORES},
+        {"score_kind": ScoreKind.LOGITS},
+        {"class_space": "other pets"},
+    ]
+    digests = {dataclasses.replace(ANSWERS, **change).digest for change in [{}, *others]}
+    assert len(digests) == 7

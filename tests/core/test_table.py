@@ -1,0 +1,71 @@
+import pytest
+
+from regrade.core import Column, Estimate, InputError, Table, Tabular
+
+MODEL = Column("model", "model")
+TOP1 = Column("top1", "top-1")
+P_VALUE = Column("p", "p", percent=False, digits=3)
+ESTIMATE = Estimate(0.75, 0.7, 0.8, 100, "wilson 95%")
+
+
+@pytest.mark.parametrize(
+    ("cell", "column", "text"),
+    [
+        (None, TOP1, "–"),
+        (True, TOP1, "yes"),
+        (False, TOP1, "no"),
+        (12345, TOP1, "12,345"),
+        (0.5, TOP1, "50.0"),
+        (0.5, Column("x", "x", digits=0), "50"),
+        (0.04, P_VALUE, "0.040"),
+        (1e-9, P_VALUE, "1.0e-09"),
+        (0.0, P_VALUE, "0.000"),
+        (-1e-9, P_VALUE, "-1.0e-09"),
+        (ESTIMATE, TOP1, "75.0 [70.0, 80.0]"),
+        (ESTIMATE, P_VALUE, "0.750 [0.700, 0.800]"),
+        ("resnet50", MODEL, "resnet50"),
+    ],
+)
+def test_cells_read_as_people_expect(cell, column, text):
+    assert Table("t", (column,), ((cell,),)).texts() == [[text]]
+
+
+def test_an_estimate_spreads_over_four_columns_and_a_missing_one_too():
+    table = Table("accuracy", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
+    assert table.records() == [
+        {"model": "a", "top1": 0.75, "top1_low": 0.7, "top1_high": 0.8, "top1_n": 100},
+        {"model": "b", "top1": None, "top1_low": None, "top1_high": None, "top1_n": None},
+    ]
+
+
+def test_arrow_and_pandas_hold_the_records():
+    table = Table("accuracy", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
+    assert table.to_arrow().to_pylist() == table.records()
+    assert table.to_pandas()["top1_n"].tolist()[0] == 100
+
+
+def test_a_table_without_rows_keeps_its_columns():
+    assert Table("empty", (MODEL, TOP1), ()).to_arrow().column_names == ["model", "top1"]
+
+
+def test_every_row_is_as_wide_as_the_heading():
+    with pytest.raises(InputError, match="every row of table 'bad' must have 2 cells"):
+        Table("bad", (MODEL, TOP1), (("a", 1), ("b",)))
+
+
+def test_html_is_escaped():
+    page = Table("<t>", (Column("k", "a&b"),), (("<script>",),), ("1 < 2",))._repr_html_()
+    assert "<caption>&lt;t&gt;</caption>" in page
+    assert "<th>a&amp;b</th>" in page
+    assert "<td>&lt;script&gt;</td>" in page
+    assert "<p>1 &lt; 2</p>" in page
+
+
+def test_a_result_is_shown_by_its_table():
+    class Result(Tabular):
+        def table(self):
+            return Table("result", (MODEL,), (("a",),))
+
+    assert Result().to_arrow().to_pylist() == [{"model": "a"}]
+    assert Result().to_pandas()["model"].tolist() == ["a"]
+    assert Result()._repr_html_() == Result().table()._repr_html_()

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, TestSet, UnknownName
+
+PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
+HERE = {"region": ("Africa", "Europe", "Africa", "Asia")}
+
+
+def pictures(ids=("w", "x", "y", "z"), labels=(0, 1, UNLABELED, 2), space=PETS, **groups):
+    return TestSet("pictures", space, ids, np.array(labels), groups or HERE)
+
+
+def test_an_example_has_its_id_label_and_groups():
+    example = pictures().example(1)
+    assert (example.id, example.label, example.groups) == ("x", "dog", {"region": "Europe"})
+
+
+def test_an_example_may_have_no_label():
+    assert pictures().example(2).label is None
+    assert pictures().labeled.tolist() == [True, True, False, True]
+
+
+def test_positions_follow_the_order_of_the_ids():
+    assert pictures().position_of == {"w": 0, "x": 1, "y": 2, "z": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [
+        ("region=Africa", [True, False, True, False]),
+        ("furry", [True, True, False, False]),
+        ("carp", [False, False, False, True]),
+    ],
+)
+def test_a_slice_is_a_group_value_or_a_group_of_classes(name, inside):
+    assert pictures().slice(name).tolist() == inside
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("country=Mali", "group column of pictures 'country'"),
+        ("region=Afrika", "region of pictures 'Afrika'; did you mean Africa"),
+        ("scaly", "group of pets 'scaly'"),
+    ],
+)
+def test_an_unknown_slice_raises(name, message):
+    with pytest.raises(UnknownName, match=message):
+        pictures().slice(name)
+
+
+def test_every_field_speaks_of_every_example():
+    with pytest.raises(MismatchError, match="4 ids but 3 labels"):
+        pictures(labels=(0, 1, 2))
+    with pytest.raises(MismatchError, match="4 ids but 1 income"):
+        pictures(income=("low",))
+
+
+def test_an_id_stands_once():
+    with pytest.raises(InputError, match="an example id stands twice"):
+        pictures(ids=("w", "x", "y", "w"))
+
+
+@pytest.mark.parametrize("label", [3, -2])
+def test_a_label_is_a_class_or_unlabeled(label):
+    with pytest.raises(InputError, match="a label is no class of 'pets'"):
+        pictures(labels=(0, 1, label, 2))
+
+
+def test_the_digest_tells_ids_labels_groups_and_classes_apart():
+    others = [
+        pictures(ids=("w", "x", "z", "y")),
+        pictures(labels=(0, 1, 2, 2)),
+        pictures(region=("Africa", "Europe", "Africa", "Africa")),
+        pictures(space=ClassSpace("pets", ("dog", "cat", "carp"))),
+    ]
+    digests = {test_set.digest for test_set in [pictures(), *others]}
+    assert len(digests) == 5
+    assert pictures().digest == pictures(labels=np.array([0, 1, -1, 2], dtype=np.int8)).digest

@@ -1,0 +1,263 @@
+import json
+from statistics import mean
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regrade.core import InputError, LabelSet, LabelState, MismatchError, UndefinedError, Unlisted
+from regrade.metrics import MultilabelRule, judge, multilabel_accuracy
+
+CORRECT, UNCLEAR, WRONG = LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG
+BOTH_RULES = pytest.mark.parametrize("rule", MultilabelRule)
+
+# label -> classes that also count for it (Vasudevan et al. 2022)
+COLLAPSED = {250: (248,), 249: (248,), 836: (837,), 837: (836,), 356: (357, 358, 359)}
+
+
+def label_set(lists, *, covered=None, reasons=None, unlisted=Unlisted.NOVEL, class_count=1000):
+    """A label set from one {class: state} an image."""
+    rows = [(image, label, state) for image, states in enumerate(lists) for label, state in states.items()]
+    examples, classes, states = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return LabelSet(
+        "labels", 1, "pictures", class_count, examples, classes, states.astype(np.int8),
+        np.ones(len(lists), bool) if covered is None else np.array(covered),
+        tuple(reasons or [""] * len(lists)), unlisted,
+    )  # fmt: skip
+
+
+def accuracy(judged, originals, rule):
+    return multilabel_accuracy(judged.right, judged.scored, originals, rule=rule)
+
+
+# correct twice (one not the original label), unclear, wrong, novel, problematic, not covered, no answer
+LISTS = [
+    {1: CORRECT, 2: CORRECT},
+    {1: CORRECT, 2: CORRECT},
+    {1: CORRECT, 3: UNCLEAR},
+    {5: CORRECT, 4: WRONG},
+    {5: CORRECT},
+    {5: CORRECT},
+    {5: CORRECT},
+    {5: CORRECT},
+]
+ORIGINALS = np.array([1, 1, 1, 5, 5, 5, 5, 5])
+PREDICTIONS = np.array([1, 2, 3, 4, 7, 5, 5, -1])
+LABELS = label_set(LISTS, covered=[True] * 6 + [False, True], reasons=["", "", "", "", "", "a drawing", "", ""])
+
+
+@pytest.mark.parametrize(("rule", "third"), [(MultilabelRule.IMAGES, False), (MultilabelRule.CLASSES, True)])
+def test_what_each_kind_of_prediction_counts_as(rule, third):
+    judged = judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS)
+    assert judged.scored.tolist() == [True, True, True, True, True, False, False, True]
+    assert judged.right.tolist() == [True, True, third, False, False, False, False, False]
+    assert judged.novel.tolist() == [False, False, False, False, True, False, False, False]
+
+
+def test_one_rule_is_a_mean_over_images_the_other_over_classes():
+    images, classes = MultilabelRule.IMAGES, MultilabelRule.CLASSES
+    judged = {rule: judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS) for rule in MultilabelRule}
+    assert accuracy(judged[images], ORIGINALS, images) == pytest.approx(2 / 6)
+    assert accuracy(judged[classes], ORIGINALS, classes) == pytest.approx((3 / 3 + 0 / 3) / 2)
+
+
+def test_the_mean_over_classes_leaves_out_those_without_a_scored_image():
+    right = np.array([True, False, True, True])
+    scored = np.array([True, True, True, False])
+    originals = np.array([3, 3, 8, 9])
+    rule = MultilabelRule.CLASSES
+    assert multilabel_accuracy(right, scored, originals, rule=rule) == pytest.approx((1 / 2 + 1) / 2)
+
+
+def test_the_images_of_a_class_are_those_of_its_original_label_not_of_the_prediction():
+    labels = label_set([{0: CORRECT, 1: CORRECT}] * 3)
+    judged = judge(np.array([1, 1, 2]), labels, rule=MultilabelRule.CLASSES, originals=np.array([0, 0, 1]))
+    assert accuracy(judged, np.array([0, 0, 1]), MultilabelRule.CLASSES) == pytest.approx((1 + 0) / 2)
+
+
+@BOTH_RULES
+def test_a_prediction_that_nobody_judged_is_not_right_even_if_it_is_the_original_label(rule):
+    judged = judge(np.array([4]), label_set([{5: CORRECT}]), rule=rule, originals=np.array([4]))
+    assert (judged.right.tolist(), judged.novel.tolist()) == ([False], [True])
+
+
+@BOTH_RULES
+def test_on_complete_lists_nothing_is_novel(rule):
+    labels = label_set([{5: CORRECT}, {5: CORRECT, 6: CORRECT}, {}], unlisted=Unlisted.WRONG)
+    judged = judge(np.array([4, 6, 1]), labels, rule=rule, originals=np.array([5, 5, 5]))
+    assert judged.right.tolist() == [False, True, False]
+    assert not judged.novel.any()
+
+
+@BOTH_RULES
+@pytest.mark.parametrize("unlisted", Unlisted)
+def test_a_missing_answer_is_wrong_and_not_novel(rule, unlisted):
+    # class 999 of the image before would have the same key as class -1 of this one
+    labels = label_set([{999: CORRECT}, {5: CORRECT}], unlisted=unlisted)
+    judged = judge(np.array([-1, -1]), labels, rule=rule, originals=np.array([999, 5]), collapsed=COLLAPSED)
+    assert judged.scored.tolist() == [True, True]
+    assert not judged.right.any()
+    assert not judged.novel.any()
+
+
+@BOTH_RULES
+@pytest.mark.parametrize(
+    ("label", "prediction", "counts"),
+    [
+        (250, 248, True),
+        (249, 248, True),
+        (248, 250, False),
+        (248, 249, False),
+        (250, 249, False),
+        (836, 837, True),
+        (837, 836, True),
+        (356, 359, True),
+        (359, 356, False),
+    ],
+)
+def test_collapsed_classes_count_in_their_direction(rule, label, prediction, counts):
+    labels = label_set([{label: CORRECT}])
+    asked = {"rule": rule, "originals": np.array([label])}
+    with_collapsed = judge(np.array([prediction]), labels, collapsed=COLLAPSED, **asked)
+    assert with_collapsed.right.tolist() == [counts]
+    assert with_collapsed.novel.tolist() == [not counts]
+    without = judge(np.array([prediction]), labels, **asked)
+    assert (without.right.tolist(), without.novel.tolist()) == ([False], [True])
+
+
+def test_collapsed_classes_count_against_a_judgement_but_not_for_other_labels_of_the_image():
+    labels = label_set([{250: CORRECT, 248: WRONG}, {250: CORRECT, 7: CORRECT}])
+    judged = judge(
+        np.array([248, 248]), labels, rule=MultilabelRule.CLASSES, originals=np.array([250, 7]),
+        collapsed=COLLAPSED,
+    )  # fmt: skip
+    assert judged.right.tolist() == [True, False]
+
+
+def test_collapsed_classes_do_not_bring_back_an_image_that_is_not_scored():
+    labels = label_set([{250: CORRECT}] * 2, covered=[False, True], reasons=["", "a drawing"])
+    judged = judge(
+        np.array([248, 248]), labels, rule=MultilabelRule.CLASSES, originals=np.array([250, 250]),
+        collapsed=COLLAPSED,
+    )  # fmt: skip
+    assert not (judged.right | judged.novel | judged.scored).any()
+
+
+@pytest.mark.parametrize("collapsed", [{}, {5: ()}])
+def test_no_collapsed_classes_change_nothing(collapsed):
+    rule = MultilabelRule.CLASSES
+    plain = judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS)
+    judged = judge(PREDICTIONS, LABELS, rule=rule, originals=ORIGINALS, collapsed=collapsed)
+    assert judged.right.tolist() == plain.right.tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.int16])
+def test_narrow_types_do_not_overflow(dtype):
+    labels = label_set([{0: CORRECT}] * 70 + [{837: CORRECT}])
+    predictions = np.array([0] * 70 + [836], dtype)
+    originals = np.array([0] * 70 + [837], dtype)
+    judged = judge(predictions, labels, rule=MultilabelRule.IMAGES, originals=originals, collapsed=COLLAPSED)
+    assert judged.right.all()
+
+
+CLASSES = 5
+IMAGES = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(0, CLASSES - 1), st.sampled_from([CORRECT, UNCLEAR, WRONG])),
+        st.integers(-1, CLASSES - 1),  # prediction
+        st.integers(0, CLASSES - 1),  # original label
+        st.booleans(),  # covered
+        st.sampled_from(["", "", "", "a drawing"]),
+    ),
+    min_size=1,
+    max_size=25,
+)
+ALSO = st.dictionaries(st.integers(0, CLASSES - 1), st.lists(st.integers(0, CLASSES - 1), max_size=2).map(tuple))
+
+
+@given(IMAGES, ALSO, st.sampled_from(MultilabelRule), st.sampled_from(Unlisted))
+@settings(deadline=None, max_examples=200)
+def test_judging_is_a_plain_loop_over_images(images, also, rule, unlisted):
+    lists, predictions, originals, covered, reasons = zip(*images, strict=True)
+    labels = label_set(lists, covered=covered, reasons=reasons, unlisted=unlisted, class_count=CLASSES)
+    judged = judge(np.array(predictions), labels, rule=rule, originals=np.array(originals), collapsed=also)
+    accepted = {CORRECT} if rule is MultilabelRule.IMAGES else {CORRECT, UNCLEAR}
+    by_class, novel = {}, []
+    for said, prediction, original, is_covered, reason in images:
+        counts = is_covered and not reason
+        right = said.get(prediction) in accepted or prediction in also.get(original, ())
+        unheard = prediction >= 0 and prediction not in said and unlisted is Unlisted.NOVEL
+        novel.append(counts and unheard and not right)
+        if counts:
+            by_class.setdefault(original, []).append(right)
+    assert judged.novel.tolist() == novel
+    everything = [right for own in by_class.values() for right in own]
+    assert judged.scored.sum() == len(everything)
+    assert judged.right.sum() == sum(everything)
+    if not everything:
+        with pytest.raises(UndefinedError):
+            accuracy(judged, np.array(originals), rule)
+        return
+    by_images = rule is MultilabelRule.IMAGES
+    expected = mean(everything) if by_images else mean(mean(own) for own in by_class.values())
+    assert accuracy(judged, np.array(originals), rule) == pytest.approx(expected)
+
+
+@BOTH_RULES
+def test_no_scored_image_leaves_the_accuracy_undefined(rule):
+    nothing = np.zeros(3, bool)
+    with pytest.raises(UndefinedError, match="no image is scored"):
+        multilabel_accuracy(nothing, nothing, np.zeros(3, int), rule=rule)
+
+
+def test_a_scored_image_without_an_original_label_belongs_to_no_class():
+    right, scored, originals = np.array([True, False]), np.ones(2, bool), np.array([4, -1])
+    assert multilabel_accuracy(right, scored, originals, rule=MultilabelRule.IMAGES) == 0.5
+    with pytest.raises(InputError, match="no original label"):
+        multilabel_accuracy(right, scored, originals, rule=MultilabelRule.CLASSES)
+    assert multilabel_accuracy(right, originals >= 0, originals, rule=MultilabelRule.CLASSES) == 1
+
+
+@pytest.mark.parametrize(("predictions", "originals"), [(7, 8), (8, 7), (1, 1)])
+def test_predictions_labels_and_judgements_speak_of_the_same_images(predictions, originals):
+    with pytest.raises(MismatchError, match="8 judged images"):
+        judge(PREDICTIONS[:predictions], LABELS, rule=MultilabelRule.IMAGES, originals=ORIGINALS[:originals])
+
+
+def test_a_prediction_of_another_class_space_is_refused():
+    labels = label_set([{1: CORRECT}, {0: CORRECT}], class_count=3)
+    with pytest.raises(MismatchError, match="knows 3 classes, got class 3"):
+        judge(np.array([3, 0]), labels, rule=MultilabelRule.IMAGES, originals=np.array([1, 0]))
+
+
+def test_label_sets_over_different_class_spaces_have_different_digests():
+    # example 1, class 0 of four classes and example 2, class 0 of two: the same key
+    four = label_set([{}, {0: CORRECT}, {}], class_count=4)
+    two = label_set([{}, {}, {0: CORRECT}], class_count=2)
+    assert four.digest != two.digest
+
+
+@pytest.fixture(scope="module")
+def real_labels(published):
+    """ReaL: entry i belongs to ILSVRC2012_val_{i+1:08d}; empty lists are left out."""
+    lists = json.loads((published / "real" / "real.json").read_text())
+    states = [dict.fromkeys(classes, CORRECT) for classes in lists]
+    return label_set(states, covered=[bool(classes) for classes in lists], unlisted=Unlisted.WRONG)
+
+
+@pytest.mark.parametrize(("model", "percent"), [("resnet50", 82.96), ("pnasnet_large_tf", 87.70)])
+def test_real_accuracy_of_published_predictions(published, real_labels, model, percent):
+    path = published / "recht2019" / "imagenet-val.top5.parquet"
+    table = pq.read_table(path, columns=["image", "wnid", model])
+    top5 = table[model].combine_chunks().flatten().to_numpy().reshape(-1, 5)
+    numbers = np.array([int(name[len("ILSVRC2012_val_") : -len(".JPEG")]) for name in table["image"].to_pylist()])
+    predictions, originals = np.empty(50_000, np.uint16), np.empty(50_000, int)
+    predictions[numbers - 1] = top5[:, 0]
+    wnids = table["wnid"].to_pylist()
+    originals[numbers - 1] = np.unique(wnids, return_inverse=True)[1]
+    judged = judge(predictions, real_labels, rule=MultilabelRule.IMAGES, originals=originals)
+    assert judged.scored.sum() == 46_837
+    assert not judged.novel.any()
+    assert 100 * accuracy(judged, originals, MultilabelRule.IMAGES) == pytest.approx(percent, abs=0.005)

@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
+
+from regrade.core.errors import InputError
+from regrade.stats import benjamini_hochberg, holm
+
+quick = settings(deadline=None, max_examples=100, derandomize=True)
+CORRECTIONS = {holm: "holm", benjamini_hochberg: "fdr_bh"}
+p_lists = st.lists(st.floats(0, 1), min_size=1, max_size=40)
+
+
+def test_holm_by_hand():
+    # sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1: 0.02, 0.03, 0.06, then no less than before
+    assert holm([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_benjamini_hochberg_by_hand():
+    # sorted 0.005, 0.01, 0.03, 0.04 times 4/1, 4/2, 4/3, 4/4: 0.02, 0.02, 0.04, 0.04
+    assert benjamini_hochberg([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.02, 0.04, 0.04, 0.02])
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@given(p_values=p_lists)
+@quick
+def test_agrees_with_statsmodels(correction, p_values):
+    expected = multipletests(p_values, method=CORRECTIONS[correction])[1]
+    np.testing.assert_allclose(correction(p_values), expected, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@given(p_values=p_lists, seed=st.integers(0, 99))
+@quick
+def test_raises_p_values_keeps_their_order_and_ignores_the_listing(correction, p_values, seed):
+    p = np.array(p_values)
+    adjusted = correction(p)
+    assert (p <= adjusted).all()
+    assert (adjusted <= 1).all()
+    assert (np.diff(adjusted[np.argsort(p, kind="stable")]) >= 0).all()
+    shuffle = np.random.default_rng(seed).permutation(len(p))
+    np.testing.assert_array_equal(correction(p[shuffle]), adjusted[shuffle])
+
+
+def test_holm_keeps_the_chance_of_any_false_finding():
+    p = np.random.default_rng(0).random((4000, 20))
+    found = np.mean([(holm(row) <= 0.05).any() for row in p])
+    assert found == pytest.approx(1 - (1 - 0.05 / 20) ** 20, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+
+
+def test_benjamini_hochberg_keeps_the_share_of_false_findings():
+    rng = np.random.default_rng(1)
+    p = rng.random((3000, 20))
+    p[:, :10] **= 8  # true findings
+    found = np.array([benjamini_hochberg(row) <= 0.2 for row in p])
+    false_share = found[:, 10:].sum(axis=1) / np.maximum(found.sum(axis=1), 1)
+    assert false_share.mean() == pytest.approx(0.2 * 10 / 20, abs=4 * false_share.std() / np.sqrt(3000))
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_none_is_none_and_what_is_no_probability_raises(correction):
+    assert correction([]).shape == (0,)
+    for wrong in ([0.1, 1.1], [-0.1], [float("nan")], [[0.1]], 0.1):
+        with pytest.raises(InputError, match="p-values"):
+            correction(wrong)
