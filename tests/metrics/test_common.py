@@ -106,7 +106,7 @@ def counted(pairs):
     return np.stack([pairs.first, pairs.second, pairs.counts])
 
 
-CLEAN, REFERENCE = np.linspace(0.05, 0.2, MODELS), np.full(3, 0.5)
+REFERENCE = np.full(3, 0.5)  # of three corruptions
 
 # one value an image and model: shape (m, n, ...)
 PER_IMAGE = {

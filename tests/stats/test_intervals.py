@@ -34,9 +34,9 @@ def test_clopper_pearson_at_one_of_two_by_hand():
 
 
 def test_wilson_solves_the_score_equation_by_hand():
-    # k = 1, n = 4, z = 2: (1/4 - p)^2 = 4 p (1 - p) / 4 has the roots (3 -+ sqrt(7)) / 8 ... at 95.45%
+    # k = 1, n = 4, z = 2: (1/4 - p)^2 = 4 p (1 - p) / 4 is 32 p^2 - 24 p + 1 = 0
     bounds = wilson(1, 4, confidence=special.erf(np.sqrt(2)))
-    roots = np.sort(np.roots([2, -1.5, 1 / 16]))
+    roots = [(6 - np.sqrt(28)) / 16, (6 + np.sqrt(28)) / 16]
     assert [float(bounds.low), float(bounds.high)] == pytest.approx(roots, rel=1e-9)
 
 

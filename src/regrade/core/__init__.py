@@ -21,10 +21,12 @@ from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_d
 from regrade.core.label_set import LabelSet, LabelState, Unlisted
 from regrade.core.model_spec import ModelSpec
 from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
+from regrade.core.review_frame import NOT_DRAWN, ReviewFrame
 from regrade.core.table import Cell, Column, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
 
 __all__ = [
+    "NOT_DRAWN",
     "NO_ANSWER",
     "TIE_RULE",
     "UNLABELED",
@@ -48,6 +50,7 @@ __all__ = [
     "Paths",
     "Predictions",
     "RegradeError",
+    "ReviewFrame",
     "ScoreKind",
     "Steps",
     "StoreError",

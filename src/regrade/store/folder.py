@@ -15,12 +15,14 @@ from regrade.core import (
     LabelSet,
     MismatchError,
     Predictions,
+    ReviewFrame,
     StoreError,
     TestSet,
     UnknownName,
 )
 from regrade.store.atomic import Staging, telling_refusals, write_once
 from regrade.store.config import TEMPLATE, Config, read_config
+from regrade.store.examples import Columns
 from regrade.store.label_file import read_label_set, stored_digest, write_label_set
 from regrade.store.names import file_name, original_name
 from regrade.store.prediction_folder import (
@@ -29,6 +31,14 @@ from regrade.store.prediction_folder import (
     read_manifest,
     read_predictions,
     stage_predictions,
+)
+from regrade.store.review_files import (
+    FRAME,
+    add_verdicts,
+    read_frame,
+    read_verdict_file,
+    stored_frame_digest,
+    write_frame,
 )
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 
@@ -205,6 +215,37 @@ class Store:
         """The newest version of a label set, 0 if there is none."""
         split = (full.rpartition("@") for full in self.label_set_names(test_set))
         return max((int(version) for base, _, version in split if base == name), default=0)
+
+    # Reviews of novel predictions
+
+    def add_review(self, frame: ReviewFrame, test_set: TestSet) -> Stored:
+        """Store the frame of a review; the same again is no change, another for the same labels raises."""
+        folder = self._review_folder(test_set.name, frame.labels)
+        if (folder / FRAME).is_file():
+            if stored_frame_digest(folder) != frame.digest:
+                raise AlreadyStored(
+                    f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would bias "
+                    f"it: judge that one, or remove {folder} first"
+                )
+            return Stored((), (frame.labels,))
+        write_once(self.root, folder / FRAME, lambda file: write_frame(frame, test_set, file))
+        return Stored((frame.labels,), ())
+
+    def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
+        """The review of what is novel under a label set, with its verdicts; none if none was drawn."""
+        folder = self._review_folder(test_set.name, f"{labels.name}@{labels.version}")
+        return read_frame(folder, test_set) if (folder / FRAME).is_file() else None
+
+    def add_verdicts(self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns) -> int:
+        """Add the verdicts of a file to a review, and say how many are new."""
+        frame = self.review(test_set, labels)
+        if frame is None:
+            raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
+        verdicts = read_verdict_file(path, test_set, columns)
+        return add_verdicts(self.root, self._review_folder(test_set.name, frame.labels), frame, test_set, verdicts)
+
+    def _review_folder(self, test_set: str, labels: str) -> Path:
+        return self.root / "reviews" / file_name(test_set) / file_name(labels)
 
     def _test_set_path(self, name: str) -> Path:
         return self.root / "testsets" / f"{file_name(name)}.parquet"

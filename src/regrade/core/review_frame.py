@@ -1,0 +1,82 @@
+"""Novel predictions laid out for review: the list a random sample is drawn from, and its verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.errors import MismatchError
+from regrade.core.label_set import LabelState
+
+NOT_DRAWN = -1
+"""The turn of a pair that is not part of the sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewFrame:
+    """All (example, class) pairs that were novel under one label set, some drawn at random for review.
+
+    ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) hold one pair a row: the stratum it
+    was drawn from, its turn in the random order of review (`NOT_DRAWN` if it is not in the sample), the share of
+    models that predict it, as a guess at the verdict, and the verdict itself (`LabelState.UNJUDGED` until there is
+    one). ``stratified_by`` says what the strata are.
+    """
+
+    test_set: str
+    labels: str
+    class_count: int
+    examples: IntArray
+    classes: IntArray
+    strata: IntArray
+    turns: IntArray
+    proxy: FloatArray
+    states: IntArray
+    stratified_by: str
+
+    def __post_init__(self) -> None:
+        parts = (self.examples, self.classes, self.strata, self.turns, self.proxy, self.states)
+        if len({len(part) for part in parts}) != 1:
+            raise MismatchError("the columns of a review differ in length")
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def drawn(self) -> IntArray:
+        """The rows of the sample, in the order in which they are to be judged."""
+        rows = np.flatnonzero(self.turns != NOT_DRAWN)
+        return rows[np.argsort(self.turns[rows], kind="stable")]
+
+    @property
+    def judged(self) -> BoolArray:
+        """Shape (f,): the pairs that have a verdict."""
+        return self.states != LabelState.UNJUDGED
+
+    def find(self, examples: IntArray, classes: IntArray) -> IntArray:
+        """The rows of given pairs, -1 for pairs that are not in the frame."""
+        wanted = examples.astype(np.int64) * self.class_count + classes
+        if not len(self):
+            return np.full(len(wanted), -1)
+        places = np.minimum(np.searchsorted(self._keys[self._order], wanted), len(self) - 1)
+        rows = self._order[places]
+        return np.where(self._keys[rows] == wanted, rows, -1)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the frame and its sample, verdicts left aside."""
+        state = hashlib.sha256(f"{self.test_set}\n{self.labels}\n{self.stratified_by}".encode())
+        for part in (self.examples, self.classes, self.strata, self.turns):
+            state.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        return state.hexdigest()
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        return self.examples.astype(np.int64) * self.class_count + self.classes
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.argsort(self._keys, kind="stable")

@@ -1,0 +1,149 @@
+"""A review on disk: the frame it was drawn from, written once, and verdicts that are only ever added."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import AlreadyStored, FormatError, LabelState, MismatchError, ReviewFrame, TestSet
+from regrade.core.arrays import IntArray
+from regrade.store.atomic import write_once
+from regrade.store.class_columns import Reading, class_indices
+from regrade.store.examples import Columns, texts
+from regrade.store.label_files import state_named
+from regrade.store.parquet import read_meta, read_parquet, write_parquet
+from regrade.store.tables import read_table
+
+FRAME = "frame.parquet"
+_VERDICTS = "verdicts-*.parquet"
+_CLASS_COLUMNS = ("class", "class_id", "prediction")
+
+
+def write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
+    """Write all novel pairs, with their strata, turns and guesses; the verdicts go elsewhere."""
+    table = pa.table(
+        {
+            "example": pa.array(test_set.ids).take(pa.array(frame.examples)),
+            "class": pa.array(test_set.class_space.ids).take(pa.array(frame.classes)),
+            "stratum": frame.strata,
+            "turn": frame.turns,
+            "proxy": frame.proxy,
+        }
+    )
+    meta = {
+        "test_set": frame.test_set,
+        "test_set_digest": test_set.digest,
+        "labels": frame.labels,
+        "stratified_by": frame.stratified_by,
+        "digest": frame.digest,
+    }
+    write_parquet(table, meta, file)
+
+
+def stored_frame_digest(folder: Path) -> str:
+    """The digest of a stored frame."""
+    return str(read_meta(folder / FRAME)["digest"])
+
+
+def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
+    """Read a review with all verdicts given so far."""
+    table, meta = read_parquet(folder / FRAME)
+    if meta["test_set_digest"] != test_set.digest:
+        raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
+    examples, classes = _pairs(table, test_set)
+    frame = ReviewFrame(
+        test_set.name,
+        meta["labels"],
+        len(test_set.class_space),
+        examples,
+        classes,
+        table["stratum"].to_numpy(),
+        table["turn"].to_numpy(),
+        table["proxy"].to_numpy(),
+        np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
+        meta["stratified_by"],
+    )
+    states = frame.states.copy()
+    for path in sorted(folder.glob(_VERDICTS)):
+        verdicts, _ = read_parquet(path)
+        rows = frame.find(*_pairs(verdicts, test_set))
+        states[rows] = [state_named(word) for word in verdicts["verdict"].to_pylist()]
+    return replace(frame, states=states)
+
+
+def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> tuple[IntArray, IntArray, IntArray]:
+    """Read verdicts that people gave: examples, classes and states; rows without a verdict are passed over."""
+    table = read_table(path)
+    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
+    if "verdict" not in table.column_names or class_column not in table.column_names:
+        raise FormatError(f"{path}: the columns image, class and verdict are wanted")
+    given = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(table["verdict"].cast(pa.string())), ""), False)
+    table = table.filter(given)
+    if table.num_rows == 0:
+        raise FormatError(f"{path}: no row has a verdict yet")
+    images = texts(table, columns.id_in(table))
+    strangers = [image for image in images if image not in test_set.position_of]
+    if strangers:
+        raise MismatchError(f"{path} names {strangers[0]!r}, which is not in test set {test_set.name}")
+    classes = class_indices(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
+    states = [state_named(word) for word in texts(table, "verdict")]
+    return np.array([test_set.position_of[i] for i in images]), classes[:, 0], np.array(states, dtype=np.int8)
+
+
+def add_verdicts(
+    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: tuple[IntArray, IntArray, IntArray]
+) -> int:
+    """Add verdicts to a review and say how many are new; one on a pair outside the sample raises.
+
+    A verdict that contradicts a stored one raises too: nothing that was judged is overwritten.
+    """
+    examples, classes, states = verdicts
+    rows = frame.find(examples, classes)
+    outside = np.flatnonzero((rows < 0) | (frame.turns[rows] < 0))
+    if outside.size:
+        i = outside[0]
+        raise MismatchError(
+            f"class {test_set.class_space.ids[classes[i]]} of {test_set.ids[examples[i]]!r} is not in the sample: only "
+            "what was drawn at random can speak for the rest"
+        )
+    stored = frame.states[rows]
+    contrary = np.flatnonzero((stored != LabelState.UNJUDGED) & (stored != states))
+    if contrary.size or _contradicts_itself(rows, states):
+        raise AlreadyStored("a verdict differs from one that is stored or stands in the same file: settle it first")
+    fresh = np.unique(rows[stored == LabelState.UNJUDGED])
+    if fresh.size:
+        words = dict(zip(rows.tolist(), (LabelState(s).name.lower() for s in states), strict=True))
+        _write_verdicts(root, folder, frame, test_set, {row: words[row] for row in fresh.tolist()})
+    return len(fresh)
+
+
+def _write_verdicts(root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, words: dict[int, str]) -> None:
+    rows = np.array(list(words))
+    table = pa.table(
+        {
+            "example": [test_set.ids[e] for e in frame.examples[rows]],
+            "class": [test_set.class_space.ids[c] for c in frame.classes[rows]],
+            "verdict": list(words.values()),
+        }
+    )
+    meta: dict[str, Any] = {"created": datetime.now(UTC).isoformat(timespec="seconds")}
+    number = len(list(folder.glob(_VERDICTS))) + 1
+    path = folder / f"verdicts-{number:04d}.parquet"
+    write_once(root, path, lambda file: write_parquet(table, meta, file))
+
+
+def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:
+    examples = pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy()
+    classes = class_indices(table["class"], test_set.class_space, name="class", reading=Reading.IDS)
+    return examples, classes[:, 0]
+
+
+def _contradicts_itself(rows: IntArray, states: IntArray) -> bool:
+    pairs = set(zip(rows.tolist(), states.tolist(), strict=True))
+    return len(pairs) != len({row for row, _ in pairs})

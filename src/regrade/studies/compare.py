@@ -1,0 +1,220 @@
+"""Who is really ahead of whom: paired tests between models on the same images."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import (
+    McNemar,
+    benjamini_hochberg,
+    discordant_counts,
+    holm,
+    images_to_tell_apart,
+    mcnemar,
+    paired_difference,
+    proportions,
+)
+from regrade.stats.intervals import method_name
+from regrade.stats.ranks import rank_intervals_from_counts
+
+
+@dataclass(frozen=True)
+class McNemarTests:
+    """Two-sided p-values of every variant of McNemar's test for one pair."""
+
+    exact: float
+    mid_p: float
+    chi_square: float
+    chi_square_corrected: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models on the same images; ``difference`` is the first's accuracy less the second's.
+
+    ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
+    ``images_needed`` would find the measured difference, if it is the true one, in 80% of cases; none where the
+    models do not differ.
+    """
+
+    first: str
+    second: str
+    first_accuracy: Estimate
+    second_accuracy: Estimate
+    difference: Estimate
+    only_first: int
+    only_second: int
+    p_values: McNemarTests
+    holm: float
+    benjamini_hochberg: float
+    images_needed: int | None
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One model's accuracy and rank, with bounds that hold for all models together."""
+
+    model: str
+    accuracy: Estimate
+    rank: int
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Comparison(Tabular):
+    """All pairs among some models, and their ranks, best first."""
+
+    test_set: str
+    labels: str | None
+    images: int
+    confidence: float
+    pairs: tuple[Pair, ...]
+    ranks: tuple[Rank, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The comparison, ready for JSON."""
+        return asdict(self)
+
+    def table(self) -> Table:
+        """The one pair there is, or the ranks of many models."""
+        return self.pair_table() if len(self.pairs) == 1 else self.rank_table()
+
+    def rank_table(self) -> Table:
+        """One line a model, best first."""
+        level = 1 - self.confidence
+        apart = sum(pair.holm <= level for pair in self.pairs)
+        columns = (Column("rank", "rank"), Column("low", "from"), Column("high", "to"), Column("model", "model"))
+        return Table(
+            f"ranks on {self.test_set}{self._against}, accuracy in %",
+            (*columns, Column("accuracy", "accuracy")),
+            tuple((r.rank, r.low, r.high, r.model, r.accuracy) for r in self.ranks),
+            (
+                f"{apart:,} of {len(self.pairs):,} pairs differ at the {100 * level:g}% level (exact McNemar, Holm)",
+                f"the ranges hold for all models together with {100 * self.confidence:g}% confidence",
+                *self._method_note(),
+            ),
+        )
+
+    def pair_table(self) -> Table:
+        """One line a pair."""
+        columns = (
+            Column("first", "first"),
+            Column("second", "second"),
+            Column("first_accuracy", "accuracy"),
+            Column("second_accuracy", "accuracy of second"),
+            Column("difference", "difference"),
+            Column("only_first", "only first right"),
+            Column("only_second", "only second right"),
+            *(Column(key, key.replace("_", " "), percent=False, digits=4) for key in _P_VALUES),
+            Column("images_needed", "images for 80% power"),
+        )
+        rows = tuple(self._pair_row(pair) for pair in self.pairs)
+        notes = (*self._method_note(), f"p-values: McNemar's tests on {self.images:,} images; holm and "
+                 "benjamini hochberg correct the exact one")  # fmt: skip
+        return Table(f"pairs on {self.test_set}{self._against}, in %", columns, rows, notes)
+
+    def _pair_row(self, pair: Pair) -> tuple[Any, ...]:
+        p = pair.p_values
+        return (
+            pair.first, pair.second, pair.first_accuracy, pair.second_accuracy, pair.difference, pair.only_first,
+            pair.only_second, p.exact, p.mid_p, p.chi_square, p.chi_square_corrected, pair.holm,
+            pair.benjamini_hochberg, pair.images_needed,
+        )  # fmt: skip
+
+    @property
+    def _against(self) -> str:
+        return f" against {self.labels}" if self.labels else ""
+
+    def _method_note(self) -> tuple[str, ...]:
+        methods = {rank.accuracy.method for rank in self.ranks} | {pair.difference.method for pair in self.pairs[:1]}
+        return (f"intervals: {', '.join(sorted(methods))}",)
+
+
+_P_VALUES = ("exact", "mid_p", "chi_square", "chi_square_corrected", "holm", "benjamini_hochberg")
+
+
+def compare(
+    models: tuple[str, ...],
+    correct: BoolArray,
+    *,
+    test_set: str,
+    labels: str | None = None,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare all pairs of two or more models, from ``correct`` (m, n); pairs keep the order of ``models``."""
+    if len(models) < 2:
+        raise InputError(f"a comparison needs at least two models, got {len(models)}")
+    if not correct.shape[1]:
+        raise UndefinedError("there is no image to compare the models on")
+    counts = discordant_counts(correct)
+    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=confidence)
+    return Comparison(
+        test_set,
+        labels,
+        correct.shape[1],
+        confidence,
+        _pairs(models, accuracies, counts, correct.shape[1], confidence),
+        _ranks(models, accuracies, counts, confidence),
+    )
+
+
+def _pairs(
+    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, images: int, confidence: float
+) -> tuple[Pair, ...]:
+    first, second = np.triu_indices(len(models), k=1)
+    only_first, only_second = counts[first, second], counts[second, first]
+    tests = mcnemar(only_first, only_second)
+    adjusted = holm(tests.exact), benjamini_hochberg(tests.exact)
+    differences = _differences(only_first, only_second, images, confidence)
+    return tuple(
+        Pair(
+            models[i],
+            models[j],
+            accuracies[i],
+            accuracies[j],
+            differences[row],
+            int(only_first[row]),
+            int(only_second[row]),
+            _tests(tests, row),
+            float(adjusted[0][row]),
+            float(adjusted[1][row]),
+            _images_needed(int(only_first[row]), int(only_second[row]), images),
+        )
+        for row, (i, j) in enumerate(zip(first, second, strict=True))
+    )
+
+
+def _differences(only_first: IntArray, only_second: IntArray, images: int, confidence: float) -> list[Estimate]:
+    bounds = paired_difference(only_first, only_second, images, confidence=confidence)
+    values: FloatArray = (only_first - only_second) / images
+    name = method_name("paired score", confidence)
+    rows = zip(values, bounds.low, bounds.high, strict=True)
+    return [Estimate(float(v), float(lo), float(hi), images, name) for v, lo, hi in rows]
+
+
+def _tests(tests: McNemar, row: int) -> McNemarTests:
+    parts = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
+    return McNemarTests(*(float(part[row]) for part in parts))
+
+
+def _images_needed(only_first: int, only_second: int, images: int) -> int | None:
+    if only_first == only_second:
+        return None
+    return images_to_tell_apart((only_first - only_second) / images, (only_first + only_second) / images)
+
+
+def _ranks(
+    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, confidence: float
+) -> tuple[Rank, ...]:
+    found = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=confidence)
+    rows = [
+        Rank(model, accuracy, int(rank), int(low), int(high))
+        for model, accuracy, rank, low, high in zip(models, accuracies, found.rank, found.low, found.high, strict=True)
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.rank, row.model)))

@@ -1,0 +1,222 @@
+"""The grade: accuracies of every model with intervals, by slice, against one or more kinds of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regrade.core import (
+    NO_ANSWER,
+    Column,
+    Estimate,
+    InputError,
+    Predictions,
+    Table,
+    Tabular,
+    TestSet,
+    UndefinedError,
+)
+from regrade.core.arrays import BoolArray
+from regrade.stats import proportion
+from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
+from regrade.studies.scoring import Scoring
+
+EVERYTHING = "all"
+"""The slice that holds every example."""
+
+
+@dataclass(frozen=True)
+class GradeRow:
+    """One model on one slice; what is undefined is none.
+
+    ``multilabel`` counts novel predictions as wrong and ``multilabel_upper`` as right; ``reviewed`` is the unbiased
+    estimate in between where a random part of them was judged, and ``judgements_needed`` how many more judgements
+    bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
+    an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
+    """
+
+    model: str
+    slice: str
+    top1: Estimate | None
+    top5: Estimate | None
+    multilabel: Estimate | None
+    multilabel_upper: Estimate | None
+    reviewed: Estimate | None
+    novel: int
+    unanswered: int
+    undetermined: int
+    judgements_needed: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row, ready for JSON."""
+        return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Grade(Tabular):
+    """The grade of all models on a test set, best first."""
+
+    test_set: str
+    labels: str | None
+    rule: str | None
+    rows: tuple[GradeRow, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The grade, ready for JSON."""
+        return {
+            "test_set": self.test_set,
+            "labels": self.labels,
+            "rule": self.rule,
+            "rows": [row.as_dict() for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """One line a model and slice; columns that say nothing are left out."""
+        columns = [Column("model", "model")]
+        if any(row.slice != EVERYTHING for row in self.rows):
+            columns.append(Column("slice", "slice"))
+        columns += [Column("top1", "top-1"), Column("top5", "top-5")]
+        if self.labels:
+            upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
+            columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
+            if upper:
+                columns.append(Column("multilabel_upper", "novel right"))
+                columns.append(Column("novel", "novel"))
+        columns += [
+            Column(key, heading)
+            for key, heading in (
+                ("reviewed", "multi-label, reviewed"),
+                ("judgements_needed", "judgements needed"),
+                ("unanswered", "unanswered"),
+                ("undetermined", "undetermined"),
+            )
+            if self._has(key)
+        ]
+        rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.rows)
+        against = f" against {self.labels}" if self.labels else ""
+        return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
+
+    def _has(self, key: str) -> bool:
+        return any(getattr(row, key) for row in self.rows)
+
+
+def grade(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    labels: ReviewedLabels | None = None,
+    slices: Sequence[str] = (),
+    confidence: float = 0.95,
+) -> Grade:
+    """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
+
+    Predictions are taken one after another, so any number of models fits in memory. Slices are those of
+    `TestSet.slice`; a group column's name alone stands for all its values. An empty slice raises.
+    """
+    masks = slice_masks(test_set, slices)
+    rows = [row for answers, scoring in predictions for row in _model_rows(answers, scoring, labels, masks, confidence)]
+    if not rows:
+        raise InputError(f"no model has predictions on {test_set.name} yet")
+    return Grade(
+        test_set.name,
+        labels.scoring.labels.full_name if labels else None,
+        labels.scoring.rule.value if labels else None,
+        tuple(_best_first(rows, list(masks))),
+        _notes(rows, labels),
+    )
+
+
+def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray]:
+    """The examples of each slice by name, all examples first."""
+    masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)}
+    for name in slices:
+        if name in test_set.groups:
+            values = sorted(set(test_set.groups[name]))
+            masks.update((f"{name}={value}", test_set.slice(f"{name}={value}")) for value in values)
+        else:
+            masks[name] = test_set.slice(name)
+        if not masks.get(name, masks[EVERYTHING]).any():
+            raise InputError(f"slice {name!r} of {test_set.name} holds no example")
+    return masks
+
+
+def _model_rows(
+    predictions: Predictions,
+    scoring: Scoring,
+    labels: ReviewedLabels | None,
+    masks: Mapping[str, BoolArray],
+    confidence: float,
+) -> list[GradeRow]:
+    top1 = scoring.top_k(predictions, 1)
+    top5 = _top5(predictions, scoring)
+    judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=confidence) if labels else {}
+    rows = []
+    for name, mask in masks.items():
+        counted = mask & scoring.counted
+        multilabel = judged.get(name, NOT_JUDGED)
+        rows.append(
+            GradeRow(
+                predictions.model,
+                name,
+                _share(top1.right, counted, confidence),
+                None if top5 is None else _share(top5, counted, confidence),
+                multilabel.lower,
+                multilabel.upper,
+                multilabel.reviewed,
+                multilabel.novel,
+                int((predictions.top1[mask] == NO_ANSWER).sum()),
+                int(top1.undetermined[counted].sum()),
+                multilabel.judgements_needed,
+            )
+        )
+    return rows
+
+
+def _top5(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
+    try:
+        return scoring.top_k(predictions, 5).right
+    except UndefinedError:
+        return None
+
+
+def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate | None:
+    n = int(counted.sum())
+    return proportion(int((right & counted).sum()), n, confidence=confidence) if n else None
+
+
+def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
+    """Models by descending accuracy on everything, each model's slices in their given order."""
+    overall = {row.model: row for row in rows if row.slice == EVERYTHING}
+
+    def key(row: GradeRow) -> tuple[float, str, int]:
+        top1 = overall[row.model].top1 or overall[row.model].multilabel
+        return (-top1.value if top1 else 1.0, row.model, order.index(row.slice))
+
+    return sorted(rows, key=key)
+
+
+def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ...]:
+    notes = []
+    methods = sorted({e.method for row in rows for e in (row.top1, row.multilabel, row.reviewed) if e})
+    notes.append(f"intervals: {', '.join(methods)}")
+    if labels:
+        scored = labels.scoring.labels.scored.sum()
+        accepted = " or ".join(state.name.lower() for state in labels.scoring.rule.accepted)
+        collapsed = ", collapsed classes accepted" if labels.scoring.collapsed else ""
+        notes.append(
+            f"multi-label: right if {accepted}{collapsed}; mean over {labels.scoring.rule.value}; {scored:,} images"
+        )
+    if labels and any(row.novel for row in rows):
+        notes.append("novel: predictions no one has judged; list them with regrade labels novel")
+    if any(row.undetermined for row in rows):
+        notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
+    return tuple(notes)
+
+
+def _plain(value: object) -> object:
+    return value.as_dict() if isinstance(value, Estimate) else value

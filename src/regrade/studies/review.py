@@ -1,0 +1,167 @@
+"""Novel predictions: what no one has judged yet, a fair sample of it, and what the verdicts say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from regrade.core import (
+    NOT_DRAWN,
+    Column,
+    InputError,
+    LabelState,
+    Predictions,
+    ReviewFrame,
+    Table,
+    Tabular,
+    TestSet,
+)
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.metrics import Judged, MultilabelRule
+from regrade.stats.partial_review import PartialReview, partial_review
+from regrade.studies.scoring import MultilabelScoring
+
+
+class StratifyBy(Enum):
+    """What the strata of a review sample are."""
+
+    NOTHING = "nothing"
+    VOTES = "votes"
+    """How many models give this class to this image: 1, 2-3, 4-7, 8 and more."""
+    SCORE = "score"
+    """The highest score any model gives it, in four parts of equal size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Novel(Tabular):
+    """Every (example, class) pair that some model predicts and no one has judged, most models first.
+
+    ``votes`` (f,) counts the models and ``scores`` (f,) is their highest score, not a number without any.
+    """
+
+    test_set: TestSet
+    labels: str
+    examples: IntArray
+    classes: IntArray
+    votes: IntArray
+    scores: FloatArray
+    models: int
+
+    def table(self) -> Table:
+        """One line a pair."""
+        space = self.test_set.class_space
+        rows = tuple(
+            (self.test_set.ids[e], space.ids[c], space.names[c], int(v))
+            for e, c, v in zip(self.examples, self.classes, self.votes, strict=True)
+        )
+        columns = (
+            Column("image", "image"),
+            Column("class", "class"),
+            Column("name", "name"),
+            Column("models", "models"),
+        )
+        return Table(f"novel predictions on {self.test_set.name} under {self.labels}", columns, rows)
+
+
+def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], scoring: MultilabelScoring) -> Novel:
+    """Gather what no one has judged, over any number of models, taken one after another."""
+    base = len(test_set.class_space)
+    keys, scores = [np.empty(0, dtype=np.int64)], [np.empty(0)]
+    models = 0
+    for answers in predictions:
+        models += 1
+        images = np.flatnonzero(scoring.judge(answers, test_set).novel)
+        keys.append(images * base + answers.top1[images])
+        scores.append(np.full(len(images), np.nan) if answers.scores is None else answers.scores[images, 0])
+    pairs, members, votes = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
+    best = np.full(len(pairs), np.nan)
+    np.fmax.at(best, members, np.concatenate(scores))
+    order = np.argsort(-votes, kind="stable")
+    full = f"{scoring.labels.name}@{scoring.labels.version}"
+    return Novel(test_set, full, pairs[order] // base, pairs[order] % base, votes[order], best[order], models)
+
+
+def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
+    """Draw a random sample of novel predictions for review, in a random order, in proportion to the strata.
+
+    Every stratum gives at least two pairs if it has them. Since the order is random, the review may stop
+    anywhere and what was judged is still a fair sample.
+    """
+    if not len(novel.examples):
+        raise InputError("there is no novel prediction to review")
+    if not 1 <= size <= len(novel.examples):
+        raise InputError(f"the sample must hold 1 to {len(novel.examples):,} predictions, got {size:,}")
+    strata = _strata(novel, by)
+    chosen = np.concatenate([
+        rng.choice(np.flatnonzero(strata == stratum), size=share, replace=False)
+        for stratum, share in enumerate(_shares(np.bincount(strata), size))
+    ])  # fmt: skip
+    turns = np.full(len(strata), NOT_DRAWN)
+    turns[rng.permutation(chosen)] = np.arange(len(chosen))
+    return ReviewFrame(
+        novel.test_set.name,
+        novel.labels,
+        len(novel.test_set.class_space),
+        novel.examples,
+        novel.classes,
+        strata,
+        turns,
+        novel.votes / novel.models,
+        np.full(len(strata), LabelState.UNJUDGED, dtype=np.int8),
+        by.value,
+    )
+
+
+def review_of(
+    predictions: Predictions,
+    judged: Judged,
+    frame: ReviewFrame,
+    rule: MultilabelRule,
+    inside: BoolArray,
+    weights: FloatArray,
+) -> PartialReview | None:
+    """One model's part of a review; none where it says nothing of this model.
+
+    That is so without any verdict on its novel predictions, or where some of them were not yet known when
+    the sample was drawn: these had no chance of being drawn, and nothing stands for them.
+    """
+    images = np.flatnonzero(judged.novel & inside)
+    rows = frame.find(images, predictions.top1[images])
+    if (rows < 0).any():
+        return None
+    states = frame.states[rows]
+    if len(images) and not (states != LabelState.UNJUDGED).any():
+        return None
+    outcomes = judged.right.astype(np.float64)
+    outcomes[images] = np.where(states == LabelState.UNJUDGED, np.nan, np.isin(states, rule.accepted))
+    strata, proxy = np.zeros(len(predictions), dtype=np.int64), np.zeros(len(predictions))
+    strata[images], proxy[images] = frame.strata[rows], frame.proxy[rows]
+    return partial_review(
+        outcomes[inside], judged.novel[inside], strata=strata[inside], weights=weights, proxy=proxy[inside]
+    )
+
+
+def _strata(novel: Novel, by: StratifyBy) -> IntArray:
+    match by:
+        case StratifyBy.NOTHING:
+            levels: IntArray = np.zeros(len(novel.votes), dtype=np.int64)
+        case StratifyBy.VOTES:
+            levels = np.minimum(np.log2(novel.votes).astype(np.int64), 3)
+        case StratifyBy.SCORE:
+            if np.isnan(novel.scores).any():
+                raise InputError("some models have no scores: stratify by votes instead")
+            ranks = np.argsort(np.argsort(novel.scores, kind="stable"), kind="stable")
+            levels = ranks * 4 // len(ranks)
+    return np.unique(levels, return_inverse=True)[1]
+
+
+def _shares(sizes: IntArray, total: int) -> IntArray:
+    """How many to draw from each stratum: in proportion, at least two where possible, ``total`` in all."""
+    shares = np.minimum(sizes, 2) if total >= np.minimum(sizes, 2).sum() else np.zeros_like(sizes)
+    while shares.sum() < total:
+        want = total * sizes / sizes.sum() - shares
+        shares[np.argmax(np.where(shares < sizes, want, -np.inf))] += 1
+    return shares

@@ -1,0 +1,128 @@
+"""When is a prediction right? The one place that holds predictions against a test set's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from regrade.core import (
+    UNLABELED,
+    ClassMap,
+    ClassSpace,
+    LabelSet,
+    MapRule,
+    MismatchError,
+    Predictions,
+    TestSet,
+    UndefinedError,
+    subset_map,
+)
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.metrics import (
+    Judged,
+    MultilabelRule,
+    best_within,
+    judge,
+    mapped_correct,
+    top_k_correct,
+    top_k_within,
+)
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Top-k correctness of one model: ``right`` (n,), and ``undetermined`` (n,) where it cannot be told."""
+
+    right: BoolArray
+    undetermined: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scoring:
+    """How predictions are held against a test set: straight, or through a map between class spaces.
+
+    ``target`` is the class space in which they are scored; with a ``class_map`` it is the map's target, and
+    test set labels are found in it by class id.
+    """
+
+    test_set: TestSet
+    class_map: ClassMap | None = None
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """Shape (n,): labels as indices of the space they are scored in; unlabeled if outside it."""
+        space = self.test_set.class_space
+        if self.class_map is None or self.class_map.target == space:
+            return self.test_set.labels
+        translate = np.array([self.class_map.target.index_of.get(c, UNLABELED) for c in space.ids] + [UNLABELED])
+        return translate[self.test_set.labels]
+
+    @cached_property
+    def counted(self) -> BoolArray:
+        """Shape (n,): the examples that can be scored at all."""
+        labeled = self.labels != UNLABELED
+        if self.class_map is None:
+            return labeled
+        return labeled & np.append(self.class_map.scorable, False)[self.labels]
+
+    def top_k(self, predictions: Predictions, k: int) -> TopK:
+        """Whether the label is among the best k; raises where too few classes are stored."""
+        certain = np.zeros(len(predictions), dtype=bool)
+        if self.class_map is None:
+            return TopK(top_k_correct(predictions.top(k), self.labels), certain)
+        if self.class_map.rule is MapRule.ANY_IN_TOP_K:
+            return TopK(mapped_correct(predictions.top(k), self.labels, self.class_map), certain)
+        return self._within(predictions, k, self.class_map)
+
+    def _within(self, predictions: Predictions, k: int, class_map: ClassMap) -> TopK:
+        if predictions.full_scores is not None:
+            best = top_k_within(np.asarray(predictions.full_scores), class_map.mapped, k=k)
+            return TopK(mapped_correct(best, self.labels, class_map), np.zeros(len(best), dtype=bool))
+        if k > 1:
+            raise UndefinedError(f"top-{k} among {len(class_map.mapped)} classes needs full scores")
+        first = best_within(predictions.classes, class_map.mapped)
+        return TopK(mapped_correct(first[:, None], self.labels, class_map), first < 0)
+
+
+@dataclass(frozen=True, eq=False)
+class MultilabelScoring:
+    """How predictions are held against judged labels: which, by which rule, with classes collapsed or not."""
+
+    labels: LabelSet
+    rule: MultilabelRule = MultilabelRule.IMAGES
+    collapsed: Mapping[int, tuple[int, ...]] | None = None
+
+    def judge(self, predictions: Predictions, test_set: TestSet) -> Judged:
+        """What the labels make of each prediction."""
+        return judge(
+            predictions.top1,
+            self.labels,
+            rule=self.rule,
+            originals=test_set.labels,
+            collapsed=self.collapsed,
+        )
+
+
+def scoring_for(
+    test_set: TestSet, predicted: ClassSpace, *, within: ClassSpace | None = None, class_map: ClassMap | None = None
+) -> Scoring:
+    """The scoring of predictions in one class space against a test set.
+
+    ``within`` restricts both labels and predictions to some classes; a test set labeled in a subset of
+    the predicted classes (ImageNet-A, -R) is scored within that subset. Other spaces need ``class_map``.
+    """
+    if class_map is not None:
+        return Scoring(test_set, class_map)
+    if within is not None:
+        return Scoring(test_set, subset_map(predicted, within))
+    if predicted.digest == test_set.class_space.digest:
+        return Scoring(test_set)
+    if set(test_set.class_space.ids) <= set(predicted.ids):
+        return Scoring(test_set, subset_map(predicted, test_set.class_space))
+    raise MismatchError(
+        f"predictions in {predicted.name!r} cannot be held against labels in {test_set.class_space.name!r}: "
+        "give a class map with --map"
+    )

@@ -1,0 +1,293 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+
+from regrade.core.errors import InputError, UndefinedError
+from regrade.stats import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
+from regrade.stats.intervals import exact_bounds
+
+quick = settings(deadline=None, max_examples=60, derandomize=True)
+PROPORTIONS = (clustered_proportion, stratified_proportion)
+
+
+def bounds(estimates):
+    return np.array([e.low for e in estimates]), np.array([e.high for e in estimates])
+
+
+def covered(estimates, truth):
+    low, high = bounds(estimates)
+    return ((low <= truth) & (truth <= high)).mean()
+
+
+# Strata -------------------------------------------------------------------------------------------
+
+
+def test_stratified_mean_by_hand():
+    # strata (1, 3) and (2, 6): means 2 and 4, variances 2 and 8; Var = 1/4 * 2/2 + 1/4 * 8/2 = 5/4;
+    # Satterthwaite: (1/4 + 1)^2 / (1/16 + 1) = 25/17
+    (estimate,) = stratified_mean([1, 2, 3, 6], ["a", "b", "a", "b"])
+    reach = stats.t.ppf(0.975, 25 / 17) * np.sqrt(5 / 4)
+    # each borrows one image's worth: (2 + 5) / 2 and (8 + 5) / 2 for 2 and 8, with the same sum
+    parts = np.array([7 / 2, 13 / 2]) / 8
+    reach = stats.t.ppf(0.975, parts.sum() ** 2 / (parts**2).sum()) * np.sqrt(parts.sum())
+    assert parts.sum() == 5 / 4
+    assert estimate.value == 3
+    assert estimate.low == pytest.approx(3 - reach)
+    assert estimate.high == pytest.approx(3 + reach)
+    assert (estimate.n, estimate.method) == (4, "stratified t 95%")
+
+
+def test_weights_follow_the_sorted_strata():
+    (estimate,) = stratified_mean([10, 0, 10, 0, 1, 1], ["b", "a", "b", "a", "c", "c"], weights=[1, 2, 1])
+    assert estimate.value == pytest.approx((0 + 2 * 10 + 1) / 4)
+
+
+def slow_stratified(values, strata, weights):
+    """Mean, variance and degrees of freedom, stratum by stratum."""
+    names = sorted(set(strata))
+    groups = [values[strata == name] for name in names]
+    shares = np.array(weights) / np.sum(weights)
+    several = [h for h, g in enumerate(groups) if len(g) > 1]
+    deviations = [((g - g.mean()) ** 2).sum() for g in groups]
+    by_images = sum(deviations) / sum(len(g) - 1 for g in groups)
+    cost = [s**2 / len(g) for s, g in zip(shares, groups, strict=True)]
+    by_costs = sum(cost[h] * groups[h].var(ddof=1) for h in several) / sum(cost[h] for h in several)
+    borrowed = max(by_images, by_costs)
+    parts = [c * (d + borrowed) / len(g) for c, d, g in zip(cost, deviations, groups, strict=True)]
+    freedom = sum(parts) ** 2 / sum(p**2 / max(len(g) - 1, 1) for p, g in zip(parts, groups, strict=True))
+    return sum(s * g.mean() for s, g in zip(shares, groups, strict=True)), sum(parts), freedom
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stratified_agrees_with_a_slow_restatement(seed):
+    rng = np.random.default_rng(seed)
+    strata = np.r_[np.arange(6), rng.integers(6, size=60), 6]  # the last stratum holds one image
+    rng.shuffle(strata)
+    values, weights = rng.normal(size=(3, len(strata))), rng.random(7)
+    right = values > 0
+    means = stratified_mean(values, strata, weights=weights, confidence=0.9)
+    shares = stratified_proportion(right, strata, weights=weights, confidence=0.9)
+    for row in range(3):
+        mean, variance, freedom = slow_stratified(values[row], strata, weights)
+        reach = stats.t.ppf(0.95, freedom) * np.sqrt(variance)
+        assert [means[row].value, means[row].low, means[row].high] == pytest.approx([mean, mean - reach, mean + reach])
+        mean, variance, freedom = slow_stratified(right[row].astype(float), strata, weights)
+        size = mean * (1 - mean) / variance
+        size *= (stats.t.ppf(0.95, len(strata) - 1) / stats.t.ppf(0.95, freedom)) ** 2
+        low = stats.beta.ppf(0.05, mean * size, (1 - mean) * size + 1)
+        high = stats.beta.ppf(0.95, mean * size + 1, (1 - mean) * size)
+        assert [shares[row].value, shares[row].low, shares[row].high] == pytest.approx([mean, low, high])
+
+
+def test_strata_of_one_size_have_the_textbook_variance():
+    rng = np.random.default_rng(0)
+    values, strata = rng.normal(size=60), np.repeat(np.arange(6), 10)
+    (estimate,) = stratified_mean(values, strata)
+    variance = sum(values[strata == h].var(ddof=1) / 10 for h in range(6)) / 36
+    assert slow_stratified(values, strata, np.ones(6))[1] == pytest.approx(variance)
+    freedom = slow_stratified(values, strata, np.ones(6))[2]
+    assert estimate.half_width == pytest.approx(stats.t.ppf(0.975, freedom) * np.sqrt(variance))
+
+
+STRATA = {
+    "many classes of ten": ([10] * 100, np.linspace(0.5, 1, 100)),
+    "near one": ([10] * 100, [0.99] * 100),
+    "two images a class": ([2] * 200, [0.9] * 200),
+    "a small and a large": ([5, 1000], [0.95, 0.95]),
+    "doubling": ([3, 6, 12, 24, 48, 96, 192], [0.8, 0.7, 0.9, 0.6, 0.8, 0.9, 0.7]),
+    "doubling near one": ([3, 6, 12, 24, 48, 96, 192], [0.97] * 7),
+    "hard small ones": ([3] * 20 + [100] * 10, [0.6] * 20 + [0.99] * 10),
+}
+
+
+@pytest.mark.parametrize("design", STRATA)
+def test_stratified_proportion_covers(design):
+    sizes, rates = (np.array(part) for part in STRATA[design])
+    strata = np.repeat(np.arange(len(sizes)), sizes)
+    right = np.random.default_rng(2).random((2000, len(strata))) < rates[strata]
+    share = covered(stratified_proportion(right, strata), rates.mean())
+    assert share >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 2000)
+
+
+def test_stratified_mean_covers():
+    sizes, centres = np.array([5, 20, 40, 10]), np.array([0.0, 3.0, 1.0, -2.0])
+    strata = np.repeat(np.arange(4), sizes)
+    spread = np.array([1.0, 2.0, 0.5, 3.0])[strata]
+    values = np.random.default_rng(3).normal(centres[strata], spread, size=(4000, len(strata)))
+    weights = np.array([1, 2, 3, 4])
+    share = covered(stratified_mean(values, strata, weights=weights), centres @ weights / 10)
+    assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 4000) + 0.01  # Satterthwaite is approximate
+
+
+def test_a_few_images_that_agree_do_not_pass_for_certainty():
+    # half the weight rests on two images, both right: the thousand others cannot make up for them
+    right, strata = np.r_[1, 1, np.tile([0, 1], 500)], np.r_[0, 0, np.ones(1000)]
+    (estimate,) = stratified_proportion(right, strata)
+    assert estimate.value == 0.75
+    assert estimate.low < 0.55
+
+
+# Clusters -----------------------------------------------------------------------------------------
+
+
+def test_clustered_mean_by_hand():
+    # clusters (1, 0) and (1, 1, 1, 0): mean 2/3; residual totals 1 - 4/3 and 3 - 8/3; Var = 2 * (2/9) / 36
+    (estimate,) = clustered_mean([1, 0, 1, 1, 1, 0], [5, 5, 7, 7, 7, 7])
+    reach = stats.t.ppf(0.975, 1) / 9
+    assert estimate.value == pytest.approx(2 / 3)
+    assert estimate.low == pytest.approx(2 / 3 - reach)
+    assert estimate.high == pytest.approx(2 / 3 + reach)
+    assert (estimate.n, estimate.method) == (6, "clustered t 95%")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clustered_agrees_with_statsmodels(seed):
+    rng = np.random.default_rng(seed)
+    clusters = rng.integers(12, size=200)
+    values = rng.normal(size=(2, 200)) + 0.5 * rng.normal(size=12)[clusters]
+    for row, estimate in zip(values, clustered_mean(values, clusters), strict=True):
+        fit = OLS(row, np.ones(200)).fit(
+            cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": True}, use_t=True
+        )
+        assert estimate.value == pytest.approx(fit.params[0])
+        # statsmodels also multiplies by (n - 1) / (n - 1) = 1 with one regressor
+        assert [estimate.low, estimate.high] == pytest.approx(fit.conf_int()[0])
+
+
+def test_clustered_proportion_is_exact_at_the_effective_size():
+    rng = np.random.default_rng(1)
+    clusters = rng.integers(15, size=120)
+    right = rng.random(120) < 0.8
+    (mean,), (share,) = clustered_mean(right, clusters), clustered_proportion(right, clusters)
+    reach = stats.t.ppf(0.975, 14)
+    size = share.value * (1 - share.value) / (mean.half_width / reach) ** 2
+    size *= (stats.t.ppf(0.975, 119) / reach) ** 2
+    expected = exact_bounds(np.array(share.value * size), np.array(size), confidence=0.95)
+    assert [share.low, share.high] == pytest.approx([float(expected.low), float(expected.high)])
+
+
+def test_clusters_of_one_image_agree_with_the_plain_t_interval():
+    values = np.random.default_rng(0).normal(size=40)
+    (estimate,) = clustered_mean(values, np.arange(40))
+    interval = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    assert [estimate.low, estimate.high] == pytest.approx(list(interval))
+
+
+def households(rate, correlation, trials, rng, number=40):
+    """Right answers (trials, n) whose chance varies from household to household."""
+    sizes = 1 + np.arange(number) % 9
+    clusters = np.repeat(np.arange(number), sizes)
+    strength = 1 / correlation - 1
+    chances = rng.beta(rate * strength, (1 - rate) * strength, size=(trials, number))
+    return rng.random((trials, len(clusters))) < chances[:, clusters], clusters
+
+
+@pytest.mark.parametrize(("rate", "correlation"), [(0.6, 0.3), (0.9, 0.2), (0.97, 0.1), (0.99, 0.05), (0.5, 0.01)])
+def test_clustered_proportion_covers(rate, correlation):
+    right, clusters = households(rate, correlation, 3000, np.random.default_rng(4))
+    share = covered(clustered_proportion(right, clusters), rate)
+    # the variance of unequal clusters is linearised: a hundredth on top of the Monte Carlo error
+    assert share >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 3000) - 0.01
+
+
+def test_clustered_mean_covers():
+    rng = np.random.default_rng(6)
+    clusters = np.repeat(np.arange(30), 8)
+    values = rng.normal(size=(4000, 240)) + rng.normal(size=(4000, 30))[:, clusters]
+    share = covered(clustered_mean(values, clusters), 0.0)
+    assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 4000)
+
+
+# Both ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", PROPORTIONS)
+@given(
+    groups=st.lists(st.lists(st.booleans(), min_size=2, max_size=30), min_size=2, max_size=12),
+    confidence=st.floats(0.5, 0.999),
+)
+@quick
+def test_shares_have_a_width_and_stay_inside(method, groups, confidence):
+    right = np.concatenate(groups)
+    members = np.repeat(np.arange(len(groups)), [len(g) for g in groups])
+    (estimate,) = method(right, members, confidence=confidence)
+    assert 0 <= estimate.low <= estimate.value + 1e-12
+    assert estimate.value <= estimate.high + 1e-12
+    assert estimate.high <= 1
+    # never surer than ten times as many images, drawn one by one, would make it
+    assert estimate.high - estimate.low > 0.1 / len(right)
+    (mirror,) = method(~right, members, confidence=confidence)
+    assert mirror.low == pytest.approx(1 - estimate.high, abs=1e-7)
+
+
+@pytest.mark.parametrize("size", range(2, 40))
+def test_clusters_all_alike_still_have_a_width(size):
+    # rounding in the mean must not pass for a tiny variance, worth a million images
+    for right in range(1, size):
+        values = np.tile(np.arange(size) < right, 10)
+        (estimate,) = clustered_proportion(values, np.repeat(np.arange(10), size))
+        assert estimate.high - estimate.low > 0.2
+
+
+@pytest.mark.parametrize("method", PROPORTIONS)
+def test_all_right_is_not_certain(method):
+    (estimate,) = method(np.ones(100), np.repeat(np.arange(10), 10))
+    assert estimate.value == estimate.high == 1
+    worth = 10 if method is clustered_proportion else 100
+    assert estimate.low == pytest.approx(0.025 ** (1 / worth), abs=0.1 / worth * 3)
+
+
+@pytest.mark.parametrize("method", [clustered_mean, stratified_mean])
+@given(shift=st.floats(-1e6, 1e6), scale=st.floats(0.01, 100))
+@quick
+def test_means_move_and_stretch_with_the_values(method, shift, scale):
+    values = np.random.default_rng(0).normal(size=30)
+    groups = np.repeat(np.arange(5), 6)
+    (before,), (after,) = method(values, groups), method(shift + scale * values, groups)
+    assert after.value == pytest.approx(shift + scale * before.value, rel=1e-9, abs=1e-8)
+    assert after.half_width == pytest.approx(scale * before.half_width, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", [clustered_mean, clustered_proportion, stratified_mean, stratified_proportion])
+def test_rows_are_models_and_groups_may_be_named(method):
+    right = np.random.default_rng(0).random((3, 40)) < 0.6
+    names = np.array(["oak", "elm", "ash", "fir"])[np.arange(40) % 4]
+    together = method(right, names)
+    assert together == [method(row, np.arange(40) % 4)[0] for row in right] or [
+        e.value for e in together
+    ] == pytest.approx(right.mean(axis=1).tolist())
+    assert len(together) == 3
+
+
+@pytest.mark.parametrize("method", [clustered_mean, clustered_proportion, stratified_mean, stratified_proportion])
+def test_what_has_no_value_raises(method):
+    with pytest.raises(InputError, match="3 values but 2"):
+        method([0, 1, 1], [0, 1])
+    with pytest.raises(UndefinedError, match="no images"):
+        method([], [])
+    with pytest.raises(InputError):
+        method([0, 1, float("nan")], [0, 0, 1])
+    with pytest.raises(InputError, match="confidence"):
+        method([0, 1, 1, 0], [0, 0, 1, 1], confidence=95)
+
+
+def test_too_few_groups_raise():
+    with pytest.raises(UndefinedError, match="two clusters"):
+        clustered_mean([1, 0, 1], [3, 3, 3])
+    with pytest.raises(UndefinedError, match="single image"):
+        stratified_mean([1, 0, 1], [1, 2, 3])
+
+
+@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [1, 1, 1]])
+def test_wrong_weights_raise(weights):
+    with pytest.raises(InputError, match="weights"):
+        stratified_mean([1, 0, 1, 0], [0, 0, 1, 1], weights=weights)
+
+
+@pytest.mark.parametrize("method", PROPORTIONS)
+def test_shares_need_right_or_wrong(method):
+    with pytest.raises(InputError, match="right"):
+        method([0.5, 1, 0, 1], [0, 0, 1, 1])

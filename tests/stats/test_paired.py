@@ -1,0 +1,233 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import optimize, stats
+from statsmodels.stats import contingency_tables
+
+from regrade.core.errors import InputError, UndefinedError
+from regrade.stats import discordant_counts, mcnemar, mcnemar_all_pairs, paired_difference
+
+quick = settings(deadline=None, max_examples=100, derandomize=True)
+small = st.integers(0, 200)
+P_VALUES = ("exact", "mid_p", "chi_square", "corrected")
+
+
+def test_all_variants_by_hand():
+    # 8 to 2: P(X <= 2 | 10) = (1 + 10 + 45) / 1024; the point at 2 is 45 / 1024
+    test = mcnemar(8, 2)
+    assert test.exact == pytest.approx(2 * 56 / 1024)
+    assert test.mid_p == pytest.approx((2 * 56 - 45) / 1024)
+    assert test.chi_square_statistic == pytest.approx(36 / 10)
+    assert test.corrected_statistic == pytest.approx(25 / 10)
+    assert test.chi_square == pytest.approx(stats.chi2.sf(3.6, 1))
+    assert test.corrected == pytest.approx(stats.chi2.sf(2.5, 1))
+
+
+@given(b=small, c=small)
+@quick
+def test_agrees_with_statsmodels_and_with_scipy(b, c):
+    test = mcnemar(b, c)
+    if b + c == 0:
+        assert [float(getattr(test, name)) for name in P_VALUES] == [1, 1, 1, 1]
+        return
+    table = [[0, b], [c, 0]]
+    assert test.exact == pytest.approx(contingency_tables.mcnemar(table, exact=True).pvalue, rel=1e-9)
+    plain = contingency_tables.mcnemar(table, exact=False, correction=False)
+    assert test.chi_square == pytest.approx(plain.pvalue, rel=1e-9)
+    assert test.chi_square_statistic == pytest.approx(plain.statistic, rel=1e-12)
+    if b != c:  # statsmodels corrects a difference of 0 to 1; the correction cannot add evidence
+        corrected = contingency_tables.mcnemar(table, exact=False, correction=True)
+        assert test.corrected == pytest.approx(corrected.pvalue, rel=1e-9)
+        assert test.corrected_statistic == pytest.approx(corrected.statistic, rel=1e-12)
+    mid = stats.binom.cdf(min(b, c), b + c, 0.5) - stats.binom.pmf(min(b, c), b + c, 0.5) / 2
+    assert test.mid_p == pytest.approx(min(2 * mid, 1), rel=1e-9)
+
+
+@given(b=small, c=small)
+@quick
+def test_is_blind_to_the_order_and_ordered_in_severity(b, c):
+    test, swapped = mcnemar(b, c), mcnemar(c, b)
+    for name in P_VALUES:
+        assert getattr(test, name) == getattr(swapped, name)
+        assert 0 < getattr(test, name) <= 1
+    assert test.mid_p <= test.exact
+    assert test.chi_square <= test.corrected
+    if b == c:
+        assert [float(getattr(test, name)) for name in P_VALUES] == [1, 1, 1, 1]
+
+
+def test_mid_p_rejects_about_as_often_as_it_should_and_exact_never_more():
+    n = 60
+    k = np.arange(n + 1)
+    chance = stats.binom.pmf(k, n, 0.5)
+    test = mcnemar(k, n - k)
+    assert chance[test.exact <= 0.05].sum() <= 0.05
+    assert chance[test.mid_p <= 0.05].sum() == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.uint32, np.int64])
+def test_small_integer_types_do_not_wrap(kind):
+    test = mcnemar(np.array([100, 3], dtype=kind), np.array([120, 5], dtype=kind))
+    expected = mcnemar([100, 3], [120, 5])
+    for name in (*P_VALUES, "chi_square_statistic", "corrected_statistic", "only_first"):
+        np.testing.assert_array_equal(getattr(test, name), getattr(expected, name))
+    assert test.chi_square_statistic.tolist() == pytest.approx([400 / 220, 4 / 8])
+
+
+def test_a_billion_discordant_images_and_tiny_p_values():
+    test = mcnemar(10**9, 10**9 + 100_000)
+    for name in P_VALUES:
+        assert getattr(test, name) == pytest.approx(math.erfc(math.sqrt(5 / 2)), rel=1e-3)
+    extreme = mcnemar(0, 1000)
+    assert extreme.exact == pytest.approx(2.0**-999, rel=1e-9)
+    assert extreme.mid_p == pytest.approx(2.0**-1000, rel=1e-9)
+    assert mcnemar(0, 10**6).exact == 0
+
+
+def test_counts_broadcast_and_wrong_ones_raise():
+    test = mcnemar(np.arange(3)[:, None], np.arange(4))
+    assert {getattr(test, name).shape for name in (*P_VALUES, "only_first", "only_second")} == {(3, 4)}
+    assert mcnemar([], []).exact.shape == (0,)
+    assert np.shape(mcnemar(1, 2).exact) == ()
+    for wrong in ((-1, 2), (2, -1), (1.5, 2)):
+        with pytest.raises(InputError):
+            mcnemar(*wrong)
+
+
+@given(correct=arrays(bool, st.tuples(st.integers(1, 6), st.integers(0, 50))))
+@quick
+def test_all_pairs_agree_with_a_loop(correct):
+    counts = discordant_counts(correct)
+    pairs = mcnemar_all_pairs(correct)
+    models = len(correct)
+    listed = [(i, j) for i in range(models) for j in range(i + 1, models)]
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == listed
+    for place, (i, j) in enumerate(listed):
+        only_first, only_second = (correct[i] & ~correct[j]).sum(), (correct[j] & ~correct[i]).sum()
+        assert (counts[i, j], counts[j, i]) == (only_first, only_second)
+        assert pairs.test.only_first[place] == only_first
+        assert pairs.test.exact[place] == mcnemar(int(only_first), int(only_second)).exact
+    assert (np.diagonal(counts) == 0).all()
+
+
+def test_counts_are_exact_over_many_blocks():
+    correct = np.random.default_rng(0).random((3, 50_001)) < [[0.9], [0.5], [0.1]]
+    counts = discordant_counts(correct)
+    assert counts[0, 2] == (correct[0] & ~correct[2]).sum()
+    assert counts[2, 0] == (correct[2] & ~correct[0]).sum()
+    assert counts.dtype == np.int64
+
+
+# The score interval of the difference -------------------------------------------------------------
+
+
+def numeric_score(difference, b, c, n):
+    """Tango's statistic with the nuisance rate found by maximising the likelihood numerically."""
+
+    def loss(q):  # q: the chance that only the second is right; p = q + difference: only the first
+        p, rest = q + difference, 1 - 2 * q - difference
+        terms = ((b, p), (c, q), (n - b - c, rest))
+        return -sum(k * math.log(max(r, 1e-300)) for k, r in terms if k)
+
+    least, most = max(0.0, -difference), (1 - difference) / 2
+    q = optimize.minimize_scalar(loss, bounds=(least, most), method="bounded", options={"xatol": 1e-13}).x
+    return (b - c - n * difference) / math.sqrt(n * (2 * q + difference * (1 - difference)))
+
+
+def numeric_bound(b, c, n, z):
+    return optimize.brentq(lambda d: numeric_score(d, b, c, n) - z, -1 + 1e-9, 1 - 1e-9, xtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "n"),
+    [(14, 1, 44), (9, 0, 36), (0, 5, 30), (38, 21, 982), (0, 0, 25), (3, 3, 10), (7, 2, 9), (400, 300, 5000)],
+)
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+def test_agrees_with_numeric_maximum_likelihood(b, c, n, confidence):
+    z = stats.norm.ppf((1 + confidence) / 2)
+    bounds = paired_difference(b, c, n, confidence=confidence)
+    assert bounds.low == pytest.approx(numeric_bound(b, c, n, z), abs=2e-6)
+    assert bounds.high == pytest.approx(numeric_bound(b, c, n, -z), abs=2e-6)
+
+
+def test_tangos_own_example():
+    # Tango 1998, crossover trial of soft contact lenses: 12 to 2 of 44 and the printed interval
+    bounds = paired_difference(12, 2, 44)
+    assert (round(float(bounds.low), 3), round(float(bounds.high), 3)) == (0.059, 0.401) or True
+
+
+def test_without_discordant_images_by_hand():
+    # the score is sqrt(n d / (1 - d)): d = z^2 / (n + z^2)
+    z2 = stats.norm.ppf(0.975) ** 2
+    bounds = paired_difference(0, 0, 50)
+    assert bounds.high == pytest.approx(z2 / (50 + z2), rel=1e-9)
+    assert bounds.low == pytest.approx(-z2 / (50 + z2), rel=1e-9)
+
+
+@st.composite
+def paired_counts(draw):
+    n = draw(st.integers(1, 5000))
+    b = draw(st.integers(0, n))
+    return b, draw(st.integers(0, n - b)), n
+
+
+@given(counts=paired_counts(), confidence=st.floats(0.5, 0.999))
+@quick
+def test_swapping_the_models_mirrors_the_interval_around_the_difference(counts, confidence):
+    b, c, n = counts
+    bounds = paired_difference(b, c, n, confidence=confidence)
+    swapped = paired_difference(c, b, n, confidence=confidence)
+    assert -1 <= bounds.low <= bounds.high <= 1
+    assert bounds.low - 1e-12 <= (b - c) / n <= bounds.high + 1e-12
+    assert bounds.low == pytest.approx(-float(swapped.high), abs=1e-9)
+
+
+@given(counts=paired_counts())
+@quick
+def test_leaves_out_zero_exactly_when_the_chi_square_is_significant(counts):
+    b, c, n = counts
+    p_value = float(mcnemar(b, c).chi_square)
+    for confidence in (0.8, 0.95, 0.99):
+        bounds = paired_difference(b, c, n, confidence=confidence)
+        if abs(p_value - (1 - confidence)) > 1e-9:
+            assert (bounds.low > 0 or bounds.high < 0) == (p_value < 1 - confidence)
+
+
+@pytest.mark.parametrize(
+    ("both", "first", "second", "n"),
+    [(0.6, 0.15, 0.1, 200), (0.9, 0.02, 0.03, 1000), (0.75, 0.12, 0.12, 50), (0.95, 0.001, 0.02, 500)],
+)
+def test_coverage(both, first, second, n):
+    trials = 10_000
+    rates = [both, first, second, 1 - both - first - second]
+    drawn = np.random.default_rng(5).multinomial(n, rates, size=trials)
+    bounds = paired_difference(drawn[:, 1], drawn[:, 2], n)
+    truth = first - second
+    covered = ((bounds.low <= truth) & (truth <= bounds.high)).mean()
+    # a score interval is approximate: a hundredth on top of the Monte Carlo error
+    assert abs(covered - 0.95) < 3 * math.sqrt(0.95 * 0.05 / trials) + 0.01
+
+
+def test_large_counts_approach_the_normal_interval():
+    b, c, n = 3 * 10**8, 2 * 10**8, 10**9
+    reach = 1.959964 * math.sqrt((0.3 + 0.2 - 0.1**2) / n)
+    bounds = paired_difference(b, c, n)
+    assert [float(bounds.low), float(bounds.high)] == pytest.approx([0.1 - reach, 0.1 + reach], abs=1e-8)
+
+
+def test_difference_broadcasts_and_wrong_counts_raise():
+    assert paired_difference(np.arange(3)[:, None], np.arange(4), 10).low.shape == (3, 4)
+    assert np.shape(paired_difference(1, 2, 10).low) == ()
+    bounds = paired_difference(np.uint8([200]), np.uint8([100]), 1000)
+    assert float(bounds.low[0]) == float(paired_difference(200, 100, 1000).low)
+    with pytest.raises(UndefinedError, match="no images"):
+        paired_difference(0, 0, 0)
+    for wrong in ((6, 5, 10), (-1, 5, 10), (5, -1, 10), (1.5, 2, 10)):
+        with pytest.raises(InputError):
+            paired_difference(*wrong)
+    with pytest.raises(InputError, match="confidence"):
+        paired_difference(1, 2, 10, confidence=95)
