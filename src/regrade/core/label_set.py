@@ -72,6 +72,11 @@ class LabelSet:
     def __len__(self) -> int:
         return len(self.covered)
 
+    @property
+    def full_name(self) -> str:
+        """The name with its version: ``real@1``."""
+        return f"{self.name}@{self.version}"
+
     @cached_property
     def problematic(self) -> BoolArray:
         """Shape (n,): examples that should not be scored."""

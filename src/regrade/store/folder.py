@@ -199,7 +199,7 @@ class Store:
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet) -> Stored:
         """Store one version of a label set; the same again is no change, another under its name raises."""
-        full = f"{labels.name}@{labels.version}"
+        full = labels.full_name
         path = self._label_path(test_set.name, full)
         if path.is_file():
             if stored_digest(path) != labels.digest:
@@ -233,7 +233,7 @@ class Store:
 
     def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
         """The review of what is novel under a label set, with its verdicts; none if none was drawn."""
-        folder = self._review_folder(test_set.name, f"{labels.name}@{labels.version}")
+        folder = self._review_folder(test_set.name, labels.full_name)
         return read_frame(folder, test_set) if (folder / FRAME).is_file() else None
 
     def add_verdicts(self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns) -> int:

@@ -2,6 +2,7 @@
 
 from regrade.studies.compare import Comparison, McNemarTests, Pair, Rank, compare
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
 
@@ -11,10 +12,12 @@ __all__ = [
     "Grade",
     "GradeRow",
     "McNemarTests",
+    "MultilabelGrade",
     "MultilabelScoring",
     "Novel",
     "Pair",
     "Rank",
+    "ReviewedLabels",
     "Scoring",
     "StratifyBy",
     "TopK",

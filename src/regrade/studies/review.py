@@ -57,12 +57,7 @@ class Novel(Tabular):
             (self.test_set.ids[e], space.ids[c], space.names[c], int(v))
             for e, c, v in zip(self.examples, self.classes, self.votes, strict=True)
         )
-        columns = (
-            Column("image", "image"),
-            Column("class", "class"),
-            Column("name", "name"),
-            Column("models", "models"),
-        )
+        columns = tuple(Column(key, key) for key in ("image", "class", "name", "models"))
         return Table(f"novel predictions on {self.test_set.name} under {self.labels}", columns, rows)
 
 
@@ -80,8 +75,9 @@ def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], sco
     best = np.full(len(pairs), np.nan)
     np.fmax.at(best, members, np.concatenate(scores))
     order = np.argsort(-votes, kind="stable")
-    full = f"{scoring.labels.name}@{scoring.labels.version}"
-    return Novel(test_set, full, pairs[order] // base, pairs[order] % base, votes[order], best[order], models)
+    return Novel(
+        test_set, scoring.labels.full_name, pairs[order] // base, pairs[order] % base, votes[order], best[order], models
+    )
 
 
 def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
@@ -119,6 +115,7 @@ def review_of(
     predictions: Predictions,
     judged: Judged,
     frame: ReviewFrame,
+    *,
     rule: MultilabelRule,
     inside: BoolArray,
     weights: FloatArray,
