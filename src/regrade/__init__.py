@@ -1,1 +1,45 @@
-"""A second, honest grading of image classifiers."""
+"""A second, honest grading of image classifiers.
+
+    >>> import regrade
+    >>> from regrade.stats import mcnemar
+
+`open` and `init` give a `Workspace`; `regrade.stats` and `regrade.metrics` are libraries of pure functions.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regrade.core import Estimate, RegradeError, Table
+    from regrade.studies import Comparison, Grade
+    from regrade.workspace import Workspace, init, open
+
+__version__ = version("regrade")
+
+_HOME = {
+    "Comparison": "regrade.studies",
+    "Estimate": "regrade.core",
+    "Grade": "regrade.studies",
+    "RegradeError": "regrade.core",
+    "Table": "regrade.core",
+    "Workspace": "regrade.workspace",
+    "init": "regrade.workspace",
+    "open": "regrade.workspace",
+}
+
+__all__ = ["Comparison", "Estimate", "Grade", "RegradeError", "Table", "Workspace", "__version__", "init", "open"]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for: the start of the command line stays quick."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'regrade' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

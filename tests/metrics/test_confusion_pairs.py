@@ -47,6 +47,7 @@ def test_large_class_indices_do_not_overflow_a_narrow_type(dtype):
     high = 127
     labels, predictions = np.array([high, high - 1], dtype), np.array([high - 1, high], dtype)
     assert rows(confused_pairs(labels, predictions)) == [(high - 1, high, 2)]
+    assert rows(confusions(labels, predictions)) == [(high - 1, high, 1), (high, high - 1, 1)]
 
 
 def test_without_mistakes_there_are_no_pairs():

@@ -145,6 +145,12 @@ def test_collapsed_classes_do_not_bring_back_an_image_that_is_not_scored():
     assert not (judged.right | judged.novel | judged.scored).any()
 
 
+def test_a_collapsed_class_beyond_those_at_hand_is_not_taken_for_another():
+    labels = label_set([{1: CORRECT}])
+    asked = {"rule": MultilabelRule.IMAGES, "originals": np.array([1]), "collapsed": {0: (5,)}}
+    assert judge(np.array([2]), labels, **asked).right.tolist() == [False]
+
+
 @pytest.mark.parametrize("collapsed", [{}, {5: ()}])
 def test_no_collapsed_classes_change_nothing(collapsed):
     rule = MultilabelRule.CLASSES

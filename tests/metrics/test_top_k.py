@@ -35,6 +35,12 @@ def test_top_k_is_a_sort_by_score_then_by_class(scores, data):
     assert top_k_classes(scores, k=k).tolist() == slow_top_k(scores, k)
 
 
+@pytest.mark.parametrize("k", [5, 20])
+def test_a_class_index_may_be_large(k):
+    scores = np.arange(70_000, dtype=np.float32)[None, :]
+    assert top_k_classes(scores, k=k).tolist() == [list(range(69_999, 69_999 - k, -1))]
+
+
 @pytest.mark.parametrize("k", [1, 5, 16, 17, 40])
 @pytest.mark.parametrize("value", [0.0, -math.inf, math.inf])
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -26,14 +26,11 @@ def covered(estimates, truth):
 
 
 def test_stratified_mean_by_hand():
-    # strata (1, 3) and (2, 6): means 2 and 4, variances 2 and 8; Var = 1/4 * 2/2 + 1/4 * 8/2 = 5/4;
-    # Satterthwaite: (1/4 + 1)^2 / (1/16 + 1) = 25/17
+    # strata (1, 3) and (2, 6): means 2 and 4, sums of squares 2 and 8, pooled variance 5;
+    # with one image's worth of it (2 + 5) / 2 and (8 + 5) / 2, of the mean 1/8 as much: 7/16 + 13/16 = 5/4;
+    # Satterthwaite: (20/16)^2 / ((7/16)^2 + (13/16)^2) = 400 / 218
     (estimate,) = stratified_mean([1, 2, 3, 6], ["a", "b", "a", "b"])
-    reach = stats.t.ppf(0.975, 25 / 17) * np.sqrt(5 / 4)
-    # each borrows one image's worth: (2 + 5) / 2 and (8 + 5) / 2 for 2 and 8, with the same sum
-    parts = np.array([7 / 2, 13 / 2]) / 8
-    reach = stats.t.ppf(0.975, parts.sum() ** 2 / (parts**2).sum()) * np.sqrt(parts.sum())
-    assert parts.sum() == 5 / 4
+    reach = stats.t.ppf(0.975, 400 / 218) * np.sqrt(5 / 4)
     assert estimate.value == 3
     assert estimate.low == pytest.approx(3 - reach)
     assert estimate.high == pytest.approx(3 + reach)
@@ -232,12 +229,23 @@ def test_clusters_all_alike_still_have_a_width(size):
         assert estimate.high - estimate.low > 0.2
 
 
-@pytest.mark.parametrize("method", PROPORTIONS)
-def test_all_right_is_not_certain(method):
+@pytest.mark.parametrize(
+    ("method", "worth", "freedom"), [(clustered_proportion, 10, 9), (stratified_proportion, 100, 90)]
+)
+def test_all_right_is_worth_the_clusters_or_the_images(method, worth, freedom):
     (estimate,) = method(np.ones(100), np.repeat(np.arange(10), 10))
-    assert estimate.value == estimate.high == 1
-    worth = 10 if method is clustered_proportion else 100
-    assert estimate.low == pytest.approx(0.025 ** (1 / worth), abs=0.1 / worth * 3)
+    size = worth * (stats.t.ppf(0.975, 99) / stats.t.ppf(0.975, freedom)) ** 2
+    assert estimate.value == pytest.approx(1, abs=1e-15)
+    assert estimate.high == 1
+    assert estimate.low == pytest.approx(0.025 ** (1 / size))
+
+
+@given(weights=st.lists(st.floats(0.01, 10), min_size=3, max_size=3))
+@quick
+def test_rounding_of_weights_takes_no_share_above_one(weights):
+    (estimate,) = stratified_proportion(np.ones(12), np.arange(12) % 3, weights=weights)
+    assert 1 - 1e-12 < estimate.value <= estimate.high == 1
+    assert 0.3 < estimate.low < 0.85  # four to twelve images' worth
 
 
 @pytest.mark.parametrize("method", [clustered_mean, stratified_mean])
@@ -255,11 +263,10 @@ def test_means_move_and_stretch_with_the_values(method, shift, scale):
 def test_rows_are_models_and_groups_may_be_named(method):
     right = np.random.default_rng(0).random((3, 40)) < 0.6
     names = np.array(["oak", "elm", "ash", "fir"])[np.arange(40) % 4]
-    together = method(right, names)
-    assert together == [method(row, np.arange(40) % 4)[0] for row in right] or [
-        e.value for e in together
-    ] == pytest.approx(right.mean(axis=1).tolist())
-    assert len(together) == 3
+    for row, estimate in zip(right, method(right, names), strict=True):
+        (alone,) = method(row, np.arange(40) % 4)
+        assert [estimate.value, estimate.low, estimate.high] == pytest.approx([alone.value, alone.low, alone.high])
+        assert estimate.value == pytest.approx(row.mean())
 
 
 @pytest.mark.parametrize("method", [clustered_mean, clustered_proportion, stratified_mean, stratified_proportion])

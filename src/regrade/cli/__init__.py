@@ -1,1 +1,5 @@
-"""TBD."""
+"""The command line: `regrade COMMAND --help` is enough to use a command."""
+
+from regrade.cli.app import main
+
+__all__ = ["main"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,7 +150,8 @@ def _korn_graubard(spread: _Spread, method: str, confidence: float) -> list[Esti
     upper = 1 - tail_share(confidence)
     worth *= (special.stdtrit(max(spread.n - 1, 1), upper) / special.stdtrit(spread.freedom, upper)) ** 2
     bounds = exact_bounds(shares * worth, worth, confidence=confidence)
-    return _estimates(spread, bounds.low, bounds.high, method_name(method, confidence))
+    name = method_name(method, confidence)
+    return _estimates(replace(spread, means=shares), bounds.low, bounds.high, name)
 
 
 def _estimates(spread: _Spread, low: FloatArray, high: FloatArray, method: str) -> list[Estimate]:

@@ -94,6 +94,17 @@ def write_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -
         staging.place(staging.write(staging.new_folder() / final.name, content), final)
 
 
+def write_file(path: Path, text: str) -> None:
+    """Write a text file for people, whole or not at all; an older one is replaced."""
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
+    with telling_refusals(path):
+        try:
+            staged.write_text(text, encoding="utf-8")
+            staged.replace(path)
+        finally:
+            staged.unlink(missing_ok=True)
+
+
 def _alive(process: str) -> bool:
     try:
         os.kill(int(process), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -46,13 +47,24 @@ def import_predictions(
     found = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
     target = known or _new_test_set(found, test_set, spaces.labels, path)
     rows = _rows(found, target, path)
+    answers = {name if model else prefix + name: a.reordered(rows) for name, a in found.answers.items()}
     source = Source(path.name, _file_hash(path))
+    return ImportedPredictions(
+        target, known is None, store_answers(store, target, answers, space=spaces.predictions, source=source)
+    )
+
+
+def store_answers(
+    store: Store, test_set: TestSet, answers: Mapping[str, Answers], *, space: ClassSpace, source: Source
+) -> Stored:
+    """Store the answers of any number of models, in the test set's order, all of them or none."""
     entries = []
-    for name, answers in found.answers.items():
-        full_name = name if model else prefix + name
-        predictions = _predictions(answers.reordered(rows), full_name, target, spaces.predictions)
-        entries.append((predictions, _manifest(predictions, target, spaces.predictions, source)))
-    return ImportedPredictions(target, known is None, store.add_predictions(target, entries))
+    for name, given in answers.items():
+        predictions = Predictions(
+            name, test_set.name, space.name, given.classes, given.scores, given.full_scores, given.score_kind
+        )
+        entries.append((predictions, _manifest(predictions, test_set, space, source)))
+    return store.add_predictions(test_set, entries)
 
 
 def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> Spaces:
@@ -83,18 +95,6 @@ def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
             "ids must have one row an example, in the order of the test set"
         )
     return np.arange(given)
-
-
-def _predictions(answers: Answers, name: str, test_set: TestSet, space: ClassSpace) -> Predictions:
-    return Predictions(
-        name,
-        test_set.name,
-        space.name,
-        answers.classes,
-        answers.scores,
-        answers.full_scores,
-        answers.score_kind,
-    )
 
 
 def _manifest(predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source) -> Manifest:

@@ -1,0 +1,51 @@
+"""The command `regrade`: its subcommands, and how trouble is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from regrade.cli import compare, demo, grade, import_, init, labels, models, testsets
+from regrade.core.errors import RegradeError
+
+app = typer.Typer(
+    name="regrade",
+    help="A second, honest grading of image classifiers: every number with its uncertainty.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+app.command("demo")(demo.demo)
+app.command("init")(init.init)
+app.add_typer(testsets.app, name="testsets")
+app.add_typer(models.app, name="models")
+app.add_typer(labels.app, name="labels")
+app.add_typer(import_.app, name="import")
+app.command("grade")(grade.grade)
+app.command("compare")(compare.compare)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop.", is_eager=True),
+) -> None:
+    if version:
+        from regrade import __version__
+
+        typer.echo(f"regrade {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run a command; expected trouble is one line on standard error and exit code 1."""
+    try:
+        app()
+    except RegradeError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(1)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,46 @@
+"""regrade compare: paired tests between models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.options import (
+    Csv,
+    Json,
+    LabelsOption,
+    Latex,
+    Markdown,
+    Rule,
+    RuleOption,
+    TestSetOption,
+    WorkspaceOption,
+    opened,
+)
+from regrade.cli.output import chosen_form, show, watching
+
+
+def compare(
+    test_set: TestSetOption,
+    models: Annotated[list[str] | None, typer.Argument(help="Two or more models.")] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Compare all models of the test set.")] = False,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Show every pair instead of the ranks.")] = False,
+    labels: LabelsOption = None,
+    rule: RuleOption = Rule.images,
+    slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """Compare models on the same images: difference, McNemar's tests, corrected for many pairs, and ranks."""
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    if everyone == bool(models):
+        raise typer.BadParameter("name two or more models, or give --all")
+    result = opened(workspace).compare(
+        *(models or ()), test_set=test_set, labels=labels, rule=rule.value, slice=slice_, watch=watching
+    )
+    show(result.pair_table() if pairs else result.table(), result.as_dict(), form)

@@ -1,0 +1,71 @@
+"""regrade grade: the table of accuracies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.options import (
+    Csv,
+    Json,
+    LabelsOption,
+    Latex,
+    Markdown,
+    Rule,
+    RuleOption,
+    TestSetOption,
+    WorkspaceOption,
+    opened,
+)
+from regrade.cli.output import chosen_form, show, watching
+
+
+def grade(
+    test_set: TestSetOption,
+    labels: LabelsOption = None,
+    rule: RuleOption = Rule.images,
+    collapsed: Annotated[
+        bool, typer.Option("--collapsed", help="Accept classes that people cannot tell apart (imagenet-1k).")
+    ] = False,
+    slice_: Annotated[
+        list[str],
+        typer.Option(
+            "--slice",
+            help="Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, or COLUMN for all "
+            "its values. May be repeated.",
+        ),
+    ] = [],
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    within: Annotated[
+        str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
+    ] = None,
+    class_map: Annotated[
+        Path | None, typer.Option("--map", help="CSV or JSON from the labels' classes to the predicted ones.")
+    ] = None,
+    half_width: Annotated[
+        float | None,
+        typer.Option(help="With reviewed labels: say how many more judgements reach this half-width, e.g. 0.005."),
+    ] = None,
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    result = opened(workspace).grade(
+        test_set,
+        labels=labels,
+        rule=rule.value,
+        collapsed=collapsed,
+        slices=slice_,
+        models=model,
+        within=within,
+        class_map=class_map,
+        half_width=half_width,
+        watch=watching,
+    )
+    show(result.table(), result.as_dict(), form)

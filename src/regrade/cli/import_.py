@@ -1,0 +1,120 @@
+"""regrade import: predictions, labels and verdicts from files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.options import (
+    ClassNumbers,
+    GroupColumns,
+    IdColumn,
+    LabelColumn,
+    NumbersOption,
+    TestSetOption,
+    WorkspaceOption,
+    columns,
+    opened,
+)
+from regrade.cli.output import say
+
+app = typer.Typer(help="Bring in predictions, labels and verdicts from files.", no_args_is_help=True)
+
+
+class Format(StrEnum):
+    """The forms in which labels come."""
+
+    plain = "plain"
+    real = "real"
+    multilabel_v3 = "multilabel-v3"
+
+
+@app.command()
+def predictions(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines, NPY or NPZ.")],
+    test_set: TestSetOption,
+    classes: Annotated[
+        str | None,
+        typer.Option(help="The class space: imagenet-1k, cifar-10, digits, ..., or a CSV, JSON or folder of your own."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model, if the file holds one; without it every column is a model.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Put this before the names of models that come from columns.")] = "",
+    id_column: IdColumn = "",
+    label_column: LabelColumn = "",
+    group: GroupColumns = [],
+    class_numbers: NumbersOption = ClassNumbers.auto,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import predictions: per image the best classes (ids or indices) or all scores.
+
+    One model a file (--model NAME), or one column a model. A test set that is new is made from the file's
+    own ids and labels. Importing the same content again changes nothing.
+    """
+    done = opened(workspace).import_predictions(
+        file,
+        test_set=test_set,
+        classes=classes,
+        model=model,
+        prefix=prefix,
+        columns=columns(id_column, label_column, group, class_numbers),
+    )
+    if done.new_test_set:
+        say(f"new test set {test_set}: {len(done.test_set):,} examples, {done.test_set.class_space.name}")
+    say(f"{len(done.models.new)} models imported, {len(done.models.unchanged)} unchanged, on {test_set}")
+
+
+@app.command()
+def labels(
+    file: Annotated[Path, typer.Argument(help="The labels.")],
+    test_set: TestSetOption,
+    name: Annotated[str, typer.Option(help="What to call the label set.")],
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="real, multilabel-v3, or plain: a table with image, class and optionally state."),
+    ] = Format.plain,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Plain only: classes that are not named are wrong, not novel.")
+    ] = False,
+    new_version: Annotated[
+        bool, typer.Option("--new-version", help="Keep what is stored under this name, as an older version.")
+    ] = False,
+    id_column: IdColumn = "",
+    label_column: LabelColumn = "",
+    class_numbers: NumbersOption = ClassNumbers.auto,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import labels: for each image the classes that are correct, unclear or wrong."""
+    done = opened(workspace).import_labels(
+        file,
+        test_set=test_set,
+        name=name,
+        form=form.value,
+        complete=complete,
+        new_version=new_version,
+        columns=columns(id_column, label_column, [], class_numbers),
+    )
+    found = done.labels
+    say(
+        f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: {found.covered.sum():,} images, "
+        f"{len(found.classes):,} judgements, {found.problematic.sum():,} problematic images"
+    )
+
+
+@app.command()
+def verdicts(
+    file: Annotated[Path, typer.Argument(help="A table with image, class and verdict (correct, unclear, wrong).")],
+    test_set: TestSetOption,
+    labels: Annotated[str, typer.Option("--labels", "-l", help="The label set whose novel predictions were judged.")],
+    id_column: IdColumn = "",
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import people's verdicts on the sample that `regrade labels sample` drew; rows without one are passed over."""
+    new = opened(workspace).import_verdicts(
+        file, test_set=test_set, labels=labels, columns=columns(id_column, "", [], ClassNumbers.auto)
+    )
+    say(f"{new:,} new verdicts")

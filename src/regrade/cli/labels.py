@@ -1,0 +1,117 @@
+"""regrade labels: list them, find what no one has judged, draw a sample of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regrade.cli.options import Csv, Json, Latex, Markdown, TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import Form, chosen_form, say, show, watching
+
+if TYPE_CHECKING:
+    from regrade.core import ReviewFrame, Table, TestSet
+
+app = typer.Typer(help="Labels, and predictions that no one has judged yet.", no_args_is_help=True)
+LabelSet = Annotated[str, typer.Option("--labels", "-l", help="The label set: NAME or NAME@VERSION.")]
+_SHOWN = 20  # lines of a long list on the terminal
+
+
+class By(StrEnum):
+    """What the strata of a sample are."""
+
+    votes = "votes"
+    score = "score"
+    nothing = "nothing"
+
+
+@app.command("list")
+def list_(
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """List the label sets with their versions."""
+    from regrade.core import Column, Table
+
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    store = opened(workspace).store
+    keys = ("test_set", "labels", "images", "judgements", "problematic", "origin", "digest")
+    rows = []
+    for name in store.test_set_names():
+        for full in store.label_set_names(name):
+            found = store.label_set(store.test_set(name), full)
+            rows.append((
+                name, full, int(found.covered.sum()), len(found.classes), int(found.problematic.sum()), found.origin,
+                found.digest[:12],
+            ))  # fmt: skip
+    table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
+    show(table, {"label_sets": table.records()}, form)
+
+
+@app.command()
+def novel(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """List every prediction that no one has judged for its image, those of most models first."""
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    table = opened(workspace).novel(test_set, labels=labels, models=model, watch=watching).table()
+    shown = _head(table) if form is Form.TERMINAL else table
+    show(shown, {"test_set": test_set, "labels": labels, "novel": table.records()}, form)
+
+
+@app.command()
+def sample(
+    test_set: TestSetOption,
+    labels: LabelSet,
+    size: Annotated[int, typer.Option(help="How many predictions to draw.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write, with an empty column for the verdicts.")],
+    by: Annotated[By, typer.Option(help="Strata: how many models agree, their highest score, or none.")] = By.votes,
+    seed: Annotated[int, typer.Option(help="The seed of the random choice.")] = 0,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Draw a random sample of the novel predictions for people to judge.
+
+    Fill in the verdicts (correct, unclear or wrong) from the top, stop wherever you like, and bring them back
+    with `regrade import verdicts`; `regrade grade` then gives an unbiased estimate.
+    """
+    from regrade.report import to_csv
+    from regrade.store import write_file
+
+    here = opened(workspace)
+    frame = here.draw_review(test_set, labels=labels, size=size, by=by.value, seed=seed)
+    table = _review_table(frame, here.store.test_set(test_set))
+    write_file(out, to_csv(table))
+    say(f"drew {len(table.rows):,} of {len(frame):,} novel predictions: give the verdicts in {out}, from the top")
+
+
+def _review_table(frame: ReviewFrame, test_set: TestSet) -> Table:
+    from regrade.core import Column, Table
+
+    space = test_set.class_space
+    keys = ("image", "class", "name", "verdict")
+    rows = tuple(
+        (test_set.ids[frame.examples[row]], space.ids[frame.classes[row]], space.names[frame.classes[row]], "")
+        for row in frame.drawn
+    )
+    return Table("to be judged", tuple(Column(key, key) for key in keys), rows)
+
+
+def _head(table: Table) -> Table:
+    from regrade.core import Table
+
+    if len(table.rows) <= _SHOWN:
+        return table
+    note = f"the first {_SHOWN} of {len(table.rows):,}; all of them with --csv or --json"
+    return Table(table.title, table.columns, table.rows[:_SHOWN], (*table.notes, note))

@@ -1,0 +1,67 @@
+"""How a command shows its result: a table for people, or JSON, CSV, Markdown, LaTeX."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from regrade.core import Table
+
+_MANY = 20  # models from which reading them is worth a progress bar
+
+
+class Form(Enum):
+    """The forms a table can be printed in."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+
+def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool) -> Form:
+    """The one form that was asked for; more than one is a mistake."""
+    flags = {Form.JSON: as_json, Form.CSV: csv, Form.MARKDOWN: markdown, Form.LATEX: latex}
+    asked = [form for form, flag in flags.items() if flag]
+    if len(asked) > 1:
+        raise typer.BadParameter("give only one of --json, --csv, --markdown, --latex")
+    return asked[0] if asked else Form.TERMINAL
+
+
+def show(table: Table, data: dict[str, Any], form: Form) -> None:
+    """Print a result: ``data`` as JSON, or ``table`` in any other form."""
+    from regrade.report import print_table, to_csv, to_latex, to_markdown
+
+    match form:
+        case Form.TERMINAL:
+            print_table(table)
+        case Form.JSON:
+            sys.stdout.write(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False) + "\n")
+        case Form.CSV:
+            sys.stdout.write(to_csv(table))
+        case Form.MARKDOWN:
+            sys.stdout.write(to_markdown(table))
+        case Form.LATEX:
+            sys.stdout.write(to_latex(table))
+
+
+def say(message: str) -> None:
+    """Tell what was done, on standard error: standard output is for results."""
+    sys.stderr.write(message + "\n")
+
+
+def watching(names: Sequence[str]) -> Iterable[str]:
+    """Go through names with a progress bar on standard error, where someone is there to see it."""
+    if len(names) < _MANY or not sys.stderr.isatty():
+        return names
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(names, description="reading predictions", console=Console(stderr=True), transient=True)

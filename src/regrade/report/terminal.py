@@ -1,0 +1,55 @@
+"""Tables on the terminal."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from regrade.core import Table
+from regrade.report.text import numeric_columns
+
+_MANY = 8  # columns from which a single row is easier to read as a list
+
+
+def print_table(table: Table, console: Console | None = None) -> None:
+    """Print a table for people: values bold, intervals dim, notes below; nothing is ever cut off."""
+    console = console or Console()
+    if not console.is_terminal:
+        console = Console(width=400, file=console.file, no_color=True)
+    single = len(table.rows) == 1 and len(table.columns) >= _MANY
+    console.print(_turned(table) if single else _upright(table))
+    for note in table.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _upright(table: Table) -> RichTable:
+    shown = _frame(table.title)
+    for column, right in zip(table.columns, numeric_columns(table), strict=True):
+        shown.add_column(column.heading, justify="right" if right else "left", overflow="fold")
+    for row in table.texts():
+        shown.add_row(*(_styled(text) for text in row))
+    return shown
+
+
+def _turned(table: Table) -> RichTable:
+    """A single row with many columns, one line a column."""
+    shown = _frame(table.title)
+    shown.show_header = False
+    shown.add_column()
+    shown.add_column(overflow="fold")
+    for column, text in zip(table.columns, table.texts()[0], strict=True):
+        shown.add_row(Text(column.heading, style="dim"), _styled(text))
+    return shown
+
+
+def _frame(title: str) -> RichTable:
+    return RichTable(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+
+
+def _styled(text: str) -> Text:
+    value, bracket, interval = text.partition(" [")
+    if bracket and interval.endswith("]"):
+        return Text.assemble((value, "bold"), (bracket + interval, "dim"))
+    return Text(text)

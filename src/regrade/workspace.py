@@ -1,0 +1,302 @@
+"""The Python face of regrade: open a workspace, bring things in, get results out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regrade.classes import class_map_from_file, class_space_from_file
+from regrade.core import (
+    ClassMap,
+    ClassSpace,
+    InputError,
+    MapRule,
+    Predictions,
+    ReviewFrame,
+    TestSet,
+    UnknownName,
+    Unlisted,
+)
+from regrade.core.arrays import BoolArray
+from regrade.metrics import MultilabelRule
+from regrade.store import (
+    Columns,
+    ImportedLabels,
+    ImportedPredictions,
+    LabelFormat,
+    Source,
+    Store,
+    Stored,
+    answers_from_scores,
+    import_labels,
+    import_predictions,
+    read_examples,
+    read_table,
+    store_answers,
+)
+from regrade.studies import (
+    Comparison,
+    Grade,
+    MultilabelScoring,
+    Novel,
+    ReviewedLabels,
+    Scoring,
+    StratifyBy,
+    compare,
+    draw_review,
+    grade,
+    novel_predictions,
+    scoring_for,
+)
+
+Watch = Callable[[Sequence[str]], Iterable[str]]
+"""Goes through names one by one, showing how far it is."""
+
+
+class Workspace:
+    """A folder with test sets, predictions and labels, and everything that can be asked of it.
+
+    Get one with `regrade.open` or `regrade.init`.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __repr__(self) -> str:
+        return f"regrade.open({str(self.store.root)!r})"
+
+    # What is here
+
+    @property
+    def test_sets(self) -> tuple[str, ...]:
+        """The names of the test sets."""
+        return self.store.test_set_names()
+
+    def models(self, test_set: str) -> tuple[str, ...]:
+        """The models that have predictions on a test set."""
+        return self.store.model_names(self.store.test_set(test_set).name)
+
+    def label_sets(self, test_set: str) -> tuple[str, ...]:
+        """The label sets of a test set, as ``name@version``."""
+        return self.store.label_set_names(self.store.test_set(test_set).name)
+
+    def class_space(self, name: str | Path | ClassSpace) -> ClassSpace:
+        """A class space by name, or from a CSV, JSON or folder; one from a file is stored here."""
+        if isinstance(name, ClassSpace):
+            space = name
+        elif str(name) in self.store.class_space_names() or not Path(name).exists():
+            return self.store.class_space(str(name))
+        else:
+            space = class_space_from_file(Path(name))
+        self.store.add_class_space(space)
+        return space
+
+    # Bringing things in
+
+    def add_test_set(
+        self, name: str, path: str | Path, *, classes: str | Path | ClassSpace, columns: Columns | None = None
+    ) -> Stored:
+        """Add a test set without pictures from a table of ids, labels and groups."""
+        examples = read_examples(read_table(Path(path)), space := self.class_space(classes), columns or Columns())
+        return self.store.add_test_set(examples.as_test_set(name, space))
+
+    def import_predictions(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        classes: str | Path | ClassSpace | None = None,
+        model: str | None = None,
+        prefix: str = "",
+        columns: Columns | None = None,
+    ) -> ImportedPredictions:
+        """Bring in a file of predictions: one model's (named by ``model``), or one column a model."""
+        return import_predictions(
+            self.store,
+            Path(path),
+            test_set=test_set,
+            classes=None if classes is None else self.class_space(classes),
+            model=model,
+            prefix=prefix,
+            columns=columns,
+        )
+
+    def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
+        """Store one model's scores (n, c), rows in the order of the test set."""
+        target = self.store.test_set(test_set)
+        answers = answers_from_scores(np.asarray(scores), target.class_space, name=model)
+        if len(answers.classes) != len(target):
+            raise InputError(f"{len(answers.classes):,} rows of scores for the {len(target):,} examples of {test_set}")
+        return store_answers(self.store, target, {model: answers}, space=target.class_space, source=Source())
+
+    def import_labels(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        name: str,
+        form: LabelFormat | str = LabelFormat.PLAIN,
+        complete: bool = False,
+        new_version: bool = False,
+        columns: Columns | None = None,
+    ) -> ImportedLabels:
+        """Bring in labels; ``complete`` says that in a plain file every class that is not named is wrong."""
+        return import_labels(
+            self.store,
+            Path(path),
+            test_set=test_set,
+            form=LabelFormat(form),
+            name=name,
+            unlisted=Unlisted.WRONG if complete else Unlisted.NOVEL,
+            new_version=new_version,
+            columns=columns,
+        )
+
+    # Results
+
+    def grade(
+        self,
+        test_set: str,
+        *,
+        labels: str | None = None,
+        rule: MultilabelRule | str = MultilabelRule.IMAGES,
+        collapsed: bool = False,
+        slices: Sequence[str] = (),
+        models: Sequence[str] = (),
+        within: str | None = None,
+        class_map: str | Path | None = None,
+        half_width: float | None = None,
+        watch: Watch = iter,
+    ) -> Grade:
+        """Grade the models of a test set, all of them unless ``models`` names some.
+
+        ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, or over
+        classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
+        space only; ``class_map`` is a file for predictions in other classes than the labels.
+        """
+        target = self.store.test_set(test_set)
+        judged = None
+        if labels:
+            scoring = self._multilabel(target, labels, rule, collapsed)
+            judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels), half_width)
+        return grade(
+            target,
+            self._scored(target, self._chosen(target, models), within, class_map, watch),
+            labels=judged,
+            slices=slices,
+            confidence=self.store.config.confidence,
+        )
+
+    def compare(
+        self,
+        *models: str,
+        test_set: str,
+        labels: str | None = None,
+        rule: MultilabelRule | str = MultilabelRule.IMAGES,
+        slice: str | None = None,
+        watch: Watch = iter,
+    ) -> Comparison:
+        """Compare all pairs of the given models, or of all models, on the same images.
+
+        With ``labels`` right means right under that label set, a novel prediction counting as wrong; ``slice``
+        keeps only the images of a slice.
+        """
+        target = self.store.test_set(test_set)
+        names = self._chosen(target, models)
+        scoring = self._multilabel(target, labels, rule, collapsed=False) if labels else None
+        inside = target.slice(slice) if slice else np.ones(len(target), dtype=bool)
+        rows = []
+        for predictions, plain in self._scored(target, names, None, None, watch):
+            right, counted = _correctness(predictions, plain, scoring)
+            rows.append(right[counted & inside])
+        full_name = scoring.labels.full_name if scoring else None
+        confidence = self.store.config.confidence
+        return compare(names, np.array(rows), test_set=test_set, labels=full_name, confidence=confidence)
+
+    # Novel predictions
+
+    def novel(self, test_set: str, *, labels: str, models: Sequence[str] = (), watch: Watch = iter) -> Novel:
+        """Every prediction that no one has judged under a label set."""
+        target = self.store.test_set(test_set)
+        names = self._chosen(target, models)
+        scoring = self._multilabel(target, labels, MultilabelRule.IMAGES, collapsed=False)
+        return novel_predictions(target, (self.store.predictions(target, m) for m in watch(names)), scoring)
+
+    def draw_review(
+        self, test_set: str, *, labels: str, size: int, by: StratifyBy | str = StratifyBy.VOTES, seed: int = 0
+    ) -> ReviewFrame:
+        """Draw a random sample of the novel predictions for people to judge, and keep it."""
+        novel = self.novel(test_set, labels=labels)
+        frame = draw_review(novel, size=size, by=StratifyBy(by), rng=np.random.default_rng(seed))
+        self.store.add_review(frame, novel.test_set)
+        return frame
+
+    def import_verdicts(self, path: str | Path, *, test_set: str, labels: str, columns: Columns | None = None) -> int:
+        """Add people's verdicts on a sample, and say how many are new."""
+        target = self.store.test_set(test_set)
+        return self.store.add_verdicts(Path(path), target, self.store.label_set(target, labels), columns or Columns())
+
+    def _chosen(self, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
+        known = self.store.model_names(test_set.name)
+        for model in models:
+            if model not in known:
+                raise UnknownName(f"model on {test_set.name}", model, known)
+        if len(set(models)) < len(models):
+            raise InputError("a model is named twice")
+        return tuple(models) or known
+
+    def _multilabel(
+        self, test_set: TestSet, labels: str, rule: MultilabelRule | str, collapsed: bool
+    ) -> MultilabelScoring:
+        also = test_set.class_space.collapsed if collapsed else None
+        if collapsed and not also:
+            raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
+        return MultilabelScoring(self.store.label_set(test_set, labels), MultilabelRule(rule), also)
+
+    def _scored(
+        self,
+        test_set: TestSet,
+        models: tuple[str, ...],
+        within: str | None,
+        class_map: str | Path | None,
+        watch: Watch,
+    ) -> Iterator[tuple[Predictions, Scoring]]:
+        """Predictions one after another, each with its way of being scored."""
+        subset = self.class_space(within) if within else None
+        scorings: dict[str, Scoring] = {}
+        for model in watch(models):
+            predictions = self.store.predictions(test_set, model)
+            if predictions.class_space not in scorings:
+                predicted = self.store.class_space(predictions.class_space)
+                chart = self._class_map(class_map, predicted, test_set)
+                scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=chart)
+            yield predictions, scorings[predictions.class_space]
+
+    @staticmethod
+    def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:
+        if path is None:
+            return None
+        return class_map_from_file(Path(path), predicted, test_set.class_space, MapRule.ANY_IN_TOP_K)
+
+
+def open(path: str | Path) -> Workspace:
+    """Open the workspace in a folder."""
+    return Workspace(Store.open(Path(path)))
+
+
+def init(path: str | Path) -> Workspace:
+    """Make a new workspace in a folder and open it."""
+    return Workspace(Store.create(Path(path)))
+
+
+def _correctness(
+    predictions: Predictions, plain: Scoring, multilabel: MultilabelScoring | None
+) -> tuple[BoolArray, BoolArray]:
+    """Which images are right, and which count."""
+    if multilabel is None:
+        return plain.top_k(predictions, 1).right, plain.counted
+    judged = multilabel.judge(predictions, plain.test_set)
+    return judged.right, judged.scored

@@ -1,0 +1,223 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
+
+from regrade.core.errors import InputError, UndefinedError
+from regrade.stats import Scale, fit_line, fit_lines
+
+quick = settings(deadline=None, max_examples=50, derandomize=True)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def models(m=40, seed=0, noise=0.01):
+    """Accuracies on an original test set and on a harder one."""
+    draw = rng(seed)
+    x = draw.uniform(0.55, 0.85, m)
+    return x, np.clip(1.1 * x - 0.2 + noise * draw.standard_normal(m), 0, 1)
+
+
+def fit(x, y, **options):
+    return fit_line(x, y, **{"rng": rng(), "draws": 500, **options})
+
+
+def test_a_line_by_hand():
+    # x = 0.1, 0.2, 0.3; y = 0.2, 0.3, 0.7: slope 0.05 / 0.02, through (0.2, 0.4)
+    found = fit([0.1, 0.2, 0.3], [0.2, 0.3, 0.7])
+    assert found.slope.value == pytest.approx(2.5)
+    assert found.intercept.value == pytest.approx(-0.1)
+    # residuals 0.05, -0.1, 0.05 against deviations -0.2, -0.1, 0.3
+    assert found.r_squared == pytest.approx(1 - 0.015 / 0.14)
+    assert found.predict(0.4) == pytest.approx(0.9)
+    assert (found.slope.n, found.slope.method) == (3, "bootstrap over models 95%")
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_agrees_with_polyfit_and_linregress(scale):
+    x, y = models()
+    transform = {Scale.LINEAR: lambda v: v, Scale.PROBIT: stats.norm.ppf, Scale.LOGIT: special.logit}[scale]
+    found = fit(x, y, scale=scale)
+    slope, intercept = np.polyfit(transform(x), transform(y), 1)
+    assert [found.slope.value, found.intercept.value] == pytest.approx([slope, intercept])
+    expected = stats.linregress(transform(x), transform(y))
+    assert [found.slope.value, found.r_squared] == pytest.approx([expected.slope, expected.rvalue**2])
+    assert found.scale is scale
+
+
+@pytest.mark.parametrize("scale", Scale)
+@given(values=st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=20))
+@quick
+def test_scales_undo_themselves(scale, values):
+    np.testing.assert_allclose(scale.inverse(scale.transform(values)), values, rtol=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(3, 30))
+@quick
+def test_the_line_goes_through_the_centre_and_swaps_with_wrong_answers(seed, m):
+    draw = rng(seed)
+    x, y = draw.random((2, m))
+    found, mirror = fit(x, y, draws=50), fit(1 - x, 1 - y, draws=50)
+    assert found.predict(x.mean()) == pytest.approx(y.mean())
+    assert mirror.slope.value == pytest.approx(found.slope.value)
+    assert mirror.slope.low == pytest.approx(found.slope.low)
+    assert mirror.intercept.value == pytest.approx(1 - found.slope.value - found.intercept.value)
+    assert found.r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2, abs=1e-9)
+
+
+def test_the_bootstrap_agrees_with_scipys():
+    x, y = models(25, seed=1, noise=0.03)
+    found = fit(x, y, draws=40_000)
+
+    def line(a, b):
+        slope = ((a - a.mean(-1, keepdims=True)) * b).sum(-1) / ((a - a.mean(-1, keepdims=True)) ** 2).sum(-1)
+        return np.stack([slope, b.mean(-1) - slope * a.mean(-1)])
+
+    def statistic(a, b, axis=-1):  # noqa: ARG001
+        return line(a, b)
+
+    expected = stats.bootstrap(
+        (x, y), statistic, paired=True, vectorized=True, n_resamples=40_000, method="percentile", rng=rng(1),
+        axis=-1, batch=4000,
+    )  # fmt: skip
+    spread = expected.standard_error
+    low, high = expected.confidence_interval
+    for place, estimate in enumerate((found.slope, found.intercept)):
+        # a percentile of 40,000 draws has a standard error of about 0.013 standard deviations
+        assert estimate.low == pytest.approx(low[place], abs=0.08 * spread[place])
+        assert estimate.high == pytest.approx(high[place], abs=0.08 * spread[place])
+
+
+def test_the_bootstrap_agrees_with_a_loop_over_the_same_draws():
+    x, y = models(7, noise=0.05)
+    draws, generator = 300, rng(3)
+    picks = generator.integers(7, size=(draws, 7), dtype=np.int32)
+    lines = np.array([np.polyfit(x[pick], y[pick], 1) for pick in picks])
+    found = fit(x, y, rng=rng(3), draws=draws, confidence=0.9, band_points=5)
+    low = np.quantile(lines, 0.05, axis=0, method="lower")
+    high = np.quantile(lines, 0.95, axis=0, method="higher")
+    assert [found.slope.low, found.intercept.low] == pytest.approx(low)
+    assert [found.slope.high, found.intercept.high] == pytest.approx(high)
+    grid = np.linspace(x.min(), x.max(), 5)
+    values = lines[:, :1] * grid + lines[:, 1:]
+    np.testing.assert_allclose(found.band.x, grid)
+    np.testing.assert_allclose(found.band.low, np.quantile(values, 0.05, axis=0, method="lower"))
+    np.testing.assert_allclose(found.band.high, np.quantile(values, 0.95, axis=0, method="higher"))
+
+
+def test_draws_in_blocks_are_all_made(monkeypatch):
+    x, y = models(10)
+    monkeypatch.setattr("regrade.stats.line_fit._BLOCK", 70)  # 7 draws at a time
+    found = fit(x, y, draws=100)
+    assert (found.draws, found.degenerate) == (100, 0)
+    assert found.slope.low < found.slope.value < found.slope.high
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.05])
+def test_the_interval_covers_the_true_line(noise):
+    trials, hits = 400, np.zeros(2)
+    for seed in range(trials):
+        x, y = models(40, seed=seed, noise=noise)
+        found = fit(x, y, rng=rng(seed), draws=400, band_points=0)
+        hits += [
+            found.slope.low <= 1.1 <= found.slope.high,
+            found.intercept.low <= -0.2 <= found.intercept.high,
+        ]
+    # percentile intervals of 40 models fall a little short of their level
+    assert (hits / trials > 0.95 - 3 * np.sqrt(0.95 * 0.05 / trials) - 0.02).all()
+    assert (hits / trials < 0.99).all()
+
+
+def test_draws_without_two_different_accuracies_are_counted_and_left_out():
+    # two of three at one place: a draw has no slope with chance (2/3)^3 + (1/3)^3 = 1/3
+    found = fit([0.5, 0.5, 0.7], [0.4, 0.42, 0.6], draws=30_000)
+    assert found.degenerate / found.draws == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / 30_000))
+    assert (found.slope.low, found.slope.high) == pytest.approx((0.9, 1.0))
+    assert np.isfinite([found.intercept.low, found.intercept.high]).all()
+    assert fit(*models(), draws=300).degenerate == 0
+
+
+def test_accuracies_that_differ_by_one_image_still_have_a_slope():
+    # with 50,000 images the first two differ by 2e-5: draws of these alone are no accident of rounding
+    x, y = [0.6, 0.60002, 0.9], [0.5, 0.50004, 0.8]
+    found = fit(x, y, draws=3000)
+    assert found.degenerate / 3000 == pytest.approx(3 / 27, abs=0.03)
+    assert (found.slope.low, found.slope.high) == pytest.approx((0.99993, 2), rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_the_band_holds_the_line(scale):
+    x, y = models()
+    found = fit(x, y, scale=scale, draws=2000, band_points=50)
+    band = found.band
+    assert band.x.shape == band.line.shape == band.low.shape == band.high.shape == (50,)
+    assert [band.x[0], band.x[-1]] == pytest.approx([x.min(), x.max()])
+    np.testing.assert_allclose(band.line, found.predict(band.x))
+    assert (band.low < band.line).all()
+    assert (band.line < band.high).all()
+    assert (band.high - band.low)[25] < (band.high - band.low)[[0, -1]].min()
+    assert fit(x, y, band_points=0).band is None
+
+
+def test_several_test_sets_share_the_draws():
+    x, y = models()
+    together = fit_lines(x, [y, 1 - y, y], rng=rng(), draws=500)
+    assert len(together) == 3
+    alone = fit(x, y)
+    for found in (together[0], together[2]):
+        assert [found.slope.low, found.slope.high] == pytest.approx([alone.slope.low, alone.slope.high])
+        np.testing.assert_allclose(found.band.high, alone.band.high)
+    assert together[1].slope.value == pytest.approx(-alone.slope.value)
+    assert together[1].intercept.value == pytest.approx(1 - alone.intercept.value)
+
+
+@pytest.mark.parametrize("scale", [Scale.PROBIT, Scale.LOGIT])
+def test_accuracies_of_zero_and_one_are_moved_in_by_half_an_image(scale):
+    x, y = [0.0, 0.4, 0.7, 1.0], [0.1, 0.3, 0.6, 1.0]
+    with pytest.raises(UndefinedError, match=f"no {scale.value}"):
+        fit(x, y, scale=scale)
+    found = fit(x, y, scale=scale, images=100)
+    inside = fit([0.005, 0.4, 0.7, 0.995], [0.1, 0.3, 0.6, 0.995], scale=scale)
+    assert found.slope == inside.slope
+    assert fit(x, y, images=100).slope == fit(x, y).slope  # nothing to move on the plain scale
+
+
+def test_a_flat_line_is_explained_whatever_the_rounding():
+    for level in (0.1, 0.3, 0.7, 1 / 3, 0.123):
+        found = fit([0.1, 0.2, 0.35, 0.7, 0.8, 0.85, 0.9], [level] * 7)
+        assert found.slope.value == pytest.approx(0, abs=1e-12)
+        assert found.r_squared == 1
+
+
+def test_the_theory_of_difficulty_is_recovered():
+    # Recht et al. 2019, appendix B: right with chance Phi(skill - difficulty), difficulty normal
+    mean, spread, new_mean, new_spread = 0.0, 1.0, 0.4, 0.7
+    draw = rng(8)
+    skills = np.linspace(-0.5, 2.5, 25)[:, None]
+    original = (draw.random((25, 40_000)) < special.ndtr(skills - draw.normal(mean, spread, 40_000))).mean(axis=1)
+    new = (draw.random((25, 40_000)) < special.ndtr(skills - draw.normal(new_mean, new_spread, 40_000))).mean(axis=1)
+    found = fit(original, new, scale=Scale.PROBIT, draws=2000)
+    assert found.slope.value == pytest.approx(np.sqrt((1 + spread**2) / (1 + new_spread**2)), abs=0.02)
+    assert found.intercept.value == pytest.approx((mean - new_mean) / np.sqrt(1 + new_spread**2), abs=0.02)
+    assert found.r_squared > max(0.998, fit(original, new).r_squared)
+
+
+def test_what_has_no_line_raises():
+    with pytest.raises(UndefinedError, match="same accuracy"):
+        fit([0.5, 0.5, 0.5], [0.1, 0.2, 0.3])
+    with pytest.raises(UndefinedError, match="three models"):
+        fit([0.5, 0.6], [0.1, 0.2])
+    with pytest.raises(UndefinedError, match="no line"):  # all alike once they are moved in
+        fit([0, 1e-6, 2e-6], [0.1, 0.2, 0.3], scale=Scale.LOGIT, images=100)
+    with pytest.raises(InputError, match="shape"):
+        fit([0.5, 0.6, 0.7], [0.1, 0.2])
+    for wrong in ([50, 60, 70], [-0.1, 0.5, 0.6], [float("nan"), 0.5, 0.6]):
+        with pytest.raises(InputError, match="fractions"):
+            fit(wrong, [0.1, 0.2, 0.3])
+        with pytest.raises(InputError, match="fractions"):
+            fit([0.1, 0.2, 0.3], wrong)
+    with pytest.raises(InputError, match="confidence"):
+        fit([0.5, 0.6, 0.7], [0.1, 0.2, 0.3], confidence=95)

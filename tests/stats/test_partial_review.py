@@ -1,0 +1,373 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regrade.core.errors import InputError, UndefinedError
+from regrade.stats import clopper_pearson, judgements_needed, partial_review, reviewed_accuracy
+from regrade.stats.intervals import exact_bounds
+
+quick = settings(deadline=None, max_examples=60, derandomize=True)
+NAN = float("nan")
+
+
+def hide(truth, novel, strata, judged, rng):
+    """Outcomes with only ``judged`` of the novel predictions of each stratum judged, chosen at random."""
+    outcomes = np.where(novel, np.nan, truth)
+    for stratum in np.unique(strata[novel]):
+        members = rng.permutation(np.flatnonzero(novel & (strata == stratum)))[:judged]
+        outcomes[members] = truth[members]
+    return outcomes
+
+
+def four_standard_errors(values):
+    return 4 * np.std(values) / np.sqrt(len(values))
+
+
+def test_by_hand():
+    # 6 known, 5 of them right; 4 novel, two judged, one right: (5 + 4 * 1/2) / 10
+    review = partial_review([1, 1, 1, 1, 1, 0, 1, 0, NAN, NAN], [0] * 6 + [1] * 4)
+    estimate = reviewed_accuracy(review)
+    assert estimate.value == pytest.approx(0.7)
+    assert (estimate.n, estimate.method) == (10, "stratified review 95%")
+    assert review.judged.tolist() == [False] * 6 + [True, True, False, False]
+    # one right and one wrong added: spread (1/2 + 1/2) / 3 hundredths, variance 16 (1 - 1/2) / 2 * that
+    variance = 16 * 0.5 * (1 / 3) / 2 / 100
+    share = 8 / 12
+    size = share * (1 - share) / (share * (1 - share) / 10 + variance)
+    expected = exact_bounds(np.array(0.7 * size), np.array(size), confidence=0.95)
+    assert [estimate.low, estimate.high] == pytest.approx([float(expected.low), float(expected.high)])
+
+
+def test_with_strata_weights_and_a_proxy_by_hand():
+    # stratum a: weights 0.1, 0.3 with one judged right; stratum b: weight 0.2 judged wrong
+    review = partial_review([1, NAN, 1, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
+    # too few judgements for the proxy; expansion: 0.4 + 2 * 0.3 * 1 + 0
+    assert reviewed_accuracy(review).value == pytest.approx(1.0)
+    other = partial_review([1, 1, NAN, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
+    assert reviewed_accuracy(other).value == pytest.approx(0.4 + 2 * 0.1)
+
+
+@given(right=st.lists(st.booleans(), min_size=1, max_size=300), confidence=st.floats(0.5, 0.999))
+@quick
+def test_without_novel_predictions_it_is_the_plain_proportion(right, confidence):
+    estimate = reviewed_accuracy(partial_review(right, np.zeros(len(right))), confidence=confidence)
+    plain = clopper_pearson(sum(right), len(right), confidence=confidence)
+    assert estimate.value == pytest.approx(np.mean(right))
+    assert [estimate.low, estimate.high] == pytest.approx([float(plain.low), float(plain.high)], abs=1e-9)
+
+
+@given(
+    known=st.lists(st.booleans(), min_size=1, max_size=50),
+    novel=st.lists(st.booleans(), min_size=1, max_size=50),
+)
+@quick
+def test_with_everything_judged_it_is_the_plain_proportion(known, novel):
+    right = known + novel
+    members = np.arange(len(right)) >= len(known)
+    strata = np.arange(len(right)) % 3
+    estimate = reviewed_accuracy(partial_review(right, members, strata=strata))
+    plain = clopper_pearson(sum(right), len(right))
+    assert estimate.value == pytest.approx(np.mean(right))
+    assert [estimate.low, estimate.high] == pytest.approx([float(plain.low), float(plain.high)], abs=1e-6)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 80),
+    judged=st.integers(1, 10),
+    rate=st.floats(0, 1),
+)
+@quick
+def test_the_interval_lies_inside_and_holds_the_value(seed, n, judged, rate):
+    rng = np.random.default_rng(seed)
+    truth, novel, strata = rng.random(n) < rate, rng.random(n) < 0.5, rng.integers(3, size=n)
+    novel[0] = True
+    weights = rng.random(n)
+    outcomes = hide(truth.astype(float), novel, strata, judged, rng)
+    review = partial_review(outcomes, novel, strata=strata, weights=weights / weights.sum(), proxy=rng.random(n))
+    estimate = reviewed_accuracy(review)
+    assert 0 <= estimate.low <= estimate.value + 1e-9
+    assert estimate.value <= estimate.high + 1e-9
+    assert estimate.high <= 1
+    assert estimate.high - estimate.low > 0.01
+
+
+def test_all_right_so_far_is_nearly_certain_and_not_wholly():
+    # 9,900 known right and 50 of 100 novel ones judged right: about 1 - 3.7/5000, not [0, 1]
+    outcomes = np.r_[np.ones(9950), np.full(50, NAN)]
+    estimate = reviewed_accuracy(partial_review(outcomes, np.arange(10_000) >= 9900))
+    assert estimate.value == pytest.approx(1)
+    assert estimate.high == 1
+    assert 0.998 < estimate.low < 0.9997
+    wrong = reviewed_accuracy(partial_review(1 - outcomes, np.arange(10_000) >= 9900))
+    assert [wrong.low, wrong.high] == pytest.approx([0, 1 - estimate.low], abs=1e-9)
+
+
+def test_one_judgement_is_taken_and_leaves_a_wide_interval():
+    outcomes = np.r_[np.ones(60), 1, np.full(39, NAN)]
+    one = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
+    assert one.value == pytest.approx(1)
+    assert one.low < 0.75
+    outcomes[61:80] = 1
+    twenty = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
+    assert twenty.low > one.low + 0.1
+
+
+def test_a_stratum_without_judgements_enters_with_its_whole_range():
+    outcomes, novel = np.r_[np.ones(80), np.full(20, NAN)], np.arange(100) >= 70
+    strata = (np.arange(100) >= 80).astype(int)
+    estimate = reviewed_accuracy(partial_review(outcomes, novel, strata=strata))
+    assert estimate.value == pytest.approx(0.9)
+    # the plain interval of 90 of 100, and a tenth to either side
+    plain = clopper_pearson(90, 100)
+    assert estimate.low == pytest.approx(float(plain.low) - 0.1, abs=1e-6)
+    assert estimate.high == 1
+
+
+def test_no_judgement_at_all_raises():
+    review = partial_review([1, 0, NAN], [0, 0, 1])
+    with pytest.raises(UndefinedError, match="none of the novel"):
+        reviewed_accuracy(review)
+
+
+@pytest.fixture(scope="module")
+def population():
+    """A fixed test set: 400 images, 150 novel in three strata, macro weights, an informative proxy."""
+    rng = np.random.default_rng(11)
+    n = 400
+    novel = rng.random(n) < 0.4
+    strata = rng.integers(3, size=n)
+    chance = np.clip(rng.normal(np.array([0.2, 0.6, 0.9])[strata], 0.25), 0.02, 0.98)
+    truth = (rng.random(n) < np.where(novel, chance, 0.9)).astype(float)
+    classes = rng.integers(20, size=n) ** 2 // 20  # of very different sizes
+    weights = 1 / np.bincount(classes)[classes]
+    return truth, novel, strata, weights / weights.sum(), chance
+
+
+@pytest.mark.parametrize("with_strata", [False, True])
+@pytest.mark.parametrize("with_weights", [False, True])
+@pytest.mark.parametrize("with_proxy", [False, True])
+def test_is_unbiased_over_the_choice_of_judgements(population, with_strata, with_weights, with_proxy):
+    truth, novel, strata, weights, proxy = population
+    strata = strata if with_strata else np.zeros_like(strata)
+    parts = {
+        "strata": strata,
+        "weights": weights if with_weights else None,
+        "proxy": proxy if with_proxy else None,
+    }
+    rng = np.random.default_rng(0)
+    target = (truth * weights).sum() if with_weights else truth.mean()
+    judged = 15 if with_strata else 45
+    found = [
+        reviewed_accuracy(partial_review(hide(truth, novel, strata, judged, rng), novel, **parts)).value
+        for _ in range(1500)
+    ]
+    # the proxy's weight comes from the same judgements: a bias of the second order, a thousandth here
+    tolerance = four_standard_errors(found) + (0.001 if with_proxy else 0)
+    assert np.mean(found) == pytest.approx(target, abs=tolerance)
+    assert four_standard_errors(found) < 0.005
+
+
+def simulate(
+    *,
+    n=500,
+    novel_share=0.2,
+    known=0.9,
+    chances=(0.5,),
+    judged=20,
+    proxy_strength=None,
+    macro=False,
+    trials=1200,
+    seed=1,
+):  # noqa: E501
+    """How often the interval covers the accuracy of the whole population, and its mean half-width."""
+    rng = np.random.default_rng(seed)
+    truth_of_all = (1 - novel_share) * known + novel_share * np.mean(chances)
+    covered, widths, values = [], [], []
+    for _ in range(trials):
+        novel = rng.random(n) < novel_share
+        strata = rng.integers(len(chances), size=n)
+        chance = np.array(chances)[strata]
+        proxy = None
+        if proxy_strength is not None:
+            proxy = chance = rng.beta(proxy_strength * chance, proxy_strength * (1 - chance))
+        truth = (rng.random(n) < np.where(novel, chance, known)).astype(float)
+        classes = np.minimum(rng.integers(10, size=n), rng.integers(10, size=n))
+        weights = 1 / np.bincount(classes, minlength=10)[classes] if macro else np.ones(n)
+        estimate = reviewed_accuracy(
+            partial_review(
+                hide(truth, novel, strata, judged, rng), novel, strata=strata, weights=weights / weights.sum(),
+                proxy=proxy,
+            )
+        )  # fmt: skip
+        covered.append(estimate.low <= truth_of_all <= estimate.high)
+        widths.append(estimate.half_width)
+        values.append(estimate.value)
+    return np.mean(covered), np.mean(widths), np.mean(values) - truth_of_all, four_standard_errors(values)
+
+
+DESIGNS = {
+    "one stratum": {},
+    "three strata": {"chances": (0.2, 0.8, 0.95), "judged": 10},
+    "two judged in each of three": {"chances": (0.2, 0.8, 0.95), "judged": 2},
+    "macro weights": {"macro": True, "judged": 30},
+    "macro weights and strata": {"macro": True, "chances": (0.3, 0.9), "judged": 15},
+    "proxy": {"proxy_strength": 0.5, "judged": 30, "novel_share": 0.4},
+    "proxy of strata": {"proxy_strength": 1.0, "chances": (0.3, 0.8), "judged": 15, "novel_share": 0.4},
+    "useless proxy": {"proxy_strength": 1000.0, "judged": 30, "novel_share": 0.4},
+    "near one": {"known": 0.99, "chances": (0.97,), "novel_share": 0.05, "judged": 8},
+    "known all right": {"known": 1.0, "chances": (0.98,), "novel_share": 0.1, "judged": 10},
+    "mostly novel": {"novel_share": 0.9, "chances": (0.9,), "judged": 40},
+    "one judged": {"judged": 1},
+}
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_covers_the_choice_of_images_and_of_judgements(design):
+    covered, _, bias, error = simulate(**DESIGNS[design])
+    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 1200)
+    assert abs(bias) < error + (0.001 if "proxy" in design else 0)
+
+
+def test_five_judgements_that_carry_much_cover_a_little_less():
+    covered, *_ = simulate(novel_share=0.3, chances=(0.3,), known=0.8, judged=5, n=300)
+    assert covered >= 0.90 - 3 * np.sqrt(0.9 * 0.1 / 1200)
+
+
+def test_an_informative_proxy_narrows_and_a_useless_one_does_not_widen_much():
+    design = {"novel_share": 0.4, "judged": 40, "trials": 300}
+    _, plain, *_ = simulate(**design)
+    _, informed, *_ = simulate(**design, proxy_strength=0.3)
+    _, useless, *_ = simulate(**design, proxy_strength=1000.0)
+    assert informed < 0.85 * plain
+    assert useless < 1.03 * plain
+
+
+def test_a_proxy_that_is_wrong_way_round_is_not_followed(population):
+    truth, novel, strata, _, proxy = population
+    outcomes = hide(truth, novel, strata, 20, np.random.default_rng(0))
+    assert reviewed_accuracy(partial_review(outcomes, novel, proxy=1 - proxy)) == reviewed_accuracy(
+        partial_review(outcomes, novel)
+    )
+
+
+# How many more judgements -------------------------------------------------------------------------
+
+
+def one_review(judged=30, n=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    novel = np.arange(n) >= 0.7 * n
+    strata = np.arange(n) % 2
+    truth = (rng.random(n) < np.where(novel, np.where(strata, 0.9, 0.5), 0.85)).astype(float)
+    outcomes = hide(truth, novel, strata, judged // 2, rng)
+    return truth, partial_review(outcomes, novel, strata=strata)
+
+
+def test_more_judgements_for_a_narrower_interval():
+    _, review = one_review()
+    needed = [judgements_needed(review, width) for width in (0.5, 0.06, 0.05, 0.04, 0.03)]
+    assert needed[0] == 0
+    assert all(a < b for a, b in zip(needed[1:-1], needed[2:], strict=True))
+    assert judgements_needed(review, 0.04, confidence=0.99) > needed[3]
+
+
+def test_none_where_the_images_are_too_few():
+    _, review = one_review()
+    assert judgements_needed(review, 0.01) is None
+    # without anything to judge the interval is what it is
+    right = [1, 0] * 50
+    width = float(clopper_pearson(50, 100).high - clopper_pearson(50, 100).low) / 2
+    settled = partial_review(right, np.zeros(100))
+    assert judgements_needed(settled, width + 1e-9) == 0
+    assert judgements_needed(settled, width - 1e-9) is None
+
+
+def test_the_limit_is_what_judging_everything_gives():
+    truth, review = one_review()
+    value = reviewed_accuracy(review).value
+    right = round(value * 1000)
+    width = float(clopper_pearson(right, 1000).high - clopper_pearson(right, 1000).low) / 2
+    assert judgements_needed(review, width * 1.001) == pytest.approx(270, abs=3)
+    assert judgements_needed(review, width * 0.99) is None
+    assert truth.shape == (1000,)
+
+
+@pytest.mark.parametrize("wanted", [0.045, 0.035, 0.028])
+def test_the_judgements_reach_the_wanted_width(wanted):
+    ratios, halves = [], []
+    for seed in range(60):
+        truth, review = one_review(seed=seed)
+        more = judgements_needed(review, wanted)
+        if more is None:
+            continue
+        # judge as planned: in proportion to the spread in each stratum, all the same to a good approximation
+        rng = np.random.default_rng(seed)
+        outcomes = review.outcomes.copy()
+        spreads = [np.std([*review.outcomes[review.judged & (review.strata == h)], 0, 1]) for h in (0, 1)]
+        for stratum in (0, 1):
+            hidden = np.flatnonzero(np.isnan(outcomes) & (review.strata == stratum))
+            count = min(round(more * spreads[stratum] / sum(spreads)), len(hidden))
+            chosen = rng.permutation(hidden)[:count]
+            outcomes[chosen] = truth[chosen]
+        reached = reviewed_accuracy(partial_review(outcomes, review.novel, strata=review.strata))
+        ratios.append(reached.half_width / wanted)
+        halves.append(more)
+    assert len(ratios) > 40
+    assert np.mean(ratios) == pytest.approx(1, abs=0.03)
+    assert np.max(ratios) < 1.12
+    assert np.mean(halves) > 1
+
+
+def test_planning_before_the_first_judgement():
+    outcomes = np.r_[np.ones(500), np.full(500, NAN)]
+    review = partial_review(outcomes, np.isnan(outcomes))
+    needed = judgements_needed(review, 0.05)
+    # planned for the worst, a half right: z^2 / 4 * (1/1000 + 1/4 * (1/m - 1/500)) = 0.05^2
+    variance = (0.05 / 1.96) ** 2 - 0.25 / 1000
+    assert needed == pytest.approx(1 / (variance / 0.25 / 0.25 + 1 / 500), rel=0.1)
+    assert judgements_needed(review, 0.02) is None
+
+
+def test_a_stratum_that_weighs_nothing_asks_for_nothing():
+    review = partial_review([1, 0, 1, 0, NAN, NAN], [0, 0, 0, 0, 1, 1], weights=[0.25] * 4 + [0, 0])
+    assert judgements_needed(review, 0.45) == 0
+
+
+def test_wanted_width_must_be_above_zero():
+    _, review = one_review()
+    for wrong in (0, -0.1):
+        with pytest.raises(InputError, match="half-width"):
+            judgements_needed(review, wrong)
+    with pytest.raises(InputError, match="confidence"):
+        judgements_needed(review, 0.1, confidence=95)
+    with pytest.raises(InputError, match="confidence"):
+        reviewed_accuracy(review, confidence=95)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "novel", "parts", "message"),
+    [
+        ([1, 0, 1], [0, 0], {}, "3 images"),
+        ([1, 0], [0, 0], {"strata": [1]}, "2 images"),
+        ([1, 0], [0, 0], {"weights": [1.0]}, "2 images"),
+        ([1, 0], [0, 0], {"proxy": [1.0, 0.5, 0.2]}, "2 images"),
+        ([1, NAN], [0, 0], {}, "not novel"),
+        ([1, 0.5], [0, 0], {}, "right"),
+        ([NAN, 2], [1, 1], {}, "right"),
+        ([float("inf")], [0], {}, "right"),
+        ([1, 0], [0, 0], {"weights": [1, 1]}, "1 together"),
+        ([1, 0], [0, 0], {"weights": [1.5, -0.5]}, "at least 0"),
+        ([1, 0], [0, 0], {"weights": [NAN, 0.5]}, "at least 0"),
+        ([1, 0], [0, 0], {"proxy": [0.5, 1.5]}, "proxy"),
+        ([1, 0], [0, 0], {"proxy": [0.5, NAN]}, "proxy"),
+    ],
+)
+def test_parts_that_do_not_fit_raise(outcomes, novel, parts, message):
+    with pytest.raises(InputError, match=message):
+        partial_review(outcomes, novel, **parts)
+
+
+def test_no_images_have_no_accuracy():
+    with pytest.raises(UndefinedError, match="no images"):
+        partial_review([], [])
