@@ -15,7 +15,7 @@ check: $(READY)    ## style, types and docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python scripts/check_docs.py
+	$(BIN)/python scripts/docs.py
 
 bench: $(READY)    ## speed and memory, as ratios to named rivals
 	$(BIN)/python -m benchmarks

@@ -46,13 +46,13 @@ def test_bins_by_hand():
     assert bins.accuracy.tolist() == [0.5, 0.5]
     assert bins.confidence == pytest.approx([0.35, 0.925])
     assert bins.gaps == pytest.approx([0.15, 0.425])
-    assert bins.expected_error == pytest.approx(0.2875)
-    assert bins.maximum_error == pytest.approx(0.425)
+    assert bins.expected_calibration_error == pytest.approx(0.2875)
+    assert bins.maximum_calibration_error == pytest.approx(0.425)
 
 
 def test_a_large_bin_weighs_more_than_a_small_one():
     bins = reliability_bins(np.array([0.2, 0.2, 0.2, 0.6]), np.array([False] * 4), bins=2)
-    assert bins.expected_error == pytest.approx((3 * 0.2 + 0.6) / 4)
+    assert bins.expected_calibration_error == pytest.approx((3 * 0.2 + 0.6) / 4)
 
 
 @given(ANSWERS, st.sampled_from([1, 2, 10, 15, 25]), st.sampled_from(FLOATS))
@@ -66,8 +66,8 @@ def test_bins_are_those_of_a_slow_loop(pairs, bins, dtype):
     assert got.sizes.tolist() == [len(members) for members in slow.values()]
     assert got.gaps == pytest.approx([gap(m) for m in slow.values()], abs=1e-12)
     expected = sum(len(m) * gap(m) for m in slow.values()) / len(pairs)
-    assert got.expected_error == pytest.approx(expected, abs=1e-12)
-    assert got.maximum_error == pytest.approx(max(gap(m) for m in slow.values()), abs=1e-12)
+    assert got.expected_calibration_error == pytest.approx(expected, abs=1e-12)
+    assert got.maximum_calibration_error == pytest.approx(max(gap(m) for m in slow.values()), abs=1e-12)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -105,8 +105,8 @@ def test_a_calibrated_model_has_a_small_error_and_a_boastful_one_its_boast(binne
     rng = np.random.default_rng(7)
     chance = rng.uniform(0.2, 0.9, 60_000)
     correct = rng.random(60_000) < chance
-    assert binned(chance, correct).expected_error < 0.01
-    assert binned(chance + 0.1, correct).expected_error == pytest.approx(0.1, abs=0.005)
+    assert binned(chance, correct).expected_calibration_error < 0.01
+    assert binned(chance + 0.1, correct).expected_calibration_error == pytest.approx(0.1, abs=0.005)
 
 
 def test_bins_of_equal_size_by_hand():
@@ -116,7 +116,7 @@ def test_bins_of_equal_size_by_hand():
     assert bins.low.tolist() == [0.1, 0.8]
     assert bins.high.tolist() == [0.3, 0.9]
     assert bins.gaps == pytest.approx([1 / 3 - 0.2, 0.85 - 0.5])
-    assert bins.expected_error == pytest.approx((3 * (1 / 3 - 0.2) + 2 * 0.35) / 5)
+    assert bins.expected_calibration_error == pytest.approx((3 * (1 / 3 - 0.2) + 2 * 0.35) / 5)
 
 
 @given(ANSWERS, st.integers(1, 20))
@@ -152,7 +152,7 @@ def test_of_equal_confidences_it_does_not_matter_which_come_first():
     for correct in (right_first, mixed):
         bins = equal_size_bins(confidences, correct, bins=2)
         assert bins.sizes.tolist() == [2, 2]
-        assert bins.expected_error == 0
+        assert bins.expected_calibration_error == 0
 
 
 @BOTH_BINNINGS

@@ -55,6 +55,18 @@ def test_agrees_with_all_sets_of_classes():
     np.testing.assert_allclose(found.high, high, atol=0.03)
 
 
+def test_agrees_with_a_loop_over_the_same_draws():
+    correct, labels = grid(classes=8)
+    draws = np.argsort(np.random.default_rng(4).random((500, 8)), axis=1)[:, :3]
+    drawn = np.array([[row[np.isin(labels, chosen)].mean() - row.mean() for chosen in draws] for row in correct])
+    found = class_bootstrap(
+        correct, labels, np.array([0, 3, 5]), class_count=8, rng=np.random.default_rng(4), trials=500
+    )
+    np.testing.assert_allclose([found.low, found.high], np.quantile(drawn, [0.025, 0.975], axis=1))
+    reached = (drawn >= found.change[:, None] - 1e-12).sum(axis=1)
+    np.testing.assert_allclose(found.p_value, (1 + reached) / 501)
+
+
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 12))
 @quick
 def test_bounds_and_probabilities(seed, size):

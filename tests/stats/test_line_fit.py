@@ -140,6 +140,17 @@ def test_draws_without_two_different_accuracies_are_counted_and_left_out():
     assert fit(*models(), draws=300).degenerate == 0
 
 
+@given(seed=st.integers(0, 10**6))
+@quick
+def test_degenerate_draws_are_told_from_rounding(seed):
+    x = rng(seed).random(3)[[0, 0, 0, 1, 2]]
+    picks = rng(seed).integers(5, size=(300, 5), dtype=np.int32)
+    expected = sum(len(set(x[pick])) == 1 for pick in picks)
+    found = fit(x, rng(1).random(5), rng=rng(seed), draws=300)
+    assert expected > 0
+    assert found.degenerate == expected
+
+
 def test_accuracies_that_differ_by_one_image_still_have_a_slope():
     # with 50,000 images the first two differ by 2e-5: draws of these alone are no accident of rounding
     x, y = [0.6, 0.60002, 0.9], [0.5, 0.50004, 0.8]

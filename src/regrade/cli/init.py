@@ -15,6 +15,5 @@ def init(folder: Annotated[Path, typer.Argument(help="The folder; it is made if 
     from regrade.workspace import init as make
 
     make(folder)
-    say(
-        f"made the workspace {folder}; next: regrade import predictions FILE --test-set NAME --classes SPACE -w {folder}"
-    )
+    say(f"made the workspace {folder}")
+    say(f"next: regrade import predictions FILE --test-set NAME --classes SPACE -w {folder}")

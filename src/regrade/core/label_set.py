@@ -64,6 +64,8 @@ class LabelSet:
         ):
             if np.any((values < 0) | (values >= size)):
                 raise InputError(f"label set {self.name!r}: a judged {what} is not among the {size}")
+        if not np.isin(self.states, (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)).all():
+            raise InputError(f"label set {self.name!r}: a judgement is correct, unclear or wrong")
         ordered = self._sorted_keys
         if len(ordered) and (clash := np.flatnonzero(np.diff(ordered) == 0)).size:
             example, label = divmod(int(ordered[clash[0]]), self.class_count)

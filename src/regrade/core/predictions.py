@@ -16,6 +16,7 @@ NO_ANSWER = -1
 """The class of an example the model gave no answer for: it counts as wrong."""
 
 TIE_RULE = "ties go to the lower class index"
+"""How equal scores are ordered, as every manifest records it."""
 
 
 class ScoreKind(Enum):

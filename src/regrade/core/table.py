@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Cell = str | int | float | bool | Estimate | None
+"""What a table may hold; what is undefined is none."""
 
 
 @dataclass(frozen=True)

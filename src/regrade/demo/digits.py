@@ -79,6 +79,7 @@ def _add_test_set(workspace: Workspace, split: _Split) -> None:
 
 
 def _classifiers() -> dict[str, Any]:
+    from sklearn.calibration import CalibratedClassifierCV
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -95,6 +96,6 @@ def _classifiers() -> dict[str, Any]:
         "logistic regression": LogisticRegression(max_iter=1000),
         "nearest neighbours": KNeighborsClassifier(3),
         "random forest": RandomForestClassifier(200, random_state=0),
-        "support vectors": SVC(probability=True, random_state=0),
+        "support vectors": CalibratedClassifierCV(SVC(), ensemble=False),
         "neural network": MLPClassifier((128,), max_iter=400, random_state=0),
     }

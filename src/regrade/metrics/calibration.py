@@ -30,12 +30,12 @@ class ReliabilityBins:
         return np.abs(self.accuracy - self.confidence)
 
     @property
-    def expected_error(self) -> float:
+    def expected_calibration_error(self) -> float:
         """The gaps' mean over images: ECE, or adaptive ECE for bins of equal size."""
         return float((self.gaps * self.sizes).sum() / self.sizes.sum())
 
     @property
-    def maximum_error(self) -> float:
+    def maximum_calibration_error(self) -> float:
         """The largest gap: MCE."""
         return float(self.gaps.max())
 

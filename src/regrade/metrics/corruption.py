@@ -38,8 +38,8 @@ def corruption_errors(errors: FloatArray, reference: FloatArray) -> FloatArray:
     ``errors`` (m, q, s) of m models, q corruptions, s severities; ``reference`` (q, s), or (q,) as
     means over severities.
     """
-    sums, baseline = _sums(errors, reference)
-    return sums / baseline
+    means, baseline = _means(errors, reference)
+    return means / baseline
 
 
 def mean_corruption_error(errors: FloatArray, reference: FloatArray) -> FloatArray:
@@ -54,14 +54,14 @@ def relative_mean_corruption_error(
 
     A reference that no corruption harms leaves it undefined and raises.
     """
-    sums, baseline = _sums(errors, reference)
+    means, baseline = _means(errors, reference)
     excess = baseline - reference_clean
     if (excess < 1e-12).any():  # a difference of rounding is none
         raise UndefinedError("the reference loses nothing under some corruption: relative mCE is undefined")
-    return ((sums - clean[:, None]) / excess).mean(axis=1)
+    return ((means - clean[:, None]) / excess).mean(axis=1)
 
 
-def _sums(errors: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _means(errors: FloatArray, reference: FloatArray) -> tuple[FloatArray, FloatArray]:
     if errors.ndim != 3:
         raise InputError(f"errors must have shape (models, corruptions, severities), got {errors.shape}")
     if not errors.shape[1] or not errors.shape[2]:

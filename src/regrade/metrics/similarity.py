@@ -43,12 +43,15 @@ def independent_dominance(correct: BoolArray) -> FloatArray:
 
 
 def agreement(predictions: IntArray) -> FloatArray:
-    """Shape (m, m): the share of images to which two models give the same class, from (m, n)."""
+    """Shape (m, m): the share of images to which two models give the same class, from (m, n).
+
+    A missing answer (-1) is the same as nothing, except on the diagonal, which is 1.
+    """
     _check_images(predictions)
     models = len(predictions)
     same = np.ones((models, models))
     for i in range(models):
-        same[i, i + 1 :] = (predictions[i + 1 :] == predictions[i]).mean(axis=1)
+        same[i, i + 1 :] = ((predictions[i + 1 :] == predictions[i]) & (predictions[i] >= 0)).mean(axis=1)
     return np.minimum(same, same.T)
 
 

@@ -106,17 +106,17 @@ class Comparison(Tabular):
         columns = (
             Column("first", "first"),
             Column("second", "second"),
-            Column("first_accuracy", "accuracy"),
+            Column("first_accuracy", "accuracy of first"),
             Column("second_accuracy", "accuracy of second"),
             Column("difference", "difference"),
             Column("only_first", "only first right"),
             Column("only_second", "only second right"),
-            *(Column(key, key.replace("_", " "), percent=False, digits=4) for key in _P_VALUES),
+            *(Column(key, f"p, {heading}", percent=False, digits=4) for key, heading in _P_VALUES.items()),
             Column("images_needed", "images for 80% power"),
         )
         rows = tuple(self._pair_row(pair) for pair in self.pairs)
-        notes = (*self._method_note(), f"p-values: McNemar's tests on {self.images:,} images; holm and "
-                 "benjamini hochberg correct the exact one")  # fmt: skip
+        notes = (*self._method_note(), f"p-values: McNemar's tests on {self.images:,} images; Holm and "
+                 "Benjamini-Hochberg correct the exact one")  # fmt: skip
         return Table(f"pairs on {self.test_set}{self._against}, in %", columns, rows, notes)
 
     def _pair_row(self, pair: Pair) -> tuple[Any, ...]:
@@ -136,7 +136,14 @@ class Comparison(Tabular):
         return (f"intervals: {', '.join(sorted(methods))}",)
 
 
-_P_VALUES = ("exact", "mid_p", "chi_square", "chi_square_corrected", "holm", "benjamini_hochberg")
+_P_VALUES = {
+    "exact": "exact",
+    "mid_p": "mid-p",
+    "chi_square": "chi-square",
+    "chi_square_corrected": "chi-square, corrected",
+    "holm": "Holm",
+    "benjamini_hochberg": "Benjamini-Hochberg",
+}
 
 
 def compare(

@@ -1,0 +1,316 @@
+"""Published figures, recomputed: each cell with its tolerance and its outcome."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from regrade.stats import Scale, chi_square, clopper_pearson, fit_line, mcnemar, proportion
+from regrade.stats.intervals import exact_bounds
+
+# Recht et al. 2019, Table 1: accuracy with its 95% interval on the original and on the new test set.
+IMAGENET = {
+    "pnasnet_large_tf": ((82.9, 82.5, 83.2), (72.2, 71.3, 73.1)),
+    "nasnetalarge": ((82.5, 82.2, 82.8), (72.2, 71.3, 73.1)),
+    "resnet152": ((78.3, 77.9, 78.7), (67.0, 66.1, 67.9)),
+    "inception_v3_tf": ((78.0, 77.6, 78.3), (66.1, 65.1, 67.0)),
+    "densenet161": ((77.1, 76.8, 77.5), (65.3, 64.4, 66.2)),
+    "vgg19_bn": ((74.2, 73.8, 74.6), (61.9, 60.9, 62.8)),
+    "alexnet": ((56.5, 56.1, 57.0), (44.0, 43.0, 45.0)),
+    "fv_64k": ((35.1, 34.7, 35.5), (24.1, 23.2, 24.9)),
+}
+CIFAR = {
+    "autoaug_pyramid_net_tf": ((98.4, 98.1, 98.6), (95.5, 94.5, 96.4)),
+    "shake_shake_64d_cutout": ((97.1, 96.8, 97.4), (93.0, 91.8, 94.1)),
+    "wide_resnet_28_10": ((95.9, 95.5, 96.3), (89.7, 88.3, 91.0)),
+    "resnet_basic_110": ((93.5, 93.0, 93.9), (85.2, 83.5, 86.7)),
+    "vgg_15_BN_64": ((93.0, 92.5, 93.5), (84.9, 83.2, 86.4)),
+    "cudaconvnet": ((88.5, 87.9, 89.2), (77.5, 75.7, 79.3)),
+    "random_features_256k_aug": ((85.6, 84.9, 86.3), (73.1, 71.1, 75.1)),
+}
+# The names in the published predictions, where they differ; the AutoAugment models were not published.
+CIFAR_COLUMNS = {
+    "shake_shake_64d_cutout": "shake_shake_26_2x64d_SSI_cutout16",
+    "wide_resnet_28_10": "wrn_28_10",
+}
+CELLS = [
+    pytest.param(cell, n, id=f"{model}-{where}")
+    for rows, sizes in ((IMAGENET, (50_000, 10_000)), (CIFAR, (10_000, 2021)))
+    for model, cells in rows.items()
+    for where, cell, n in zip(("original", "new"), cells, sizes, strict=True)
+]
+
+
+def printed(right, n):
+    """Accuracy and bounds as a table with one decimal prints them, in percent."""
+    bounds = clopper_pearson(right, n)
+    return np.round(100 * np.stack([np.asarray(right) / n, bounds.low, bounds.high]), 1)
+
+
+def compatible_counts(accuracy, n):
+    """The counts whose share prints as this accuracy."""
+    counts = np.arange(int(n * (accuracy - 0.1) / 100), int(n * (accuracy + 0.1) / 100) + 2)
+    return counts[np.abs(100 * counts / n - accuracy) <= 0.05 + 1e-9]
+
+
+@pytest.mark.parametrize(("cell", "n"), CELLS)
+def test_each_printed_interval_is_clopper_pearson_of_some_count(cell, n):
+    counts = compatible_counts(cell[0], n)
+    low, high = printed(counts, n)[1:]
+    assert ((np.abs(low - cell[1]) < 1e-6) & (np.abs(high - cell[2]) < 1e-6)).any()
+
+
+def test_the_table_has_thirty_intervals():
+    assert len(CELLS) == 30
+
+
+def test_the_cifar_intervals_need_the_2021_images_of_version_4():
+    # cudaconvnet: none of the counts that print 77.5 of 2,000 gives [75.7, 79.3]
+    low, high = printed(compatible_counts(77.5, 2000), 2000)[1:]
+    assert not ((np.abs(low - 75.7) < 1e-6) & (np.abs(high - 79.3) < 1e-6)).any()
+
+
+def imagenet_counts(path):
+    """Right top-1 answers of each model; fv_16k is stored with its five columns reversed in the new sets."""
+    table = pq.read_table(path)
+    labels = np.unique(np.array(table["wnid"].cast("string").to_pylist()), return_inverse=True)[1]
+    counts = {}
+    for model in table.column_names[2:]:
+        ranked = table[model].combine_chunks().flatten().to_numpy().reshape(-1, 5)
+        name = model.removesuffix("_model")
+        reversed_ = name == "fv_16k" and "imagenetv2" in path.name
+        counts[name] = int((ranked[:, -1 if reversed_ else 0] == labels).sum())
+    return counts
+
+
+def cifar_counts(path):
+    table = pq.read_table(path)
+    labels = table["label"].to_numpy()
+    return {model: int((table[model].to_numpy() == labels).sum()) for model in table.column_names[2:]}
+
+
+@pytest.fixture(scope="module")
+def imagenet(published):
+    folder = published / "recht2019"
+    return (
+        imagenet_counts(folder / "imagenet-val.top5.parquet"),
+        imagenet_counts(folder / "imagenetv2-matched-frequency.top5.parquet"),
+    )
+
+
+@pytest.fixture(scope="module")
+def cifar(published):
+    folder = published / "recht2019"
+    return (
+        cifar_counts(folder / "cifar10.test.top1.parquet"),
+        cifar_counts(folder / "cifar10.1-v4.top1.parquet"),
+    )
+
+
+@pytest.mark.parametrize("model", IMAGENET)
+def test_imagenet_rows_from_the_predictions(imagenet, model):
+    for counts, n, cell in zip(imagenet, (50_000, 10_000), IMAGENET[model], strict=True):
+        assert printed(counts[model], n).tolist() == pytest.approx(cell)
+
+
+@pytest.mark.parametrize("model", [name for name in CIFAR if name != "autoaug_pyramid_net_tf"])
+def test_cifar_rows_from_the_predictions(cifar, model):
+    column = CIFAR_COLUMNS.get(model, model)
+    for counts, n, cell in zip(cifar, (10_000, 2021), CIFAR[model], strict=True):
+        expected = (93.0, 91.8, 94.0) if cell == (93.0, 91.8, 94.1) else cell  # see the next test
+        assert printed(counts[column], n).tolist() == pytest.approx(expected)
+
+
+def test_one_bound_lies_on_the_edge_of_rounding(cifar):
+    # shake_shake_64d_cutout: 94.0498, printed as 94.1
+    assert cifar[1]["shake_shake_26_2x64d_SSI_cutout16"] == 1879
+    assert 100 * float(clopper_pearson(1879, 2021).high) == pytest.approx(94.0498, abs=5e-5)
+
+
+def test_pnasnet_prints_as_in_the_paper(imagenet):
+    original, new = imagenet
+    assert str(proportion(original["pnasnet_large_tf"], 50_000)) == "82.9 [82.5, 83.2]"
+    assert str(proportion(new["pnasnet_large_tf"], 10_000)) == "72.2 [71.3, 73.1]"
+
+
+def test_intervals_are_at_most_one_and_two_percent():
+    # Recht et al. 2019: "at most +-1%" at 95% and "+-2%" at 99.99%, for 10,000 images
+    counts = np.arange(10_001)
+    for confidence, half_width in ((0.95, 0.985), (0.9999, 1.950)):
+        bounds = clopper_pearson(counts, 10_000, confidence=confidence)
+        assert 100 * float((bounds.high - bounds.low).max()) / 2 == pytest.approx(half_width, abs=5e-4)
+
+
+def accuracies(imagenet, keep):
+    original, new = imagenet
+    models = [model for model in original if keep(model)]
+    assert set(original) == set(new)
+    return np.array([original[m] for m in models]) / 50_000, np.array([new[m] for m in models]) / 10_000
+
+
+def test_the_line_of_the_paper(imagenet):
+    # 1.11 [1.07, 1.19] and -20.2 [-26.0, -17.8]; the paper does not say which models it fitted
+    x, y = accuracies(imagenet, lambda model: not model.startswith("fv_"))
+    found = fit_line(x, y, rng=np.random.default_rng(0), band_points=0)
+    assert (found.slope.n, found.degenerate) == (64, 0)
+    assert found.slope.value == pytest.approx(1.110, abs=5e-4)
+    assert 100 * found.intercept.value == pytest.approx(-20.3, abs=0.05)
+    assert [found.slope.low, found.slope.high] == pytest.approx([1.07, 1.19], abs=0.01)
+    assert [100 * found.intercept.low, 100 * found.intercept.high] == pytest.approx([-26.0, -17.8], abs=0.4)
+
+
+def test_the_line_over_all_models(imagenet):
+    x, y = accuracies(imagenet, lambda model: True)  # noqa: ARG005
+    found = fit_line(x, y, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    assert found.slope.n == 67
+    assert found.slope.value == pytest.approx(0.968, abs=5e-4)
+    assert 100 * found.intercept.value == pytest.approx(-9.5, abs=0.05)
+    assert 100 * (y - x).mean() == pytest.approx(-11.83, abs=5e-3)
+    # over a range this wide the accuracies lie on a line on the probit scale
+    probit = fit_line(x, y, rng=np.random.default_rng(0), scale=Scale.PROBIT, draws=1000, band_points=0)
+    assert probit.r_squared > found.r_squared
+
+
+def test_the_cifar_line_is_not_reproduced_without_the_unpublished_models(cifar):
+    # the paper prints 1.69 / -72.7 over 34 models; the 30 published ones give 1.617 / -65.5
+    original, new = cifar
+    x, y = (np.array([counts[m] for m in original]) for counts in cifar)
+    assert set(original) == set(new)
+    found = fit_line(x / 10_000, y / 2021, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    assert (found.slope.n, round(found.slope.value, 3)) == (30, 1.617)
+    assert 100 * found.intercept.value == pytest.approx(-65.5, abs=0.05)
+
+
+def test_the_line_through_the_seven_printed_cifar_rows():
+    x, y = (np.array([cells[place][0] for cells in CIFAR.values()]) / 100 for place in (0, 1))
+    found = fit_line(x, y, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    assert found.slope.value == pytest.approx(1.733, abs=0.01)
+    assert 100 * found.intercept.value == pytest.approx(-75.9, abs=0.5)
+
+
+# Shankar et al. 2020 ------------------------------------------------------------------------------
+
+# Right answers among the 982 images of the validation set that are not problematic.
+SHANKAR = {"ResNet-50": 827, "AdvProp": 919, "FixRes": 938, "A": 902, "B": 930, "C": 945, "D": 940, "E": 955}
+
+
+def test_only_the_corrected_test_gives_the_printed_p_value():
+    # 955 against 938 of 982: whatever the discordant images, their counts differ by 17
+    second = np.arange(0, 483)
+    tests = mcnemar(second + 17, second)
+    rounds = {name: np.round(getattr(tests, name), 3) == 0.037 for name in ("exact", "mid_p", "chi_square")}
+    assert not any(hits.any() for hits in rounds.values())
+    hits = np.flatnonzero(np.round(tests.corrected, 3) == 0.037)
+    assert 21 in second[hits]
+    best = mcnemar(38, 21)
+    assert best.corrected_statistic == pytest.approx(4.339, abs=5e-4)
+    assert best.corrected == pytest.approx(0.0372, abs=5e-5)
+
+
+@pytest.mark.parametrize("second", [38, 39, 40, 41])
+def test_human_b_against_fixres_on_the_new_images(second):
+    # 918 against 876 of 978: a difference of 42, printed as 2e-4
+    assert round(float(mcnemar(second + 42, second).corrected), 4) == 0.0002
+
+
+def test_shares_of_fast_images():
+    assert [round(100 * 756 / 982, 1), round(100 * 714 / 978, 1)] == [77.0, 73.0]
+
+
+# Table 1 on the validation set, as printed.
+SHANKAR_PRINTED = {
+    "ResNet-50": (84.2, 81.8, 86.4),
+    "AdvProp": (93.6, 91.9, 95.0),
+    "FixRes": (95.5, 94.0, 96.7),
+    "A": (91.9, 90.0, 93.5),
+    "B": (94.7, 93.1, 96.0),
+    "C": (96.2, 94.9, 97.3),  # the lower bound is 94.84: a tenth off
+    "D": (95.7, 94.3, 96.9),
+    "E": (97.3, 96.0, 98.2),
+}
+
+
+@pytest.mark.parametrize("who", SHANKAR)
+def test_the_validation_intervals_rest_on_982_images(who):
+    expected = (96.2, 94.8, 97.3) if who == "C" else SHANKAR_PRINTED[who]
+    assert printed(SHANKAR[who], 982).tolist() == pytest.approx(expected)
+
+
+def test_the_best_labeler_is_printed_both_ways():
+    assert 100 * SHANKAR["E"] / 982 == pytest.approx(97.2505, abs=5e-5)  # 97.3 in Table 1, 97.2 in Table 2
+
+
+def test_the_new_intervals_mix_two_sizes():
+    # printed for 75.7: [73.2, 78.7] is that share of 982 images, as a count among 978
+    def rounded(count):
+        bounds = exact_bounds(np.array(count), np.array(978.0), confidence=0.95)
+        return [round(100 * float(bounds.low), 1), round(100 * float(bounds.high), 1)]
+
+    assert rounded(0.757 * 982) == [73.2, 78.7]
+    assert rounded(0.757 * 978) == [72.9, 78.4]
+
+
+# Vasudevan et al. 2022, sections 4 and 5: chi-square tests ------------------------------------------
+
+
+def share_table(first, of_first, second, of_second):
+    return [[first, of_first - first], [second, of_second - second]]
+
+
+VIT, VIT_RELEASED = (243, 54, 52, 31), (242, 54, 52, 30)
+SOUPS, NEW = (172, 26, 32, 19), (35, 5, 8, 5)
+CHI_SQUARES = {
+    "resolved": (share_table(296, 676, 47, 100), 776, 1, "0.3646", "0.5459"),
+    "resolved, 294": (share_table(294, 676, 47, 100), 776, 1, "0.435", "0.509"),
+    "resolved, 298": (share_table(298, 676, 47, 100), 776, 1, "0.300", "0.584"),
+    "major": (share_table(155, 380, 89, 249), 629, 1, "1.6135", "0.2040"),
+    "major, released": (share_table(154, 378, 89, 249), 627, 1, "1.580", "0.209"),
+    "categories": ([VIT, SOUPS], 629, 3, "2.4105", "0.4917"),
+    "categories, released": ([VIT_RELEASED, SOUPS], 627, 3, "2.429", "0.488"),
+    "major, new images": (share_table(155, 380, 22, 53), 433, 1, "0.0100", "0.9204"),
+    "major, new images, released": (share_table(154, 378, 22, 53), 431, 1, "0.0114", "0.915"),
+    "categories, new images": ([VIT, NEW], 433, 3, "0.9683", "0.8089"),
+    "categories, new images, released": ([VIT_RELEASED, NEW], 431, 3, "1.0168", "0.797"),
+}
+
+
+@pytest.mark.parametrize("name", CHI_SQUARES)
+def test_chi_squares(name):
+    table, n, freedom, statistic, p_value = CHI_SQUARES[name]
+    test = chi_square(table)
+    assert (test.n, test.freedom) == (n, freedom)
+    assert f"{test.statistic:.{decimals(statistic)}f}" == statistic
+    assert f"{test.p_value:.{decimals(p_value)}f}" == p_value
+
+
+def decimals(figure):
+    return len(figure.partition(".")[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "statistic", "p_value"),
+    [("resolved", 0.36, 0.55), ("major", 1.61, 0.20), ("categories", 2.41, 0.49), ("major, new images", 0.01, 0.92)],
+)
+def test_the_printed_chi_squares(name, statistic, p_value):
+    test = chi_square(CHI_SQUARES[name][0])
+    assert (round(test.statistic, 2), round(test.p_value, 2)) == (statistic, p_value)
+
+
+def test_the_fifth_p_value_is_cut_off_rather_than_rounded():
+    test = chi_square(CHI_SQUARES["categories, new images"][0])
+    assert (round(test.statistic, 2), round(test.p_value, 2)) == (0.97, 0.81)
+    assert int(100 * test.p_value) == 80  # as printed
+    assert "4.4" in test.warning
+
+
+@pytest.mark.parametrize(
+    ("name", "statistic", "p_value"),
+    [("resolved", 0.246, 0.62), ("major", 1.408, 0.235), ("major, new images", 0, 1)],
+)
+def test_yates_correction_would_not_give_the_printed_values(name, statistic, p_value):
+    from scipy.stats import chi2_contingency
+
+    table = CHI_SQUARES[name][0]
+    corrected = chi2_contingency(table, correction=True)
+    assert corrected.statistic == pytest.approx(statistic, abs=5.1e-4)
+    assert corrected.pvalue == pytest.approx(p_value, abs=5.1e-3)
+    assert round(chi_square(table).statistic, 2) != round(corrected.statistic, 2)

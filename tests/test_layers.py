@@ -1,0 +1,83 @@
+"""Imports go one way: a package knows only the rows below its own, and the pure ones touch nothing outside."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import regrade
+
+SOURCE = Path(regrade.__file__).parent
+ROWS = (
+    {"core"},
+    {"metrics", "stats", "classes"},
+    {"report", "studies", "store"},
+    {"workspace"},
+    {"demo"},
+    {"cli"},
+)
+PURE = ("core", "metrics", "stats", "studies")
+PURE_IMPORTS = {
+    "__future__", "abc", "bisect", "collections", "dataclasses", "difflib", "enum", "functools", "hashlib", "html", "itertools", "math",
+    "numpy", "scipy", "regrade", "types", "typing",
+}  # fmt: skip
+LAZY_IN_PURE = {("core/table.py", "pyarrow"), ("core/table.py", "pandas")}  # a table turns into either when asked
+
+
+def row_of(package):
+    return next(row for row, packages in enumerate(ROWS) if package in packages)
+
+
+def modules():
+    return [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
+
+
+def package_of(path):
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield node.module
+
+
+def test_every_package_has_a_row():
+    assert {package_of(path) for path in modules()} == set().union(*ROWS)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_package_imports_only_from_rows_below(path):
+    package = package_of(path)
+    for name in imported(path):
+        if not name.startswith("regrade."):
+            continue
+        other = name.split(".")[1]
+        assert other == package or row_of(other) < row_of(package), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if package_of(path) in PURE], ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_pure_packages_know_no_files_clock_or_network(path):
+    place = path.relative_to(SOURCE).as_posix()
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert {root for root in roots - PURE_IMPORTS if (place, root) not in LAZY_IN_PURE} == set()
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if package_of(path) in PURE], ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_pure_packages_draw_only_from_a_generator_they_are_given(path):
+    text = path.read_text()
+    for seed in ("default_rng", "random.seed", "RandomState", "random.rand("):
+        assert seed not in text, f"{path} uses {seed}"
+
+
+def test_only_the_demo_imports_an_optional_dependency():
+    optional = {"sklearn", "torch", "timm", "statsmodels"}
+    users = {package_of(path) for path in modules() for name in imported(path) if name.split(".")[0] in optional}
+    assert users == {"demo"}

@@ -1,0 +1,63 @@
+"""The built wheel installs into an empty environment, is light, and grades."""
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from skipping import skip
+
+ROOT = Path(__file__).resolve().parent.parent
+ANSWERS = "image,label,a,b\n1,cat,cat,dog\n2,dog,dog,dog\n3,ship,ship,truck\n4,frog,cat,frog\n"
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, **options)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The bin folder of a fresh environment with nothing but the wheel in it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    built = run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
+    assert built.returncode == 0, built.stdout + built.stderr
+    wheel = next(folder.glob("*.whl"))
+    venv.create(folder / "env", with_pip=True)
+    binaries = folder / "env" / "bin"
+    pip = (binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    done = run(*pip, "-c", ROOT / "constraints.txt", wheel)
+    if done.returncode != 0 and "No matching distribution" in done.stderr:
+        skip("no package index can be reached: the wheel was built but not installed")
+    assert done.returncode == 0, done.stderr
+    return binaries
+
+
+def test_the_bare_install_is_light(installed):
+    listed = json.loads(run(installed / "python", "-m", "pip", "list", "--format", "json").stdout)
+    names = {entry["name"].lower() for entry in listed}
+    assert "regrade" in names
+    assert not names & {"torch", "scikit-learn", "pandas", "statsmodels", "matplotlib", "timm", "onnxruntime"}
+
+
+def test_the_bare_install_imports_grades_and_compares(installed, tmp_path):
+    (tmp_path / "answers.csv").write_text(ANSWERS)
+    regrade = installed / "regrade"
+    for arguments in (
+        ("init", "W"),
+        ("import", "predictions", "answers.csv", "--test-set", "pets", "--classes", "cifar-10", "-w", "W"),
+        ("compare", "a", "b", "--test-set", "pets", "-w", "W"),
+    ):
+        done = run(regrade, *arguments, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    graded = json.loads(run(regrade, "grade", "--test-set", "pets", "-w", "W", "--json", cwd=tmp_path).stdout)
+    assert [(row["model"], row["top1"]["value"]) for row in graded["rows"]] == [("a", 0.75), ("b", 0.5)]
+
+
+def test_the_bare_install_knows_imagenet_and_names_missing_extras(installed, tmp_path):
+    code = "from regrade.classes import class_space; print(len(class_space('imagenet-1k').group('dogs')))"
+    assert run(installed / "python", "-c", code).stdout == "118\n"
+    done = run(installed / "regrade", "demo", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "error: the demonstration needs an optional part: pip install 'regrade[demo]'\n"
