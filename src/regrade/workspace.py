@@ -166,8 +166,9 @@ class Workspace:
         collapsed: bool = False,
         slices: Sequence[str] = (),
         models: Sequence[str] = (),
-        within: str | None = None,
+        within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
+        clean: str | None = None,
         half_width: float | None = None,
         watch: Watch = iter,
     ) -> Grade:
@@ -175,20 +176,28 @@ class Workspace:
 
         ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, or over
         classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
-        space only; ``class_map`` is a file for predictions in other classes than the labels.
+        space only, and ``clean`` names another test set, graded among the same classes for comparison;
+        ``class_map`` is a file for predictions in other classes than the labels.
         """
         target = self.store.test_set(test_set)
+        if labels and within:
+            raise InputError("multi-label accuracy is over all classes: leave out either labels or within")
         judged = None
         if labels:
             scoring = self._multilabel(target, labels, rule, collapsed)
             judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels), half_width)
-        return grade(
+        result = grade(
             target,
             self._scored(target, self._chosen(target, models), within, class_map, watch),
             labels=judged,
             slices=slices,
             confidence=self.store.config.confidence,
         )
+        if clean is None:
+            return result
+        both = [row.model for row in result.rows if row.model in self.models(clean)]
+        same_classes = within or target.class_space
+        return result.with_clean(self.grade(clean, models=list(dict.fromkeys(both)), within=same_classes, watch=watch))
 
     def compare(
         self,
@@ -260,7 +269,7 @@ class Workspace:
         self,
         test_set: TestSet,
         models: tuple[str, ...],
-        within: str | None,
+        within: str | ClassSpace | None,
         class_map: str | Path | None,
         watch: Watch,
     ) -> Iterator[tuple[Predictions, Scoring]]:

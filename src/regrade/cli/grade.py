@@ -41,6 +41,12 @@ def grade(
     within: Annotated[
         str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
     ] = None,
+    clean: Annotated[
+        str | None,
+        typer.Option(
+            help="Beside it, top-1 on this test set among the same classes, e.g. imagenet-val for imagenet-a."
+        ),
+    ] = None,
     class_map: Annotated[
         Path | None, typer.Option("--map", help="CSV or JSON from the labels' classes to the predicted ones.")
     ] = None,
@@ -65,6 +71,7 @@ def grade(
         models=model,
         within=within,
         class_map=class_map,
+        clean=clean,
         half_width=half_width,
         watch=watching,
     )

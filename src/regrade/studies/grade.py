@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ class GradeRow:
     estimate in between where a random part of them was judged, and ``judgements_needed`` how many more judgements
     bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
     an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
+    ``clean`` is the model's top-1 accuracy on another test set among the same classes.
     """
 
     model: str
@@ -49,6 +50,7 @@ class GradeRow:
     unanswered: int
     undetermined: int
     judgements_needed: int | None
+    clean: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -81,6 +83,8 @@ class Grade(Tabular):
         if any(row.slice != EVERYTHING for row in self.rows):
             columns.append(Column("slice", "slice"))
         columns += [Column("top1", "top-1"), Column("top5", "top-5")]
+        if self._has("clean"):
+            columns.insert(-1, Column("clean", "top-1, clean"))
         if self.labels:
             upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
             columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
@@ -102,7 +106,18 @@ class Grade(Tabular):
         return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
 
     def _has(self, key: str) -> bool:
-        return any(getattr(row, key) for row in self.rows)
+        """Whether a column says anything: counts of 0 do not, but 0 judgements needed do."""
+        values = [getattr(row, key) for row in self.rows]
+        return any(value is not None if key == "judgements_needed" else value for value in values)
+
+    def with_clean(self, clean: Grade) -> Grade:
+        """The grade with the same models' top-1 accuracy on another test set beside it."""
+        baseline = {row.model: row.top1 for row in clean.rows if row.slice == EVERYTHING}
+        rows = tuple(
+            replace(row, clean=baseline.get(row.model)) if row.slice == EVERYTHING else row for row in self.rows
+        )
+        note = f"clean: the same model on {clean.test_set}, among the same classes"
+        return replace(self, rows=rows, notes=(*self.notes, note))
 
 
 def grade(
@@ -119,7 +134,10 @@ def grade(
     `TestSet.slice`; a group column's name alone stands for all its values. An empty slice raises.
     """
     masks = slice_masks(test_set, slices)
-    rows = [row for answers, scoring in predictions for row in _model_rows(answers, scoring, labels, masks, confidence)]
+    rows, rules = [], set()
+    for answers, scoring in predictions:
+        rows += _model_rows(answers, scoring, labels, masks, confidence)
+        rules.add(scoring.rule)
     if not rows:
         raise InputError(f"no model has predictions on {test_set.name} yet")
     return Grade(
@@ -127,7 +145,7 @@ def grade(
         labels.scoring.labels.full_name if labels else None,
         labels.scoring.rule.value if labels else None,
         tuple(_best_first(rows, list(masks))),
-        _notes(rows, labels),
+        tuple(sorted(rules - {""})) + _notes(rows, labels),
     )
 
 

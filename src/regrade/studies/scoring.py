@@ -68,6 +68,14 @@ class Scoring:
             return labeled
         return labeled & np.append(self.class_map.scorable, False)[self.labels]
 
+    @property
+    def rule(self) -> str:
+        """The label-space rule in words, empty where predictions and labels are in the same classes."""
+        if self.class_map is None:
+            return ""
+        spaces = f"{self.class_map.source.name} onto {self.class_map.target.name}"
+        return f"label space: {self.class_map.rule.value}, {spaces} ({len(self.class_map.mapped):,} classes)"
+
     def top_k(self, predictions: Predictions, k: int) -> TopK:
         """Whether the label is among the best k; raises where too few classes are stored."""
         certain = np.zeros(len(predictions), dtype=bool)
@@ -96,7 +104,12 @@ class MultilabelScoring:
     collapsed: Mapping[int, tuple[int, ...]] | None = None
 
     def judge(self, predictions: Predictions, test_set: TestSet) -> Judged:
-        """What the labels make of each prediction."""
+        """What the labels make of each prediction; predictions in other classes than the labels raise."""
+        if predictions.class_space != test_set.class_space.name:
+            raise MismatchError(
+                f"{predictions.model!r} predicts {predictions.class_space} classes: judged labels in "
+                f"{test_set.class_space.name} say nothing of them"
+            )
         return judge(
             predictions.top1,
             self.labels,

@@ -1,0 +1,72 @@
+"""Running the command line as a user does, and seeing what it left behind."""
+
+import contextlib
+import hashlib
+import io
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from regrade.cli import main
+
+EXECUTABLE = Path(sys.executable).parent / "regrade"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """The exit code and the two streams of a command."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run(*arguments: object) -> Ran:
+    """Run a command inside this process, by the entry point of the executable."""
+    out, err = io.StringIO(), io.StringIO()
+    argv = ["regrade", *(str(argument) for argument in arguments)]
+    with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+    return Ran(code, out.getvalue(), err.getvalue())
+
+
+def run_well(*arguments: object) -> Ran:
+    """Run a command that must succeed."""
+    ran = run(*arguments)
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def run_process(*arguments: object, **options) -> Ran:
+    """Run the installed executable as a process of its own."""
+    command = [EXECUTABLE, *(str(argument) for argument in arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def snapshot(folder: Path) -> dict[str, str]:
+    """Every file below a folder with the hash of its content, and every link and odd thing by name."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if path.is_file():
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        elif name.startswith(".") or not path.is_dir():
+            found[name] = "present"
+    return found
+
+
+def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
+    """An expected error: one line on standard error, nothing on standard output, these words in it."""
+    assert ran.code == code, ran
+    assert ran.out == ""
+    assert ran.err.startswith("error: "), ran.err
+    assert ran.err.endswith("\n") and ran.err.count("\n") == 1, ran.err
+    for word in words:
+        assert word in ran.err, ran.err
