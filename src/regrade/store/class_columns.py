@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 
 from regrade.core import ClassSpace, FormatError, InputError
 from regrade.core.arrays import IntArray
+from regrade.store.tables import is_list, is_text
 
 
 class Reading(Enum):
@@ -28,25 +28,17 @@ def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, read
     indices, unless the class ids of the space are themselves numbers that differ from their index:
     then the file must say which. An unknown id, an index outside the space or an empty cell raises.
     """
-    values = _plain(column)
-    values, k = _flattened(values, space, name)
+    values, k = _flattened(column.combine_chunks(), space, name)
     if values.null_count:
         row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) // k
         raise FormatError(f"column {name!r}, row {row}: the cell is empty")
     return _resolved(values, space, name, k, reading).reshape(-1, k).astype(np.int32)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    values = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    return values
-
-
 def _flattened(values: pa.Array, space: ClassSpace, name: str) -> tuple[pa.Array, int]:
-    if _is_text(values.type) and (separator := _separator(values, space)):
+    if is_text(values.type) and (separator := _separator(values, space)):
         values = pc.split_pattern(pc.utf8_trim_whitespace(values), separator)
-    if not _is_list(values.type):
+    if not is_list(values.type):
         return values, 1
     lengths = pc.list_value_length(values)
     if lengths.null_count or pc.min(lengths).as_py() != (k := pc.max(lengths).as_py()):
@@ -65,7 +57,7 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
         if reading is Reading.AUTO:
             _refuse_ambiguous(space, name)
         return _in_range(values.to_numpy(zero_copy_only=False).astype(np.int64), space, name, k)
-    if not _is_text(values.type):
+    if not is_text(values.type):
         raise FormatError(f"column {name!r} holds {values.type}, not class ids or indices")
     if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):
         return _in_range(_parsed(values, name), space, name, k)
@@ -102,10 +94,10 @@ def _whole(values: pa.Array, name: str) -> pa.Array:
 
 def _parsed(values: pa.Array, name: str) -> IntArray:
     try:
-        parsed: Any = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        numbers = values.cast(pa.float64())
     except pa.ArrowInvalid:
         raise FormatError(f"column {name!r} holds text that is not a class index") from None
-    return np.asarray(parsed)
+    return np.asarray(_whole(numbers, name).to_numpy(zero_copy_only=False))
 
 
 def _refuse_ambiguous(space: ClassSpace, name: str) -> None:
@@ -118,8 +110,8 @@ def _refuse_ambiguous(space: ClassSpace, name: str) -> None:
 
 
 def _numbers_for_other_ids(values: pa.Array, space: ClassSpace) -> bool:
-    """Text such as "17" is an index where no class id is a number."""
-    return str(values[0].as_py()).isdigit() and not any(class_id.isdigit() for class_id in space.ids)
+    """Text such as "17" or "17.0" is an index where no class id is a number."""
+    return str(values[0].as_py()).removesuffix(".0").isdigit() and not any(class_id.isdigit() for class_id in space.ids)
 
 
 def _separator(values: pa.Array, space: ClassSpace) -> str | None:
@@ -127,11 +119,3 @@ def _separator(values: pa.Array, space: ClassSpace) -> str | None:
     if first in space.index_of:
         return None
     return next((mark for mark in (";", "|", " ") if mark in first), None)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)

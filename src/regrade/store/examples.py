@@ -119,10 +119,10 @@ def rows_of(wanted: Sequence[str], given: Sequence[str], test_set: str) -> IntAr
 def texts(table: pa.Table, name: str) -> tuple[str, ...]:
     """A column as text; an empty cell raises."""
     column = table[name]
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if column.null_count:
         raise FormatError(f"column {name!r} has {column.null_count:,} empty cells")
+    if pa.types.is_nested(column.type):
+        raise FormatError(f"column {name!r} holds {column.type}, not text")
     return tuple(column.cast(pa.string()).to_pylist())
 
 

@@ -17,7 +17,7 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import top_k_classes
 from regrade.store.class_columns import Reading, class_indices
 from regrade.store.examples import Columns, Examples, check_unique, read_examples
-from regrade.store.tables import check_file, first_line, read_table
+from regrade.store.tables import check_file, first_line, is_list, is_text, read_table
 
 ANSWER_COLUMNS = (
     "prediction",
@@ -142,7 +142,7 @@ def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, re
         try:
             answers[name] = Answers(class_indices(table[name], space, name=name, reading=reading))
         except FormatError as error:
-            raise FormatError(f"{error}; a column that is no model is left out with --group or --ignore") from None
+            raise FormatError(f"{error}; a column that is no model is told apart with --group") from None
     return answers
 
 
@@ -204,10 +204,10 @@ def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
 def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
     """Shape (n, k): a column of scores, one a row or a list of k, also as text such as ``0.7 0.2``."""
     values = column.combine_chunks()
-    if pa.types.is_string(values.type):
+    if is_text(values.type):
         mark = ";" if ";" in str(values[0].as_py()) else " "
         values = pc.split_pattern(pc.utf8_trim_whitespace(values), mark)
-    if not (pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type)):
+    if not is_list(values.type):
         return _numbers(column, name)[:, None]
     lengths = pc.list_value_length(values)
     if lengths.null_count or pc.min(lengths).as_py() != pc.max(lengths).as_py():
@@ -217,26 +217,30 @@ def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
 
 def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
     check_file(path)
-    try:
-        loaded: Any = np.load(path, allow_pickle=False, mmap_mode="r")
-        arrays = {name: loaded[name] for name in loaded.files} if path.suffix == ".npz" else {"": loaded}
-    except (ValueError, OSError, EOFError, KeyError) as error:
-        raise FormatError(f"{path} cannot be read as {path.suffix[1:]}: {first_line(error)}") from None
-    except Exception as error:  # a damaged archive: zipfile has errors of its own
-        if type(error).__name__ != "BadZipFile":
-            raise
-        raise FormatError(f"{path} cannot be read as npz: {first_line(error)}") from None
+    arrays = _load_arrays(path)
     answer = arrays[""] if "" in arrays else _entry(arrays, (*_SCORE_KEYS, *_ANSWER_KEYS))
     if answer is None:
         raise FormatError(f"{path} has the arrays {', '.join(arrays)}; the answers must be called scores or classes")
     try:
-        answers = _array_answers(np.asarray(answer), spaces.predictions)
+        answers = _array_answers(answer, spaces.predictions)
         return PredictionFile(_array_examples(arrays, spaces.labels, len(answer)), {model: answers})
     except (InputError, FormatError) as error:
         raise type(error)(f"{path}: {error}") from None
 
 
+def _load_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of a file by name, the only one of an NPY file under no name."""
+    try:
+        loaded: Any = np.load(path, allow_pickle=False, mmap_mode="r")
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+    except Exception as error:  # damage shows as whatever error zip, zlib or numpy's parser of headings has for it
+        raise FormatError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {first_line(error)}") from None
+    return {name: np.asarray(array, dtype=array.dtype.newbyteorder("=")) for name, array in arrays.items()}
+
+
 def _array_answers(array: Any, space: ClassSpace) -> Answers:
+    if not array.size and array.ndim:
+        raise FormatError(f"the array has shape {array.shape}: it holds nothing")
     if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
         return answers_from_scores(array, space, name="the array")
     if array.ndim not in (1, 2) or not np.issubdtype(array.dtype, np.integer):
@@ -254,11 +258,11 @@ def _array_examples(arrays: Mapping[str, Any], space: ClassSpace, rows: int) -> 
     if ids is None:
         return None
     labels = _entry(arrays, _LABEL_KEYS)
-    names = tuple(str(i) for i in ids)
-    check_unique(names)
     for what, values in (("ids", ids), ("labels", labels)):
-        if values is not None and len(values) != rows:
-            raise FormatError(f"{rows:,} rows of answers but {len(values):,} {what}")
+        if values is not None and values.shape != (rows,):
+            raise FormatError(f"{rows:,} rows of answers, so shape ({rows},) is wanted for {what}, not {values.shape}")
+    names = tuple(i.decode(errors="replace") if isinstance(i, bytes) else str(i) for i in ids)
+    check_unique(names)
     if labels is None:
         return Examples(names, None)
     column = pa.chunked_array([pa.array(np.asarray(labels))])

@@ -54,6 +54,20 @@ class Pair:
     benjamini_hochberg: float
     images_needed: int | None
 
+    def in_words(self) -> str:
+        """What the difference and its interval say, in one sentence."""
+        ahead, behind, sign = (
+            (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
+        )
+        low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
+        if low > 0:
+            return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points"
+        needed = f"; {self.images_needed:,} images would" if self.images_needed else ""
+        return (
+            f"{self.first} and {self.second} cannot be told apart on {self.difference.n:,} images "
+            f"({ahead} is between {-low:.2f} points behind and {high:.2f} ahead){needed}"
+        )
+
 
 @dataclass(frozen=True)
 class Rank:
@@ -115,8 +129,11 @@ class Comparison(Tabular):
             Column("images_needed", "images for 80% power"),
         )
         rows = tuple(self._pair_row(pair) for pair in self.pairs)
-        notes = (*self._method_note(), f"p-values: McNemar's tests on {self.images:,} images; Holm and "
-                 "Benjamini-Hochberg correct the exact one")  # fmt: skip
+        notes = (
+            *(pair.in_words() for pair in self.pairs if len(self.pairs) == 1),
+            *self._method_note(),
+            f"p-values: McNemar's tests on {self.images:,} images; Holm and Benjamini-Hochberg correct the exact one",
+        )
         return Table(f"pairs on {self.test_set}{self._against}, in %", columns, rows, notes)
 
     def _pair_row(self, pair: Pair) -> tuple[Any, ...]:
