@@ -85,14 +85,18 @@ class Workspace:
 
     def class_space(self, name: str | Path | ClassSpace) -> ClassSpace:
         """A class space by name, or from a CSV, JSON or folder; one from a file is stored here."""
-        if isinstance(name, ClassSpace):
-            space = name
-        elif str(name) in self.store.class_space_names() or not Path(name).exists():
-            return self.store.class_space(str(name))
-        else:
-            space = class_space_from_file(Path(name))
-        self.store.add_class_space(space)
+        space = self._space(name)
+        if space.name != name:
+            self.store.add_class_space(space)
         return space
+
+    def _space(self, name: str | Path | ClassSpace) -> ClassSpace:
+        """A class space, not stored yet if it comes from a file."""
+        if isinstance(name, ClassSpace):
+            return name
+        if str(name) in self.store.class_space_names() or not Path(name).exists():
+            return self.store.class_space(str(name))
+        return class_space_from_file(Path(name))
 
     # Bringing things in
 
@@ -100,7 +104,7 @@ class Workspace:
         self, name: str, path: str | Path, *, classes: str | Path | ClassSpace, columns: Columns | None = None
     ) -> Stored:
         """Add a test set without pictures from a table of ids, labels and groups."""
-        examples = read_examples(read_table(Path(path)), space := self.class_space(classes), columns or Columns())
+        examples = read_examples(read_table(Path(path)), space := self._space(classes), columns or Columns())
         return self.store.add_test_set(examples.as_test_set(name, space))
 
     def import_predictions(
@@ -118,7 +122,7 @@ class Workspace:
             self.store,
             Path(path),
             test_set=test_set,
-            classes=None if classes is None else self.class_space(classes),
+            classes=None if classes is None else self._space(classes),
             model=model,
             prefix=prefix,
             columns=columns,
@@ -274,7 +278,7 @@ class Workspace:
         watch: Watch,
     ) -> Iterator[tuple[Predictions, Scoring]]:
         """Predictions one after another, each with its way of being scored."""
-        subset = self.class_space(within) if within else None
+        subset = self._space(within) if within else None
         scorings: dict[str, Scoring] = {}
         for model in watch(models):
             predictions = self.store.predictions(test_set, model)

@@ -6,6 +6,7 @@ from scipy import special, stats
 
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import Scale, fit_line, fit_lines
+from regrade.stats.line_fit import _ranked
 
 quick = settings(deadline=None, max_examples=50, derandomize=True)
 
@@ -232,3 +233,11 @@ def test_what_has_no_line_raises():
             fit([0.1, 0.2, 0.3], wrong)
     with pytest.raises(InputError, match="confidence"):
         fit([0.5, 0.6, 0.7], [0.1, 0.2, 0.3], confidence=95)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 63, 1000, 20_000])
+@pytest.mark.parametrize("order", [np.sort, np.negative, np.round, np.asarray])
+def test_a_ranked_value_is_that_of_the_sorted_sample(draws, order):
+    values = order(np.random.default_rng(draws).normal(size=draws))
+    ranks = sorted({0, draws // 40, draws // 2, draws - 1})
+    assert [_ranked(values, rank) for rank in ranks] == np.sort(values)[ranks].tolist()

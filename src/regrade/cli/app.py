@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from contextlib import suppress
 
 import typer
 
@@ -41,11 +43,27 @@ def _version(
 
 def main() -> None:
     """Run a command; expected trouble is one line on standard error and exit code 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that does not know a letter still shows the rest
     try:
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:  # it is none where the caller has closed it
+                sys.stdout.flush()
     except RegradeError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(1)
     except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except OSError as error:
+        _drop_output()
+        sys.stderr.write(f"error: {error.filename or 'the output'}: {error.strerror or error}\n")
+        sys.exit(1)
+
+
+def _drop_output() -> None:
+    """Let nothing more be written to standard output, where it would fail again at the end."""
+    with suppress(OSError):  # it may be no file at all
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

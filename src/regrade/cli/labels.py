@@ -78,7 +78,7 @@ def sample(
     size: Annotated[int, typer.Option(help="How many predictions to draw.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write, with an empty column for the verdicts.")],
     by: Annotated[By, typer.Option(help="Strata: how many models agree, their highest score, or none.")] = By.votes,
-    seed: Annotated[int, typer.Option(help="The seed of the random choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the random choice.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Draw a random sample of the novel predictions for people to judge.
@@ -86,9 +86,14 @@ def sample(
     Fill in the verdicts (correct, unclear or wrong) from the top, stop wherever you like, and bring them back
     with `regrade import verdicts`; `regrade grade` then gives an unbiased estimate.
     """
+    from regrade.core import AlreadyStored, InputError
     from regrade.report import to_csv
     from regrade.store import write_file
 
+    if out.exists():
+        raise AlreadyStored(f"{out} exists, and may hold verdicts: choose another --out, or remove it first")
+    if not out.parent.is_dir():
+        raise InputError(f"there is no folder {out.parent} for {out.name}")
     here = opened(workspace)
     frame = here.draw_review(test_set, labels=labels, size=size, by=by.value, seed=seed)
     table = _review_table(frame, here.store.test_set(test_set))

@@ -32,7 +32,11 @@ def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimat
 
 
 def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate:
-    """Kendall's tau-b of two samples (n,) in O(n log n), with Fieller's interval; n >= 5."""
+    """Kendall's tau-b of two samples (n,) in O(n log n), with Fieller's interval; n >= 5.
+
+    The interval is made for roughly normal samples and is too short for few pairs that agree closely: at 0.95 it
+    covers about 0.90 with twelve pairs and a correlation near 0.9.
+    """
     from scipy import stats  # as above
 
     a, b = _samples(x, y, least=5)

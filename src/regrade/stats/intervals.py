@@ -12,6 +12,7 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
+from regrade.stats.cores import elementwise
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,10 @@ def exact_bounds(successes: FloatArray | IntArray, trials: FloatArray | IntArray
     """The Clopper-Pearson formula, for counts that need not be whole (effective sample sizes)."""
     tail = tail_share(confidence)
     failures = trials - successes
-    with np.errstate(invalid="ignore"):
-        low = np.where(successes > 0, special.betaincinv(successes, failures + 1, tail), 0.0)
-        high = np.where(failures > 0, special.betaincinv(successes + 1, failures, 1 - tail), 1.0)
-    return Intervals(low, high)
+    some_right, some_wrong = np.where(successes > 0, successes, 1), np.where(failures > 0, failures, 1)
+    low = elementwise(special.betaincinv, some_right, failures + 1, tail)
+    high = elementwise(special.betaincinv, successes + 1, some_wrong, 1 - tail)
+    return Intervals(np.where(successes > 0, low, 0.0), np.where(failures > 0, high, 1.0))
 
 
 def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95) -> Intervals:

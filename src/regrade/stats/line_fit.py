@@ -18,7 +18,7 @@ from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, tail_share
 
-_BLOCK = 1 << 22  # resampled models at a time: keeps the buffers within some tens of megabytes
+_BLOCK = 1 << 20  # resampled models at a time: the buffers, some megabytes, stay in the processor's cache
 
 _Line = tuple[float, float]  # slope and intercept
 _Lines = tuple[FloatArray, FloatArray]
@@ -114,7 +114,8 @@ def fit_lines(
 
     All sets share the same draws of models. On the probit and logit scales accuracies of 0 and 1
     have no place; ``images`` moves them in by half an image. ``band_points=0`` leaves the band out.
-    Fewer than three models, or models all alike on the original, raise.
+    Fewer than three models, or models all alike on the original, raise. As everywhere, percentile intervals are
+    a little short with few models: at 0.95 they cover about 0.91 with 20 and 0.94 with 60.
     """
     a, b = _checked(x, ys)
     a, b = (scale.transform(_inside(values, scale, images)) for values in (a, b))
@@ -203,17 +204,24 @@ def _degenerate(counts: FloatArray, a: FloatArray, spread: FloatArray) -> BoolAr
     return degenerate
 
 
-def _outer_quantiles(values: FloatArray, sure: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """Percentiles along the last axis, rounded outwards to drawn values."""
-    last = values.shape[-1] - 1
+def _outer_quantiles(values: FloatArray, sure: tuple[float, float]) -> tuple[float, float]:
+    """Percentiles of values (n,), rounded outwards to drawn values."""
+    last = len(values) - 1
     low, high = int(np.floor(sure[0] * last)), int(np.ceil(sure[1] * last))
-    parted = np.partition(values, (low, high), axis=-1)
-    return parted[..., low], parted[..., high]
+    return _ranked(values, low), -_ranked(-values, last - high)
+
+
+def _ranked(values: FloatArray, rank: int) -> float:
+    """The value of this rank from below; a sample tells how far up to look (Floyd and Rivest 1975)."""
+    sample = np.sort(values[::64])
+    bound = sample[min(2 * rank // 64 + 8, len(sample) - 1)]
+    lowest = np.compress(values <= bound, values)
+    return float(np.partition(lowest if len(lowest) > rank else values, rank)[rank])
 
 
 def _estimate(value: float, drawn: FloatArray, models: int, sure: tuple[float, float], confidence: float) -> Estimate:
     low, high = _outer_quantiles(drawn, sure)
-    return Estimate(value, float(low), float(high), models, method_name("bootstrap over models", confidence))
+    return Estimate(value, low, high, models, method_name("bootstrap over models", confidence))
 
 
 def _r_squared(y: FloatArray, fitted: FloatArray) -> float:

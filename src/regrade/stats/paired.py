@@ -11,6 +11,7 @@ from scipy import special
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.joint_counts import joint_counts
+from regrade.stats.cores import elementwise
 from regrade.stats.intervals import Intervals, normal_quantile, whole_numbers
 
 
@@ -47,7 +48,7 @@ def mcnemar(only_first: ArrayLike, only_second: ArrayLike) -> McNemar:
     if (b < 0).any() or (c < 0).any():
         raise InputError("counts of discordant images cannot be negative")
     total, less = b + c, np.minimum(b, c)
-    lower_tail = special.betaincc(less + 1.0, np.maximum(total - less, 1), 0.5)
+    lower_tail = elementwise(special.betaincc, less + 1.0, np.maximum(total - less, 1), 0.5)
     exact = np.where(total == 0, 1.0, np.minimum(2 * lower_tail, 1.0))
     point = np.exp(_log_half_binomial(less, total))
     mid_p = np.where(b == c, 1.0, 2 * lower_tail - point)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats.cores import elementwise
 from regrade.stats.intervals import tail_share
 from regrade.stats.multiplicity import holm
 from regrade.stats.paired import discordant_counts
@@ -51,7 +52,7 @@ def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confi
     ordered = ~np.eye(models, dtype=bool)
     wins, losses = counts[ordered], counts.T[ordered]
     # P(at least this many wins among the discordant images, if both were equally good)
-    p_values = np.where(wins > 0, special.betainc(np.maximum(wins, 1), losses + 1.0, 0.5), 1.0)
+    p_values = np.where(wins > 0, elementwise(special.betainc, np.maximum(wins, 1), losses + 1.0, 0.5), 1.0)
     better = np.zeros((models, models), dtype=bool)
     better[ordered] = holm(p_values) <= 2 * tail_share(confidence)
     return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from regrade.core import WriteError
+from regrade.core import AlreadyStored, WriteError
 
 _REFUSALS = {
     errno.ENOSPC: "the disk is full",
@@ -29,16 +30,15 @@ def telling_refusals(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in _REFUSALS:
-            raise
-        reason = _REFUSALS[error.errno]
+        reason = _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
         raise WriteError(f"cannot write to {where}: {reason}; nothing was left half-written") from error
 
 
 class Staging:
     """A folder beside the final places, where things are written before they are moved there whole.
 
-    Use it as a context: on leaving, whatever was not placed is removed.
+    Use it as a context, one at a time: others who write to the same workspace wait. On leaving, whatever was not
+    placed is removed; after an error, so is whatever was.
     """
 
     def __init__(self, root: Path) -> None:
@@ -46,17 +46,23 @@ class Staging:
         self._base = root / ".staging"
         self._folder = self._base / f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._count = 0
+        self._placed: list[Path] = []
+        self._turn = ExitStack()
 
     def __enter__(self) -> Staging:
-        with telling_refusals(self.root):
+        with telling_refusals(self.root), ExitStack() as turn:
+            turn.enter_context(_alone_in(self.root))
             self._remove_abandoned()
+            turn.callback(self._clear)
             self._folder.mkdir(parents=True)
+            self._turn = turn.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        if self._base.is_dir() and not any(self._base.iterdir()):
-            shutil.rmtree(self._base, ignore_errors=True)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._turn:
+            if kind is not None:
+                for final in reversed(self._placed):
+                    _take_back(final, self.root)
 
     def new_folder(self) -> Path:
         """An empty folder to fill."""
@@ -75,11 +81,19 @@ class Staging:
         return path
 
     def place(self, staged: Path, final: Path) -> None:
-        """Move a staged file or folder to its final place, in one step."""
+        """Move a staged file or folder to its final place, in one step; what is there already is never replaced."""
+        if final.exists():
+            raise AlreadyStored(f"{final} was stored by someone else in this moment: run the command again")
         with telling_refusals(self.root):
             final.parent.mkdir(parents=True, exist_ok=True)
+            self._placed.append(final)
             os.rename(staged, final)  # noqa: PTH104 - the atomic call, by its name
             _sync_folder(final.parent)
+
+    def _clear(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._base.is_dir() and not any(self._base.iterdir()):
+            shutil.rmtree(self._base, ignore_errors=True)
 
     def _remove_abandoned(self) -> None:
         """Clear what processes that were killed have left."""
@@ -103,6 +117,30 @@ def write_file(path: Path, text: str) -> None:
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes to a folder, and keep the others waiting; a killed process lets go."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network disks know no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take_back(final: Path, root: Path) -> None:
+    """Remove what was placed, and the folders that were made for it."""
+    if final.is_dir():
+        shutil.rmtree(final, ignore_errors=True)
+    else:
+        final.unlink(missing_ok=True)
+    for parent in final.parents:
+        if parent == root or any(parent.iterdir()):
+            break
+        parent.rmdir()
 
 
 def _alive(process: str) -> bool:

@@ -46,8 +46,8 @@ class Columns:
         return _named(self.label, LABEL_COLUMNS, table, "labels")
 
     def used_in(self, table: pa.Table) -> set[str]:
-        """All columns that speak of the examples."""
-        return {self.id_in(table), self.label_in(table) or "", *self.groups}
+        """All columns that speak of the examples, also where others were chosen, and nameless ones (row numbers)."""
+        return {self.id_in(table), self.label or "", *self.groups, *ID_COLUMNS, *LABEL_COLUMNS}
 
 
 @dataclass(frozen=True)

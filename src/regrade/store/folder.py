@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regrade.classes import BUILT_IN, class_space, class_space_as_json, class_space_from_json
 from regrade.core import (
     AlreadyStored,
     ClassSpace,
+    FormatError,
     InputError,
     LabelSet,
     MismatchError,
@@ -92,20 +94,24 @@ class Store:
         """A built-in class space, or one stored here."""
         path = self.root / "classes" / f"{file_name(name)}.json"
         if path.is_file():
-            return class_space_from_json(json.loads(path.read_text(encoding="utf-8")))
+            return class_space_from_json(_json_object(path))
         if name not in BUILT_IN:
             raise UnknownName("class space", name, self.class_space_names())
         return class_space(name)
 
     def add_class_space(self, space: ClassSpace) -> Stored:
         """Store a user's own class space."""
+        with Staging(self.root) as staging:
+            return self._place_class_space(staging, space)
+
+    def _place_class_space(self, staging: Staging, space: ClassSpace) -> Stored:
         if space.name in self.class_space_names():
             if self.class_space(space.name).digest != space.digest:
                 raise AlreadyStored(f"a class space {space.name!r} with other classes exists: choose another name")
             return Stored((), (space.name,))
         text = json.dumps(class_space_as_json(space), indent=1)
         path = self.root / "classes" / f"{file_name(space.name)}.json"
-        write_once(self.root, path, lambda file: file.write(text.encode()))
+        staging.place(staging.write(staging.new_folder() / path.name, lambda file: file.write(text.encode())), path)
         return Stored((space.name,), ())
 
     # Test sets
@@ -122,14 +128,21 @@ class Store:
         return read_test_set(path, self.class_space(stored_class_space(path)))
 
     def add_test_set(self, test_set: TestSet) -> Stored:
-        """Store a test set; the same one again is no change, another under its name raises."""
+        """Store a test set and its class space; the same one again is no change, another under its name raises."""
+        with Staging(self.root) as staging:
+            return self._place_test_set(staging, test_set)
+
+    def _place_test_set(self, staging: Staging, test_set: TestSet) -> Stored:
         if self.has_test_set(test_set.name):
             if self.test_set(test_set.name).digest != test_set.digest:
                 raise AlreadyStored(
                     f"test set {test_set.name!r} is stored with other examples, labels or groups: choose another name"
                 )
             return Stored((), (test_set.name,))
-        write_once(self.root, self._test_set_path(test_set.name), lambda file: write_test_set(test_set, file))
+        path = self._test_set_path(test_set.name)
+        staged = staging.write(staging.new_folder() / path.name, lambda file: write_test_set(test_set, file))
+        self._place_class_space(staging, test_set.class_space)
+        staging.place(staged, path)
         return Stored((test_set.name,), ())
 
     def has_test_set(self, name: str) -> bool:
@@ -152,17 +165,23 @@ class Store:
             raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
         return read_predictions(folder)
 
-    def add_predictions(self, test_set: TestSet, entries: Sequence[tuple[Predictions, Manifest]]) -> Stored:
-        """Store predictions of any number of models, and the test set if it is new: all of them or none."""
-        new, unchanged = self._split([manifest for _, manifest in entries])
+    def add_predictions(
+        self, test_set: TestSet, entries: Sequence[tuple[Predictions, Manifest]], space: ClassSpace
+    ) -> Stored:
+        """Store predictions of any number of models in one class space: all of them or none.
+
+        The test set and the class space come along if they are new.
+        """
         with Staging(self.root) as staging:
+            new, unchanged = self._split([manifest for _, manifest in entries])
             staged = []
             for predictions, manifest in entries:
                 if manifest.model.name in new:
                     folder = staging.new_folder()
                     stage_predictions(staging, folder, predictions, test_set, manifest)
                     staged.append((folder, self._prediction_path(test_set.name, manifest.model.name)))
-            self.add_test_set(test_set)
+            self._place_class_space(staging, space)
+            self._place_test_set(staging, test_set)
             for folder, final in staged:
                 staging.place(folder, final)
         return Stored(new, unchanged)
@@ -187,14 +206,15 @@ class Store:
     def label_set_names(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set as ``name@version``, oldest version first."""
         stems = [stem.rpartition("@") for stem in _stems(self._label_folder(test_set), ".parquet")]
-        return tuple(f"{name}@{version}" for name, _, version in sorted(stems, key=lambda s: (s[0], int(s[2]))))
+        versions = sorted((name, int(version)) for name, _, version in stems if name and version.isdigit())
+        return tuple(f"{name}@{version}" for name, version in versions)
 
     def label_set(self, test_set: TestSet, name: str) -> LabelSet:
         """Read a label set by ``name`` (its newest version) or ``name@version``."""
         known = self.label_set_names(test_set.name)
         found = [full for full in known if name in (full, full.rpartition("@")[0])]
         if not found:
-            raise UnknownName(f"label set of {test_set.name}", name, [k.rpartition("@")[0] for k in known])
+            raise UnknownName(f"label set of {test_set.name}", name, sorted({k.rpartition("@")[0] for k in known}))
         return read_label_set(self._label_path(test_set.name, found[-1]), test_set)
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet) -> Stored:
@@ -258,6 +278,14 @@ class Store:
 
     def _label_path(self, test_set: str, full: str) -> Path:
         return self._label_folder(test_set) / f"{file_name(full)}.parquet"
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+    return content
 
 
 def _stems(folder: Path, suffix: str) -> tuple[str, ...]:

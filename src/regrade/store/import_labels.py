@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regrade.core import LabelSet, Unlisted
+from regrade.core import InputError, LabelSet, Unlisted
 from regrade.store.examples import Columns
 from regrade.store.folder import Store
 from regrade.store.label_files import LabelFormat, read_label_file
@@ -34,6 +34,10 @@ def import_labels(
 
     Other content under the same name raises, unless ``new_version`` asks to keep both.
     """
+    if not name.strip():
+        raise InputError("a label set needs a name")
+    if "@" in name:
+        raise InputError(f"the name {name!r} holds an @, which stands between a label set's name and its version")
     target = store.test_set(test_set)
     newest = store.newest_version(test_set, name)
     labels = read_label_file(

@@ -64,7 +64,7 @@ def store_answers(
             name, test_set.name, space.name, given.classes, given.scores, given.full_scores, given.score_kind
         )
         entries.append((predictions, _manifest(predictions, test_set, space, source)))
-    return store.add_predictions(test_set, entries)
+    return store.add_predictions(test_set, entries, space)
 
 
 def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> Spaces:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, TestSet, Unlisted
-from regrade.core.arrays import IntArray
 from regrade.store.class_columns import class_indices
 from regrade.store.examples import LABEL_COLUMNS, Columns, texts
 from regrade.store.tables import TABLE_SUFFIXES, read_json, read_table
@@ -41,32 +40,37 @@ class _Judgements:
     """Judgements gathered from a file, held against a test set as they come."""
 
     test_set: TestSet
-    examples: list[int] = field(default_factory=list)
-    classes: list[int] = field(default_factory=list)
-    states: list[int] = field(default_factory=list)
+    states: dict[tuple[int, int], LabelState] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
 
     def add(self, example: int, class_id: Any, state: LabelState) -> None:
         self.covered.add(example)
-        self.examples.append(example)
-        self.classes.append(_class_index(class_id, self.test_set))
-        self.states.append(state)
+        image = self.test_set.ids[example]
+        try:
+            class_index = _class_index(class_id, self.test_set)
+        except InputError as error:
+            raise FormatError(f"image {image!r}: {error}") from None
+        if self.states.setdefault((example, class_index), state) is not state:
+            first = self.states[example, class_index].name.lower()
+            name = self.test_set.class_space.ids[class_index]
+            raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
 
     def as_label_set(self, name: str, version: int, unlisted: Unlisted, origin: str) -> LabelSet:
         size = len(self.test_set)
         covered = np.zeros(size, dtype=bool)
         covered[list(self.covered)] = True
+        pairs = np.array(list(self.states), dtype=np.int64).reshape(-1, 2)
         return LabelSet(
             name,
             version,
             self.test_set.name,
             len(self.test_set.class_space),
-            np.array(self.examples, dtype=np.int64),
-            np.array(self.classes, dtype=np.int64),
-            np.array(self.states, dtype=np.int8),
+            pairs[:, 0],
+            pairs[:, 1],
+            np.array(list(self.states.values()), dtype=np.int8),
             covered,
-            tuple(self.reasons.get(i, "") for i in range(size)),
+            tuple(self.reasons.get(i, "").encode(errors="replace").decode() for i in range(size)),
             unlisted,
             origin,
         )
@@ -94,10 +98,9 @@ def read_label_file(
             judgements, unlisted = _read_multilabel(path, test_set), Unlisted.NOVEL
         case LabelFormat.PLAIN:
             judgements = _read_plain(path, test_set, columns or Columns())
-    try:
-        return judgements.as_label_set(name, version, unlisted, f"{form.value}: {path.name}")
-    except InputError as error:
-        raise FormatError(f"{path}: {error}") from None
+    if not judgements.covered:
+        raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
+    return judgements.as_label_set(name, version, unlisted, f"{form.value}: {path.name}")
 
 
 def _read_real(path: Path, test_set: TestSet) -> _Judgements:
@@ -139,8 +142,6 @@ def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
         if (example := _place(image, places)) is not None:
             judgements.covered.add(example)
             judgements.reasons[example] = str(reason) or "problematic"
-    if not judgements.covered:
-        raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
     _refuse_foreign(judgements, path)
     return judgements
 
@@ -152,7 +153,7 @@ def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
     judgements = _Judgements(test_set)
     for image, entry in content.items():
         example = _known_place(image, test_set, path)
-        lists = entry if isinstance(entry, dict) else {"correct": entry}
+        lists = entry if isinstance(entry, dict) else {"correct": entry if isinstance(entry, list) else [entry]}
         _add_lists(judgements, example, image, lists)
         if isinstance(entry, dict) and entry.get("problematic"):
             judgements.reasons[example] = str(entry["problematic"])
@@ -199,7 +200,7 @@ def _class_index(class_id: Any, test_set: TestSet) -> int:
     space = test_set.class_space
     if isinstance(class_id, str):
         return space.index(class_id)
-    if not isinstance(class_id, int) or not 0 <= class_id < len(space):
+    if not isinstance(class_id, int) or isinstance(class_id, bool) or not 0 <= class_id < len(space):
         raise InputError(f"class index {class_id} is outside {space.name} (0 to {len(space) - 1})")
     return class_id
 
@@ -237,13 +238,9 @@ def _refuse_foreign(judgements: _Judgements, path: Path) -> None:
     """Labels whose images mostly lack the set's own label were shifted, or belong to another set."""
     test_set = judgements.test_set
     judged = {e for e in judgements.covered if e not in judgements.reasons and test_set.labels[e] >= 0}
-    own = _with_own_label(zip(judgements.examples, judgements.classes, judgements.states, strict=True), test_set.labels)
+    own = {e for (e, c), state in judgements.states.items() if state != LabelState.WRONG and test_set.labels[e] == c}
     if judged and len(own & judged) < 0.5 * len(judged):
         raise MismatchError(
             f"{path}: only {len(own & judged):,} of {len(judged):,} images have the label that test set "
             f"{test_set.name} gives them among their labels: the file belongs to another set or order"
         )
-
-
-def _with_own_label(rows: Iterable[tuple[int, int, int]], labels: IntArray) -> set[int]:
-    return {e for e, label, state in rows if state != LabelState.WRONG and labels[e] == label}

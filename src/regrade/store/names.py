@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from urllib.parse import quote, unquote
 
 from regrade.core import InputError
@@ -18,7 +19,12 @@ def file_name(name: str) -> str:
     """
     if not name.strip():
         raise InputError("a name must not be empty")
-    quoted = quote(name, safe=_KEPT)
+    if any(unicodedata.category(letter) == "Cc" for letter in name):
+        raise InputError(f"the name {name!r} holds a control character")
+    try:
+        quoted = quote(name, safe=_KEPT)
+    except UnicodeEncodeError:
+        raise InputError(f"the name {name!r} is no valid text: give it in UTF-8") from None
     if quoted.startswith("."):
         quoted = "%2E" + quoted[1:]
     if len(quoted) > _LONGEST:

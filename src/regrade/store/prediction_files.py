@@ -231,11 +231,20 @@ def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
 def _load_arrays(path: Path) -> dict[str, Any]:
     """The arrays of a file by name, the only one of an NPY file under no name."""
     try:
-        loaded: Any = np.load(path, allow_pickle=False, mmap_mode="r")
-        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
+        arrays = _load_archive(path) if _is_archive(path) else {"": np.load(path, allow_pickle=False, mmap_mode="r")}
     except Exception as error:  # damage shows as whatever error zip, zlib or numpy's parser of headings has for it
         raise FormatError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {first_line(error)}") from None
     return {name: np.asarray(array, dtype=array.dtype.newbyteorder("=")) for name, array in arrays.items()}
+
+
+def _is_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _load_archive(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _array_answers(array: Any, space: ClassSpace) -> Answers:

@@ -58,7 +58,7 @@ def stage_predictions(
     staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
     if predictions.full_scores is not None:
         halves = predictions.full_scores.astype(np.float16)
-        staging.write(folder / FULL_SCORES, lambda file: np.save(file, halves))
+        staging.write(folder / FULL_SCORES, lambda file: _write_array(file, halves))
     text = json.dumps(asdict(manifest), indent=2) + "\n"
     staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
 
@@ -83,16 +83,18 @@ def read_predictions(folder: Path) -> Predictions:
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{folder / TOP_K} cannot be read: {error}") from None
     shape = (manifest.examples, manifest.k)
-    full = np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None
-    return Predictions(
-        manifest.model.name,
-        manifest.test_set,
-        manifest.class_space,
-        _flat(table["classes"]).reshape(shape),
-        _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
-        full,
-        ScoreKind(manifest.score_kind) if manifest.score_kind else None,
-    )
+    try:
+        return Predictions(
+            manifest.model.name,
+            manifest.test_set,
+            manifest.class_space,
+            _flat(table["classes"]).reshape(shape),
+            _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
+            np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None,
+            ScoreKind(manifest.score_kind) if manifest.score_kind else None,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"{folder} is damaged: {error}") from None
 
 
 def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
@@ -116,6 +118,12 @@ def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     return column.combine_chunks().flatten().to_numpy()
+
+
+def _write_array(file: BinaryIO, values: np.ndarray[Any, Any]) -> None:
+    """Write what np.save writes, but by the file's own method: np.save hides why a disk refuses."""
+    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+    file.write(np.ascontiguousarray(values).data)
 
 
 def _write_text(file: BinaryIO, text: str) -> None:

@@ -25,7 +25,7 @@ def read_table(path: Path) -> pa.Table:
         table = _read(path, suffix)
         names = table.column_names
         table = pa.table([_plain(column) for column in table.columns], names=names)
-    except (pa.ArrowException, OSError, UnicodeError, OverflowError, RecursionError) as error:
+    except (pa.ArrowException, OSError, UnicodeError, OverflowError, RecursionError, csv.Error) as error:
         raise FormatError(f"{path} cannot be read as {suffix[1:]}: {first_line(error)}") from None
     if table.num_rows == 0:
         raise FormatError(f"{path} holds no rows")

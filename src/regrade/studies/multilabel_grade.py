@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Estimate, Predictions, ReviewFrame, TestSet
+from regrade.core import Estimate, InputError, Predictions, ReviewFrame, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import judgements_needed, proportion, reviewed_accuracy, stratified_proportion
@@ -50,6 +50,8 @@ def grade_multilabel(
     """Grade one model on each slice."""
     judged = labels.scoring.judge(predictions, test_set)
     rule = labels.scoring.rule
+    if rule is MultilabelRule.CLASSES and not test_set.labeled[judged.scored].all():
+        raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
     right, novel = _with_verdicts(predictions, judged, labels.review, rule)
     grades = {}
     for name, mask in masks.items():

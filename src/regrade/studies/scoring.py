@@ -86,13 +86,17 @@ class Scoring:
         return self._within(predictions, k, self.class_map)
 
     def _within(self, predictions: Predictions, k: int, class_map: ClassMap) -> TopK:
+        allowed = class_map.mapped
+        if k > len(allowed):
+            raise UndefinedError(f"top-{k} among {len(allowed)} classes has no meaning")
+        if k > 1 and predictions.full_scores is None:
+            raise UndefinedError(f"top-{k} among {len(allowed)} classes needs full scores")
+        best = best_within(predictions.classes, allowed)[:, None]
         if predictions.full_scores is not None:
-            best = top_k_within(np.asarray(predictions.full_scores), class_map.mapped, k=k)
-            return TopK(mapped_correct(best, self.labels, class_map), np.zeros(len(best), dtype=bool))
-        if k > 1:
-            raise UndefinedError(f"top-{k} among {len(class_map.mapped)} classes needs full scores")
-        first = best_within(predictions.classes, class_map.mapped)
-        return TopK(mapped_correct(first[:, None], self.labels, class_map), first < 0)
+            within = top_k_within(np.asarray(predictions.full_scores), allowed, k=k)
+            # the stored best classes were found before scores were rounded
+            best = np.where(best < 0, within, best) if k == 1 else within
+        return TopK(mapped_correct(best, self.labels, class_map), best[:, 0] < 0)
 
 
 @dataclass(frozen=True, eq=False)

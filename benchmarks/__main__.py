@@ -1,0 +1,45 @@
+"""Run the benchmarks: all, or those named.
+
+python -m benchmarks [--json FILE] [mcnemar] [line_fit] [intervals] [pack] [many_models]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from importlib import import_module
+from pathlib import Path
+
+from benchmarks.result import Result, as_table, write_json
+from regrade.report import print_table
+
+_NAMES = ("mcnemar", "line_fit", "intervals", "pack", "many_models")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory against named rivals.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(_NAMES)}; all unless named")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    chosen = parser.parse_args()
+    if unknown := set(chosen.names) - set(_NAMES):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_NAMES)}")
+    results = [result for name in chosen.names or _NAMES for result in results_of(name)]
+    print_table(as_table(results))
+    if chosen.json:
+        write_json(results, chosen.json)
+
+
+def results_of(name: str) -> list[Result]:
+    """Run one benchmark, telling each result as it comes."""
+    module = import_module(f"benchmarks.{name}")
+    print(f"{name}: {module.__doc__.splitlines()[0]}", flush=True)
+    start, results = time.perf_counter(), []
+    for result in module.run():
+        print(f"  {result}", flush=True)
+        results.append(result)
+    print(f"  took {time.perf_counter() - start:.0f} s", flush=True)
+    return results
+
+
+if __name__ == "__main__":
+    main()

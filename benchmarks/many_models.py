@@ -1,0 +1,63 @@
+"""Seconds and peak memory for 1,000 models on 50,000 images: no rival, but the aim is that it just works."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import command
+from benchmarks.result import Result
+from benchmarks.synthetic import IMAGES, MODELS, correct_matrix, correctness
+from regrade.cli.output import Form, show
+from regrade.core import ClassSpace, Predictions, TestSet
+from regrade.studies import Comparison, compare, grade, scoring_for
+
+_CLASSES = 1_000
+
+
+def run() -> Iterator[Result]:
+    """Each in a process of its own, whose peak memory is its own; the start and the made-up data are counted in."""
+    for case, work in (
+        ("grade, one model after another", "grade_models"),
+        ("only the made-up data of compare", "correct_matrix"),
+        ("compare all pairs", "compare_models"),
+        ("compare all pairs and print JSON", "compare_as_json"),
+    ):
+        done = command([sys.executable, "-c", f"from benchmarks.many_models import {work}; {work}()"])
+        yield Result("many_models", case, "s", done.seconds)
+        yield Result("many_models", f"{case}, peak memory", "GB", done.gigabytes)
+
+
+def grade_models() -> None:
+    """Grade models that are made up as they are asked for."""
+    rng = np.random.default_rng(0)
+    space = ClassSpace("synthetic", tuple(f"class {i}" for i in range(_CLASSES)))
+    labels = rng.integers(_CLASSES, size=IMAGES)
+    test_set = TestSet("synthetic", space, tuple(f"image {i}" for i in range(IMAGES)), labels)
+    scoring = scoring_for(test_set, space)
+    grade(test_set, ((predictions, scoring) for predictions in made_up(labels, rng)))
+
+
+def made_up(labels: np.ndarray, rng: np.random.Generator) -> Iterator[Predictions]:
+    """Five classes an image, the label first where the model is right and second where it is not."""
+    others = (labels[:, None] + np.arange(5)) % _CLASSES
+    for i, right in enumerate(correctness(MODELS, IMAGES, rng)):
+        classes = others.copy()
+        classes[~right, :2] = others[~right, 1::-1]
+        yield Predictions(f"model {i}", "synthetic", "synthetic", classes)
+
+
+def compare_models() -> Comparison:
+    return compare(tuple(f"model {i}" for i in range(MODELS)), correct_matrix(), test_set="synthetic")
+
+
+def compare_as_json() -> None:
+    """As `regrade compare --all --json` prints it."""
+    result = compare_models()
+    with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+        show(result.table(), result.as_dict(), Form.JSON)

@@ -1,0 +1,45 @@
+"""How time and memory are measured: rivals in turn, so that what else the machine does hits all alike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_LAUNCHER = Path(__file__).with_name("launch.py")
+
+
+def seconds(*works: Callable[[], object], rounds: int = 3) -> list[float]:
+    """The least seconds that each piece of work took, over rounds that do all of them one after another."""
+    best = [float("inf")] * len(works)
+    for _ in range(rounds):
+        for i, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that ran to its end: its standard output, wall-clock seconds and peak memory in GB."""
+
+    output: bytes
+    seconds: float
+    gigabytes: float
+
+
+def command(arguments: Sequence[str | Path]) -> Finished:
+    """Run a command and measure it alone; one that fails stops the benchmarks with its own message."""
+    with tempfile.NamedTemporaryFile() as figures:
+        launch = [sys.executable, str(_LAUNCHER), figures.name, *map(str, arguments)]
+        done = subprocess.run(launch, capture_output=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(map(str, arguments))} failed: {done.stderr.decode()}")
+        taken, peak = json.load(figures)
+    return Finished(done.stdout, taken, peak / 1e9)

@@ -1,0 +1,21 @@
+"""Workspaces with published predictions."""
+
+from pathlib import Path
+
+import pytest
+from running import run_well
+
+
+@pytest.fixture(scope="session")
+def pack(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workspace of all 67 models on the ImageNet validation images, with ReaL labels; read it, leave it alone."""
+    workspace = tmp_path_factory.mktemp("pack") / "W"
+    predictions = published / "recht2019" / "imagenet-val.top5.parquet"
+    run_well("init", workspace)
+    done = run_well(
+        "import", "predictions", predictions, "--test-set", "imagenet-val", "--classes", "imagenet-1k", "-w", workspace
+    )
+    assert "67 models imported" in done.err
+    labels = ("import", "labels", published / "real" / "real.json", "--format", "real")
+    run_well(*labels, "--test-set", "imagenet-val", "--name", "real", "-w", workspace)
+    return workspace

@@ -1,0 +1,492 @@
+"""Whatever is wrong with what a user gives: one clear line, a non-zero exit, and nothing changed."""
+
+import io
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pets import IDS, LABELS, wide
+from running import assert_one_line, run, run_well, snapshot
+
+SCORES = np.random.default_rng(0).normal(size=(6, 10))
+
+
+def table(**columns) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def lines(*rows: object) -> bytes:
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def answered(answer: object) -> bytes:
+    return lines(*({"image": i, "second": answer} for i in IDS))
+
+
+def array(values: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=True)
+    return file.getvalue()
+
+
+def archive(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def flipped(content: bytes, seed: int) -> bytes:
+    rng = random.Random(seed)
+    damaged = bytearray(content)
+    damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+    return bytes(damaged)
+
+
+@pytest.fixture
+def refused(pets: Path) -> Callable[..., None]:
+    """Holds a command to being refused in one line with these words, the workspace left as it was."""
+
+    def check(arguments: tuple[object, ...], *words: str, code: int = 1) -> None:
+        before = snapshot(pets)
+        assert_one_line(run(*arguments, "-w", pets), *words, code=code)
+        assert snapshot(pets) == before
+
+    return check
+
+
+class TestPredictions:
+    @pytest.fixture
+    def refused_file(self, refused, tmp_path: Path) -> Callable[..., None]:
+        def check(name: str, content: str | bytes, *words: str, options: tuple[str, ...] = ()) -> None:
+            path = tmp_path / name
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            refused(("import", "predictions", path, "--test-set", "pets", *options), *words)
+
+        return check
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param(
+                wide("cta", *LABELS[1:]), ("'second'", "row 0", "'cta'", "did you mean cat?"), id="unknown id"
+            ),
+            pytest.param(wide() + "p0,cat\n", ("'p0'", "more than once"), id="duplicate"),
+            pytest.param(wide().replace("p5,deer\n", ""), ("1 of the 6", "missing", "'p5'"), id="missing example"),
+            pytest.param(wide() + "p9,cat\n", ("not in test set pets", "'p9'"), id="extra example"),
+            pytest.param(wide(*"345399"[:5], "10"), ("row 5", "class index 10", "0 to 9"), id="index outside"),
+            pytest.param(wide(*["-1"] * 6), ("class index -1 is outside",), id="negative index"),
+            pytest.param(wide("3", *LABELS[1:]), ("'second'", "not a class index"), id="index among ids"),
+            pytest.param(wide(*LABELS[:5], "3"), ("row 5", "'3'"), id="id among indices"),
+            pytest.param(wide(*["1.5"] * 6), ("fractions",), id="fractions"),
+            pytest.param(wide("", *LABELS[1:]), ("'second'", "row 0", "empty"), id="empty cell"),
+            pytest.param(wide().replace("p0", ""), ("'image'", "1 empty"), id="empty id"),
+            pytest.param(wide("3 4", *["4 5"] * 4, "4 5 6"), ("same number of classes",), id="ragged lists"),
+            pytest.param(wide(*["3 4 3"] * 6), ("'second'", "row 0", "cat", "twice"), id="class listed twice"),
+            pytest.param(wide() + "p6,cat,dog\n", ("Expected 2 columns, got 3",), id="ragged rows"),
+            pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
+            pytest.param("picture,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
+            pytest.param("image,m,m\np0,cat,dog\n", ("'m' twice",), id="column twice"),
+            pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
+            pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
+            pytest.param("", ("is empty",), id="empty file"),
+            pytest.param("image,second\n", ("no rows",), id="heading only"),
+            pytest.param("image,second", ("cannot be read as csv",), id="heading without end"),
+            pytest.param("\n\n\n", ("cannot be read as csv",), id="blank lines"),
+            pytest.param(wide(model="m" * 300), ("too long",), id="endless name"),
+            pytest.param(wide().encode("utf-16"), ("cannot be read as csv", "utf-8"), id="utf-16"),
+            pytest.param(wide("kät", *LABELS[1:]).encode("latin-1"), ("utf-8",), id="latin-1 cell"),
+            pytest.param(wide(model="modèle").encode("latin-1"), ("utf-8",), id="latin-1 heading"),
+            pytest.param(
+                ("image,m\n" + "p0,cat\n" * 2000 + "p\xe9,cat\n").encode("latin-1"), ("cannot be read",), id="late"
+            ),
+        ],
+    )
+    def test_csv(self, refused_file, content, words):
+        refused_file("second.csv", content, *words)
+
+    def test_labels_that_differ_from_those_of_the_test_set(self, refused_file):
+        content = "image,label,second\n" + "".join(f"{i},cat,dog\n" for i in IDS)
+        refused_file("second.csv", content, "labels differ", "4 examples", "'p1'", "cat here, dog there")
+
+    def test_unknown_columns_are_told_with_their_neighbours(self, refused_file):
+        refused_file("a.csv", wide(), "unknown group column 'secnd'", "second", options=("--group", "secnd"))
+        refused_file("b.csv", wide(), "example ids", "'imge'", "image", options=("--id-column", "imge"))
+
+    def test_a_wide_file_that_looks_like_one_model(self, refused_file):
+        refused_file("one.csv", wide(model="prediction"), "look like one model", "--model")
+
+    def test_one_model_in_too_many_columns(self, refused_file):
+        content = "image,a,b\n" + "".join(f"{i},cat,dog\n" for i in IDS)
+        refused_file("one.csv", content, "which of a, b", options=("--model", "m"))
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param(answered(["cat", "dog"])[:-3], ("line 6", "not valid JSON"), id="truncated"),
+            pytest.param(b"[1, 2]", ("line 1", "an object is wanted"), id="no object"),
+            pytest.param(b"{}\n{}", ("no rows",), id="empty objects"),
+            pytest.param(answered("cat") + b'\n{"image": "p6"}', ("row 6", "empty"), id="missing key"),
+            pytest.param(b'{"image": "p6"}\n' + answered("cat"), ("row 0", "empty"), id="missing in the first row"),
+            pytest.param(answered("cat") + b'\n{"image": "p6", "second": 3}', ("cannot be read",), id="mixed"),
+            pytest.param(answered({"a": 1}), ("struct", "not class ids"), id="objects"),
+            pytest.param(answered(True), ("bool", "not class ids"), id="truth values"),
+            pytest.param(answered([]), ("empty",), id="empty lists"),
+            pytest.param(answered([3, None]), ("row 0", "empty"), id="holes in lists"),
+            pytest.param(answered([[3], [4]]), ("not class ids",), id="lists of lists"),
+            pytest.param(answered(2**70), ("cannot be read",), id="endless number"),
+            pytest.param(answered("\ud800"), ("cannot be read",), id="half a character"),
+            pytest.param(b"[" * 100_000, ("recursion",), id="endless nesting"),
+            pytest.param(lines({"image": ["p0"], "m": 3}), ("'image'", "not text"), id="lists as ids"),
+            pytest.param(lines({"image": None, "m": 3}), ("'image'", "1 empty"), id="no id"),
+            pytest.param(b'{"image": "\xe9"}', ("utf-8",), id="latin-1"),
+        ],
+    )
+    def test_json_lines(self, refused_file, content, words):
+        refused_file("second.jsonl", content, *words)
+
+    @pytest.mark.parametrize(
+        ("scores", "words"),
+        [
+            pytest.param([0.1] * 9, ("(6, 9)", "(examples, 10)", "cifar-10"), id="shape"),
+            pytest.param([], ("(6, 0)",), id="none"),
+            pytest.param(["a"] * 10, ("not scores",), id="text"),
+            pytest.param([0.1] * 9 + [float("nan")], ("row 0", "finite"), id="nan"),
+            pytest.param([0.1] * 9 + [float("inf")], ("row 0", "finite"), id="inf"),
+            pytest.param([1e6] * 10, ("half precision",), id="huge"),
+        ],
+    )
+    def test_full_scores(self, refused_file, scores, words):
+        content = lines(*({"image": i, "scores": scores} for i in IDS))
+        refused_file("m.jsonl", content, *words, options=("--model", "m"))
+
+    @pytest.mark.parametrize(
+        ("scores", "words"),
+        [
+            pytest.param([0.1, 0.2], ("row 0", "best first"), id="rising"),
+            pytest.param([0.2], ("2 classes but 1 scores",), id="too few"),
+            pytest.param([float("nan"), 0.1], ("row 0", "finite"), id="nan"),
+        ],
+    )
+    def test_scores_of_the_best_classes(self, refused_file, scores, words):
+        content = lines(*({"image": i, "pred": [3, 4], "scores": scores} for i in IDS))
+        refused_file("m.jsonl", content, *words, options=("--model", "m"))
+
+    GOOD_TABLE = table(image=IDS, second=["cat"] * 6)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param(GOOD_TABLE[: len(GOOD_TABLE) // 2], ("cannot be read as parquet",), id="half"),
+            pytest.param(GOOD_TABLE[:-3], ("cannot be read as parquet",), id="end missing"),
+            pytest.param(GOOD_TABLE[20:], ("cannot be read as parquet",), id="beginning missing"),
+            pytest.param(b"hello there", ("cannot be read as parquet",), id="garbage"),
+            pytest.param(b"", ("is empty",), id="empty"),
+            pytest.param(GOOD_TABLE[:0] + table(image=pa.array([], pa.string())), ("no rows",), id="no rows"),
+            pytest.param(table(image=[b"\xff"] * 6, m=[1] * 6), ("cannot be read",), id="ids that are no text"),
+            pytest.param(table(image=IDS, m=pa.array([1] * 6, pa.date32())), ("date32",), id="dates"),
+            pytest.param(table(image=IDS, m=pa.array([2**63] * 6, pa.uint64())), ("outside cifar-10",), id="uint64"),
+        ],
+    )
+    def test_parquet(self, refused_file, content, words):
+        refused_file("second.parquet", content, *words)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param(array(SCORES)[:200], ("cannot be read as npy",), id="truncated"),
+            pytest.param(array(SCORES)[:7], ("cannot be read as npy",), id="truncated heading"),
+            pytest.param(b"garbage " * 20, ("cannot be read as npy",), id="garbage"),
+            pytest.param(array(np.array([{}] * 6, dtype=object)), ("cannot be read as npy",), id="pickled objects"),
+            pytest.param(array(SCORES[:, :9]), ("(6, 9)", "(examples, 10)"), id="classes"),
+            pytest.param(array(SCORES[:5]), ("5 rows", "6 examples"), id="rows"),
+            pytest.param(array(SCORES[:, 0]), ("(6,)", "float64"), id="one-dimensional scores"),
+            pytest.param(array(SCORES[:, :, None]), ("(6, 10, 1)",), id="three-dimensional"),
+            pytest.param(array(np.array(3.0)), ("shape ()",), id="no dimension"),
+            pytest.param(array(SCORES[:0]), ("holds nothing",), id="no rows"),
+            pytest.param(array(np.zeros((6, 0), int)), ("holds nothing",), id="no columns"),
+            pytest.param(array(np.zeros(0, int)), ("holds nothing",), id="no numbers"),
+            pytest.param(array(np.where(SCORES > 1, np.nan, SCORES)), ("finite",), id="nan"),
+            pytest.param(array(np.where(SCORES > 1, -np.inf, SCORES)), ("finite",), id="inf"),
+            pytest.param(array(SCORES > 0), ("bool",), id="truth values"),
+            pytest.param(array(np.array(LABELS)), ("<U4",), id="text"),
+            pytest.param(array(np.full(6, 10)), ("row 0", "class index 10"), id="index outside"),
+            pytest.param(array(np.zeros((6, 2), int)), ("row 0", "airplane", "twice"), id="class listed twice"),
+        ],
+    )
+    def test_npy(self, refused_file, content, words):
+        refused_file("second.npy", content, *words)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param(archive(scores=SCORES)[:300], ("cannot be read as npz",), id="truncated"),
+            pytest.param(b"PK\x03\x04garbage", ("cannot be read as npz",), id="garbage"),
+            pytest.param(archive(values=SCORES), ("values", "scores or classes"), id="no answers"),
+            pytest.param(archive(), ("scores or classes",), id="nothing"),
+            pytest.param(archive(scores=SCORES, ids=np.array(IDS[:5])), ("ids", "(5,)"), id="too few ids"),
+            pytest.param(archive(scores=SCORES, ids=np.array("p0")), ("ids", "()"), id="one id"),
+            pytest.param(archive(scores=SCORES, ids=np.array(["p0"] * 6)), ("'p0'", "once"), id="duplicate"),
+            pytest.param(
+                archive(scores=SCORES, ids=np.array(IDS), labels=np.zeros((6, 2), int)), ("labels", "(6, 2)"), id="2-d"
+            ),
+            pytest.param(
+                archive(scores=SCORES, ids=np.array(IDS), labels=np.zeros(6, int)), ("labels differ",), id="other"
+            ),
+        ],
+    )
+    def test_npz(self, refused_file, content, words):
+        refused_file("second.npz", content, *words)
+
+    @pytest.mark.parametrize("seed", range(25))
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("f.parquet", table(image=IDS, second=[[3, 4]] * 6)),
+            ("f.npy", array(SCORES)[:140]),
+            ("f.npz", archive(scores=SCORES, ids=np.array(IDS))),
+        ],
+    )
+    def test_a_damaged_bit_is_told_in_one_line_or_does_no_harm(self, pets, tmp_path, name, content, seed):
+        path = tmp_path / name
+        path.write_bytes(flipped(content, seed))
+        before = snapshot(pets)
+        ran = run("import", "predictions", path, "--test-set", "pets", "-w", pets)
+        if ran.code:
+            assert_one_line(ran)
+            assert snapshot(pets) == before
+
+    def test_files_that_are_none(self, refused, tmp_path):
+        folder = tmp_path / "folder.csv"
+        folder.mkdir()
+        command = ("import", "predictions")
+        refused((*command, folder, "-t", "pets"), "is a folder, a file is wanted")
+        refused((*command, tmp_path / "none.csv", "-t", "pets"), "there is no file")
+        refused((*command, tmp_path / ("x" * 300), "-t", "pets"), "File name too long")
+        (tmp_path / "sheet.xlsx").write_bytes(b"PK")
+        refused((*command, tmp_path / "sheet.xlsx", "-t", "pets"), "tables end in .csv", "not .xlsx")
+
+    def test_a_new_test_set_needs_classes_and_labels(self, refused, tmp_path):
+        (tmp_path / "m.csv").write_text(wide())
+        command = ("import", "predictions", tmp_path / "m.csv", "--test-set", "new")
+        refused(command, "'new' is new", "--classes")
+        refused((*command, "--classes", "cifar-10"), "no labels to make it from", "regrade testsets add new")
+        refused((*command, "--classes", "cifar"), "unknown class space 'cifar'", "cifar-10")
+
+    def test_other_content_under_the_same_name_says_how_to_proceed(self, refused, tmp_path):
+        (tmp_path / "m.csv").write_text(wide(*["ship"] * 6, model="first"))
+        command = ("import", "predictions", tmp_path / "m.csv", "--test-set", "pets")
+        refused(command, "other predictions of 'first'", "--model", "--prefix", "remove")
+
+    def test_one_bad_model_among_many_stores_none_of_them(self, refused, tmp_path):
+        (tmp_path / "m.csv").write_text("image,a,b,first\n" + "".join(f"{i},cat,dog,ship\n" for i in IDS))
+        refused(("import", "predictions", tmp_path / "m.csv", "--test-set", "pets"), "'first'")
+
+    def test_a_class_space_that_came_along_is_not_stored_either(self, refused, tmp_path):
+        (tmp_path / "own.csv").write_text("id\na\nb\n")
+        (tmp_path / "m.csv").write_text("image,label,m\nx,a,c\n")
+        classes = ("--classes", tmp_path / "own.csv")
+        refused(("import", "predictions", tmp_path / "m.csv", "--test-set", "own", *classes), "class id 'c'")
+        (tmp_path / "t.csv").write_text("image,label\nx,c\n")
+        refused(("testsets", "add", "own", tmp_path / "t.csv", *classes), "class id 'c'")
+
+
+class TestLabels:
+    @pytest.fixture
+    def refused_labels(self, refused, tmp_path: Path) -> Callable[..., None]:
+        def check(content: object, *words: str, form: str = "multilabel-v3", name: str = "multi") -> None:
+            path = tmp_path / ("labels.csv" if isinstance(content, str) else "labels.json")
+            path.write_text(content if isinstance(content, str) else json.dumps(content))
+            refused(("import", "labels", path, "--format", form, "--test-set", "pets", "--name", name), *words)
+
+        return check
+
+    @pytest.mark.parametrize(
+        ("lists", "words"),
+        [
+            pytest.param({"correct": ["cta"]}, ("'p0'", "'cta'", "did you mean cat?"), id="unknown id"),
+            pytest.param({"correct": [10]}, ("'p0'", "class index 10", "0 to 9"), id="index outside"),
+            pytest.param({"correct": [-1]}, ("'p0'", "class index -1"), id="negative index"),
+            pytest.param({"correct": [True]}, ("'p0'", "True"), id="truth value"),
+            pytest.param({"correct": [None]}, ("'p0'", "None"), id="nothing"),
+            pytest.param({"correct": "cat"}, ("'p0'", "lists"), id="no list"),
+            pytest.param(["cat"], ("'p0'", "lists called correct, unclear, wrong"), id="no object"),
+            pytest.param({"correct": ["cat"], "wrong": ["cat"]}, ("'p0'", "cat is both correct and wrong"), id="both"),
+        ],
+    )
+    def test_multilabel_annotations(self, refused_labels, lists, words):
+        refused_labels({"initial_annots": {"p0": lists}}, *words)
+
+    def test_multilabel_files_that_are_something_else(self, refused_labels):
+        refused_labels([["cat"]], "a JSON object with initial_annots")
+        refused_labels({"p0": ["cat"]}, "a JSON object with initial_annots")
+        refused_labels({"initial_annots": {"other.jpg": {"correct": ["cat"]}}}, "no image of test set pets", "'p0'")
+        shifted = {i: {"correct": [c]} for i, c in zip(IDS, (*LABELS[1:], "cat"), strict=True)}
+        refused_labels({"initial_annots": shifted}, "only 0 of 6", "another set or order")
+
+    def test_real_labels_of_another_set(self, refused_labels):
+        refused_labels([[3]] * 50_000, "ILSVRC2012_val_", "'p0'", form="real")
+        refused_labels([[3]] * 6, "50,000 lists", "6", form="real")
+        refused_labels({"p0": [3]}, "a list of lists", form="real")
+        refused_labels([3, 4], "a list of lists", form="real")
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            pytest.param("image,class\np9,cat\n", ("'p9'", "not in test set pets"), id="stranger"),
+            pytest.param("image,class\np0,cta\n", ("'cta'", "did you mean cat?"), id="unknown class"),
+            pytest.param("image,foo\np0,cat\n", ("no column with classes",), id="no classes"),
+            pytest.param("image,class,state\np0,cat,right\n", ("'right'", "correct, unclear, wrong"), id="state"),
+            pytest.param("image,class,state\np0,cat,\n", ("'state'", "empty"), id="empty state"),
+            pytest.param(
+                "image,class,state\np0,cat,correct\np0,cat,wrong\n",
+                ("'p0'", "cat is both correct and wrong"),
+                id="both",
+            ),
+            pytest.param({}, ("no image of test set pets",), id="nothing"),
+            pytest.param({"p0": [{}]}, ("'p0'",), id="objects"),
+            pytest.param([1], ("JSON object",), id="a list"),
+        ],
+    )
+    def test_plain_labels(self, refused_labels, content, words):
+        refused_labels(content, *words, form="plain")
+
+    def test_names(self, refused_labels):
+        good = "image,class\np0,cat\n"
+        refused_labels(good, "'a@2'", "@", form="plain", name="a@2")
+        refused_labels(good, "needs a name", form="plain", name=" ")
+
+    @pytest.mark.parametrize("content", [b"{", b"\xff{}", b"[" * 200_000, b""])
+    def test_files_that_are_no_json(self, refused, tmp_path, content):
+        (tmp_path / "x.json").write_bytes(content)
+        command = ("import", "labels", tmp_path / "x.json", "--format", "multilabel-v3", "-t", "pets", "--name", "x")
+        refused(command, "x.json")
+
+    def test_other_labels_under_the_same_name_say_how_to_proceed(self, pets, refused, tmp_path):
+        (tmp_path / "a.csv").write_text("image,class\np0,cat\n")
+        (tmp_path / "b.csv").write_text("image,class\np0,dog\n")
+        run_well("import", "labels", tmp_path / "a.csv", "-t", "pets", "--name", "l", "-w", pets)
+        refused(("import", "labels", tmp_path / "b.csv", "-t", "pets", "--name", "l"), "l@1", "--new-version")
+
+
+class TestQuestions:
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("grade", "-t", "pest"), ("unknown test set 'pest'", "did you mean pets?")),
+            (("grade", "-t", ""), ("a name must not be empty",)),
+            (("grade", "-t", "pets\udcff"), ("no valid text",)),
+            (("grade", "-t", "pets", "--model", "frist"), ("unknown model on pets 'frist'", "did you mean first?")),
+            (("grade", "-t", "pets", "--model", "first", "--model", "first"), ("named twice",)),
+            (("grade", "-t", "pets", "--labels", "real"), ("unknown label set of pets 'real'", "none yet")),
+            (("grade", "-t", "pets", "--slice", "dogs"), ("unknown group of cifar-10 'dogs'", "dog")),
+            (("grade", "-t", "pets", "--slice", "horse"), ("'horse'", "holds no example")),
+            (("grade", "-t", "pets", "--slice", "region=Africa"), ("unknown group column of pets 'region'",)),
+            (("grade", "-t", "pets", "--within", "imagenet-a"), ("unknown cifar-10 class id",)),
+            (("grade", "-t", "pets", "--within", "cifar-1"), ("unknown class space", "cifar-10")),
+            (("grade", "-t", "pets", "--map", "none.csv"), ("none.csv", "no such file")),
+            (("compare", "first", "-t", "pets"), ("at least two models",)),
+            (("compare", "--all", "-t", "pets"), ("at least two models",)),
+            (("compare", "first", "second", "-t", "pets"), ("unknown model on pets 'second'", "first")),
+            (("labels", "novel", "-t", "pets", "-l", "real"), ("unknown label set",)),
+            (("labels", "sample", "-t", "pets", "-l", "real", "--size", "3", "--out", "o.csv"), ("unknown label set",)),
+            (("import", "verdicts", "none.csv", "-t", "pets", "-l", "real"), ("unknown label set",)),
+        ],
+    )
+    def test_unknown_names_suggest_their_neighbours(self, refused, arguments, words):
+        refused(arguments, *words)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("grade",),
+            ("grade", "-t", "pets", "--json", "--csv"),
+            ("grade", "-t", "pets", "--rule", "people"),
+            ("grade", "-t", "pets", "--half-width", "small"),
+            ("compare", "-t", "pets"),
+            ("compare", "--all", "first", "-t", "pets"),
+            ("labels", "sample", "-t", "pets", "-l", "x", "--size", "1", "--out", "o.csv", "--seed", "-1"),
+            ("import", "people"),
+            ("grad",),
+        ],
+    )
+    def test_misuse_of_the_command_line_exits_with_2(self, pets, arguments):
+        before = snapshot(pets)
+        ran = run(*arguments, "-w", pets)
+        assert ran.code == 2
+        assert ran.out == ""
+        assert "Traceback" not in ran.err and "Usage: regrade" in ran.err
+        assert snapshot(pets) == before
+
+
+class TestWorkspaces:
+    @pytest.mark.parametrize(
+        ("config", "words"),
+        [
+            ("version = 99\nnew_key = 3", ("newer regrade", "layout 99", "upgrade")),
+            ("version = ", ("regrade.toml", "not valid TOML")),
+            ("", ("regrade.toml", "version", "required")),
+            ("version = 1\nconfidance = 0.9", ("regrade.toml", "confidance")),
+            ("version = 1\nconfidence = 95", ("regrade.toml", "confidence", "less than 1")),
+            ("version = 1\nconfidence = nan", ("regrade.toml", "confidence")),
+            ("version = 0", ("regrade.toml", "version")),
+        ],
+    )
+    def test_settings_that_cannot_be_used(self, refused, pets, config, words):
+        (pets / "regrade.toml").write_text(config)
+        (pets.parent / "second.csv").write_text(wide())
+        refused(("grade", "-t", "pets"), *words)
+        refused(("import", "predictions", pets.parent / "second.csv", "-t", "pets"), *words)
+
+    def test_folders_that_are_no_workspace(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        for place in (tmp_path, tmp_path / "none", tmp_path / "file", tmp_path / "file" / "below"):
+            assert_one_line(run("grade", "-t", "pets", "-w", place), "not a workspace", "regrade init")
+        assert_one_line(run("grade", "-t", "pets", "-w", tmp_path / ("x" * 300)), "File name too long")
+
+    def test_init_where_it_cannot_be(self, pets, tmp_path):
+        (tmp_path / "file").write_text("")
+        before = snapshot(tmp_path)
+        assert_one_line(run("init", pets), "is a workspace already")
+        assert_one_line(run("init", tmp_path / "file"), "a workspace is a folder")
+        assert_one_line(run("init", tmp_path / "file" / "below"), "Not a directory")
+        assert snapshot(tmp_path) == before
+
+    def test_init_leaves_other_files_alone(self, tmp_path):
+        (tmp_path / "notes.txt").write_text("mine")
+        run_well("init", tmp_path)
+        assert (tmp_path / "notes.txt").read_text() == "mine"
+        assert "version = 1" in (tmp_path / "regrade.toml").read_text()
+
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            "testsets/pets.parquet",
+            "predictions/pets/first/manifest.json",
+            "predictions/pets/first/topk.parquet",
+        ],
+    )
+    @pytest.mark.parametrize("content", [b"", b"{}", b"garbage"])
+    def test_a_damaged_workspace_names_the_file(self, pets, refused, damaged, content):
+        (pets / damaged).write_bytes(content)
+        refused(("grade", "-t", "pets"), Path(damaged).name, "cannot be read")
+
+    def test_full_scores_that_are_gone_or_cut(self, pets, refused, tmp_path):
+        (tmp_path / "scored.npy").write_bytes(array(SCORES))
+        run_well("import", "predictions", tmp_path / "scored.npy", "-t", "pets", "-w", pets)
+        scores = pets / "predictions" / "pets" / "scored" / "scores.npy"
+        scores.write_bytes(scores.read_bytes()[:-8])
+        refused(("grade", "-t", "pets"), "scored", "damaged")
+        scores.unlink()
+        refused(("grade", "-t", "pets"), "scored", "damaged")
+
+    def test_a_foreign_file_among_the_labels_is_passed_over(self, pets):
+        (pets / "labels" / "pets").mkdir(parents=True)
+        (pets / "labels" / "pets" / "notes.parquet").write_text("mine")
+        assert run_well("labels", "list", "-w", pets, "--csv").out.count("\n") == 1

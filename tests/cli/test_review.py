@@ -1,0 +1,242 @@
+"""A partial review end to end: list what is novel, draw a sample, judge it, and grade with what was found."""
+
+import csv
+import json
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from annotations import MODELS, read_images, write_annotations, write_images
+from running import assert_one_line, run, run_well, snapshot
+
+SET = ("-t", "imagenet-val")
+LABELS = ("-l", "v3")
+
+
+@pytest.fixture(scope="module")
+def template(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with four models, and a fifth in a file that comes later."""
+    folder = tmp_path_factory.mktemp("review")
+    write_images(published / "recht2019" / "imagenet-val.top5.parquet", folder / "images.parquet")
+    images = read_images(folder / "images.parquet")
+    write_annotations(images, folder / "v3.json")
+    for name, models in (("four", MODELS[1:]), ("fifth", MODELS[:1])):
+        rows = zip(images.names, images.labels, *(images.best[m] for m in models), strict=True)
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([("image", "wnid", *models), *rows])
+    workspace = folder / "W"
+    run_well("init", workspace)
+    run_well("import", "predictions", folder / "four.csv", *SET, "--classes", "imagenet-1k", "-w", workspace)
+    run_well("import", "labels", folder / "v3.json", "--format", "multilabel-v3", *SET, "--name", "v3", "-w", workspace)
+    return workspace
+
+
+@pytest.fixture
+def workspace(template: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(template, tmp_path / "W"))
+
+
+def sample(workspace: Path, size: int = 150, *options: object) -> list[dict[str, str]]:
+    out = workspace.parent / "sample.csv"
+    run_well("labels", "sample", *SET, *LABELS, "--size", size, "--out", out, "-w", workspace, *options)
+    return list(csv.DictReader(out.read_text().splitlines()))
+
+
+def judge(rows: list[dict[str, str]], path: Path, *, seed: int = 1) -> Path:
+    rng = random.Random(seed)
+    return write(path, [row | {"verdict": rng.choice(["correct", "wrong", "unclear"])} for row in rows])
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def bring(workspace: Path, path: Path) -> tuple[object, ...]:
+    return ("import", "verdicts", path, *SET, *LABELS, "-w", workspace)
+
+
+def graded(workspace: Path, *options: object) -> dict[str, dict]:
+    result = json.loads(run_well("grade", *SET, *LABELS, "-w", workspace, "--json", *options).out)
+    return {row["model"]: row for row in result["rows"]}
+
+
+class TestSample:
+    def test_it_is_drawn_from_what_is_novel(self, workspace):
+        rows = sample(workspace)
+        assert list(rows[0]) == ["image", "class", "name", "verdict"]
+        assert len({(row["image"], row["class"]) for row in rows}) == 150
+        assert all(row["verdict"] == "" for row in rows)
+        novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
+        assert {(row["image"], row["class"]) for row in rows} < {(row["image"], row["class"]) for row in novel}
+
+    def test_the_seed_decides(self, template, tmp_path):
+        drawn = []
+        for number, seed in enumerate((0, 0, 1)):
+            here = Path(shutil.copytree(template, tmp_path / str(number) / "W"))
+            drawn.append(sample(here, 20, "--seed", seed))
+        assert drawn[0] == drawn[1] != drawn[2]
+
+    def test_drawing_again_is_no_change_or_refused(self, workspace):
+        rows = sample(workspace)
+        before = snapshot(workspace)
+        (workspace.parent / "sample.csv").unlink()
+        assert sample(workspace) == rows
+        out = ("--out", workspace.parent / "other.csv", "-w", workspace)
+        refused = run("labels", "sample", *SET, *LABELS, "--size", 151, *out)
+        assert_one_line(refused, "drawn already", "bias")
+        assert not (workspace.parent / "other.csv").exists()
+        assert snapshot(workspace) == before
+
+    def test_a_file_with_verdicts_is_never_overwritten(self, workspace):
+        path = judge(sample(workspace), workspace.parent / "sample.csv")
+        content = path.read_text()
+        refused = run("labels", "sample", *SET, *LABELS, "--size", 150, "--out", path, "-w", workspace)
+        assert_one_line(refused, "may hold verdicts", "--out")
+        assert path.read_text() == content
+
+    @pytest.mark.parametrize("size", [0, -1, 1_000_000])
+    def test_impossible_sizes(self, workspace, size):
+        before = snapshot(workspace)
+        out = workspace.parent / "o.csv"
+        ran = run("labels", "sample", *SET, *LABELS, "--size", size, "--out", out, "-w", workspace)
+        assert_one_line(ran, "the sample must hold 1 to")
+        assert snapshot(workspace) == before and not out.exists()
+
+    def test_no_folder_for_the_file(self, workspace):
+        before = snapshot(workspace)
+        out = workspace.parent / "none" / "o.csv"
+        ran = run("labels", "sample", *SET, *LABELS, "--size", 5, "--out", out, "-w", workspace)
+        assert_one_line(ran, "no folder")
+        assert snapshot(workspace) == before
+
+    def test_strata_by_score_need_scores(self, workspace):
+        out = workspace.parent / "o.csv"
+        ran = run("labels", "sample", *SET, *LABELS, "--size", 5, "--by", "score", "--out", out, "-w", workspace)
+        assert_one_line(ran, "no scores", "votes")
+
+
+class TestVerdicts:
+    def test_the_estimate_lies_between_the_bounds(self, workspace):
+        before = graded(workspace)
+        path = judge(sample(workspace), workspace.parent / "judged.csv")
+        assert "150 new verdicts" in run_well(*bring(workspace, path)).err
+        for model, row in graded(workspace, "--half-width", 0.02).items():
+            assert row["multilabel"]["value"] <= row["reviewed"]["value"] <= row["multilabel_upper"]["value"]
+            assert row["reviewed"]["low"] < row["reviewed"]["value"] < row["reviewed"]["high"]
+            assert "review" in row["reviewed"]["method"]
+            assert row["novel"] < before[model]["novel"]
+            assert row["multilabel"]["value"] >= before[model]["multilabel"]["value"]
+            assert row["multilabel_upper"]["value"] <= before[model]["multilabel_upper"]["value"]
+
+    def test_more_judgements_for_a_narrower_interval(self, workspace):
+        run_well(*bring(workspace, judge(sample(workspace, 30), workspace.parent / "judged.csv")))
+        now = graded(workspace)["vgg16"]
+        half = (now["reviewed"]["high"] - now["reviewed"]["low"]) / 2
+        widths = (0.5, half * 0.99, half * 0.98, 1e-4)
+        needed = [graded(workspace, "--half-width", width)["vgg16"]["judgements_needed"] for width in widths]
+        assert needed[0] == 0
+        assert 0 < needed[1] < needed[2] < now["novel"]
+        assert needed[3] is None  # the images themselves are too few
+        assert graded(workspace)["vgg16"]["judgements_needed"] is None
+        assert_one_line(run("grade", *SET, *LABELS, "-w", workspace, "--half-width", 0), "half-width", "above 0")
+
+    def test_judging_all_gives_the_bound_itself(self, workspace):
+        novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
+        run_well(*bring(workspace, judge(sample(workspace, len(novel)), workspace.parent / "judged.csv")))
+        for rule in ("images", "classes"):
+            for row in graded(workspace, "--rule", rule).values():
+                assert row["novel"] == 0
+                assert row["multilabel"] == row["multilabel_upper"]
+                assert row["reviewed"]["value"] == pytest.approx(row["multilabel"]["value"], abs=1e-12)
+
+    def test_only_the_top_of_the_sample_was_judged(self, workspace):
+        rows = sample(workspace)
+        path = judge(rows[:60], workspace.parent / "judged.csv")
+        write(path, [*csv.DictReader(path.read_text().splitlines()), *rows[60:]])
+        assert "60 new verdicts" in run_well(*bring(workspace, path)).err
+        assert all(row["reviewed"] for row in graded(workspace).values())
+
+    def test_they_are_only_ever_added(self, workspace):
+        rows = sample(workspace)
+        first = judge(rows[:50], workspace.parent / "first.csv")
+        run_well(*bring(workspace, first))
+        stored = snapshot(workspace)
+        assert "0 new verdicts" in run_well(*bring(workspace, first)).err
+        assert snapshot(workspace) == stored
+        both = judge(rows[:80], workspace.parent / "both.csv")
+        assert "30 new verdicts" in run_well(*bring(workspace, both)).err
+        assert stored.items() < snapshot(workspace).items()
+
+    def test_a_contradiction_is_refused(self, workspace):
+        rows = sample(workspace)
+        run_well(*bring(workspace, judge(rows[:50], workspace.parent / "first.csv")))
+        before = snapshot(workspace)
+        other = judge(rows[:80], workspace.parent / "other.csv", seed=2)
+        assert_one_line(run(*bring(workspace, other)), "verdict differs")
+        twice = write(workspace.parent / "twice.csv", [rows[90] | {"verdict": v} for v in ("correct", "wrong")])
+        assert_one_line(run(*bring(workspace, twice)), "verdict differs")
+        assert snapshot(workspace) == before
+
+    def test_verdicts_outside_the_sample_are_refused(self, workspace):
+        rows = sample(workspace)
+        drawn = {(row["image"], row["class"]) for row in rows}
+        novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
+        other = next(row for row in novel if (row["image"], row["class"]) not in drawn)
+        before = snapshot(workspace)
+        for image, class_id in ((other["image"], other["class"]), (rows[0]["image"], "n01440764")):
+            row = {"image": image, "class": class_id, "verdict": "correct"}
+            path = write(workspace.parent / "outside.csv", [rows[0] | {"verdict": "correct"}, rows[0] | row])
+            assert_one_line(run(*bring(workspace, path)), "not in the sample", image)
+        assert snapshot(workspace) == before
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"verdict": "maybe"}, ("'maybe'", "correct, unclear, wrong")),
+            ({"verdict": "correct", "image": "x.jpg"}, ("'x.jpg'", "not in test set")),
+            ({"verdict": "correct", "class": "n00000000"}, ("n00000000",)),
+            ({"verdict": "correct", "class": ""}, ("empty",)),
+            ({"verdict": " "}, ("no row has a verdict yet",)),
+        ],
+    )
+    def test_rows_that_cannot_be_read(self, workspace, change, words):
+        path = write(workspace.parent / "bad.csv", [sample(workspace)[0] | change])
+        before = snapshot(workspace)
+        assert_one_line(run(*bring(workspace, path)), *words)
+        assert snapshot(workspace) == before
+
+    def test_a_file_without_verdicts(self, workspace, tmp_path):
+        sample(workspace)
+        (tmp_path / "bad.csv").write_text("image,class\nx,y\n")
+        assert_one_line(run(*bring(workspace, tmp_path / "bad.csv")), "image, class and verdict")
+
+    def test_before_a_sample_was_drawn(self, workspace, tmp_path):
+        (tmp_path / "v.csv").write_text("image,class,verdict\nx,y,correct\n")
+        assert_one_line(run(*bring(workspace, tmp_path / "v.csv")), "no sample was drawn", "regrade labels sample")
+
+
+def test_a_model_that_came_after_the_sample_has_no_estimate(template, workspace):
+    """Its own novel predictions had no chance of being drawn: nothing stands for them."""
+    run_well(*bring(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
+    before = graded(workspace)
+    run_well("import", "predictions", template.parent / "fifth.csv", *SET, "-w", workspace)
+    after = graded(workspace, "--half-width", 0.02)
+    assert after["alexnet"]["reviewed"] is None and after["alexnet"]["judgements_needed"] is None
+    assert after["alexnet"]["multilabel"]["value"] < after["alexnet"]["multilabel_upper"]["value"]
+    for model in MODELS[1:]:
+        assert after[model]["reviewed"] == before[model]["reviewed"]
+
+
+def test_the_interval_is_wider_than_of_a_full_review(workspace):
+    rows = sample(workspace, 240)
+    widths = []
+    for upto in (40, 240):
+        run_well(*bring(workspace, judge(rows[:upto], workspace.parent / f"{upto}.csv")))
+        widths.append([r["reviewed"]["high"] - r["reviewed"]["low"] for r in graded(workspace).values()])
+    assert np.mean(widths[1]) < np.mean(widths[0])

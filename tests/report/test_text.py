@@ -1,0 +1,71 @@
+"""Tables as CSV, Markdown and LaTeX, whatever stands in them."""
+
+import csv
+import io
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regrade.core import Column, Estimate, Table
+from regrade.report import to_csv, to_latex, to_markdown
+
+ESTIMATE = Estimate(0.5, 0.25, 0.75, 40, "exact 95%")
+TABLE = Table(
+    "accuracy, in %",
+    (Column("model", "model"), Column("top1", "top-1"), Column("novel", "novel"), Column("p", "p", False, 3)),
+    (("a|b_c", ESTIMATE, 1234, 1e-9), ("100% & more", None, None, 0.25)),
+    ("first note", "second note"),
+)
+EMPTY = Table("nothing", (Column("a", "a"), Column("b", "b")), ())
+
+
+class TestCsv:
+    def test_an_estimate_is_spread_over_columns_as_fractions(self):
+        assert to_csv(TABLE) == (
+            "model,top1,top1_low,top1_high,top1_n,novel,p\na|b_c,0.5,0.25,0.75,40,1234,1e-09\n100% & more,,,,,,0.25\n"
+        )
+
+    def test_an_empty_table_keeps_its_heading(self):
+        assert to_csv(EMPTY) == "a,b\n"
+
+    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), min_size=1))
+    def test_any_text_comes_back(self, texts):
+        table = Table("t", (Column("x", "x"), Column("y", "y")), tuple((text, 1) for text in texts))
+        rows = list(csv.reader(io.StringIO(to_csv(table), newline="")))
+        assert rows == [["x", "y"], *([text, "1"] for text in texts)]
+
+
+class TestMarkdown:
+    def test_numbers_to_the_right_and_pipes_escaped(self):
+        assert to_markdown(TABLE) == (
+            "**accuracy, in %**\n\n"
+            "| model | top-1 | novel | p |\n"
+            "| --- | ---: | ---: | ---: |\n"
+            "| a\\|b_c | 50.0 [25.0, 75.0] | 1,234 | 1.0e-09 |\n"
+            "| 100% & more | – | – | 0.250 |\n"
+            "\nfirst note  \nsecond note  \n"
+        )
+
+    def test_an_empty_table(self):
+        assert "| a | b |\n| --- | --- |\n" in to_markdown(EMPTY)
+
+
+class TestLatex:
+    def test_a_booktabs_table(self):
+        text = to_latex(TABLE)
+        assert "\\begin{tabular}{lrrr}" in text
+        assert "    a|b\\_c & 50.0 [25.0, 75.0] & 1,234 & 1.0e-09 \\\\\n" in text
+        assert "    100\\% \\& more & -- & -- & 0.250 \\\\\n" in text
+        assert "\\caption{accuracy, in \\%. first note. second note}" in text
+
+    def test_every_special_character_is_escaped(self):
+        table = Table("t", (Column("x", "#"),), (("\\ { } $ & # ^ _ ~ %",),))
+        cell = to_latex(table).split("\\midrule\n    ")[1].split(" \\\\\n")[0]
+        assert cell == ("\\textbackslash{} \\{ \\} \\$ \\& \\# \\textasciicircum{} \\_ \\textasciitilde{} \\%")
+        assert "    \\# \\\\\n" in to_latex(table)
+
+    @given(st.text("ab\\{}$&#^_~%| ", max_size=20))
+    def test_braces_always_balance(self, text):
+        body = to_latex(Table("t", (Column("x", "x"),), ((text,),)))
+        plain = body.replace("\\{", "").replace("\\}", "")
+        assert plain.count("{") == plain.count("}")

@@ -1,0 +1,51 @@
+"""Names of models and sets become names of files that every file system takes, and come back unchanged."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regrade.core import InputError
+from regrade.store.names import file_name, original_name
+
+ODD = ["a/b", "..", ".", ".hidden", "a\\b", "100%", "%2F", "модель 🐈", "CON", "a:b", 'say "hi"', "~", "*?", " a "]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_round_trip_into_one_safe_part_of_a_path(name):
+    quoted = file_name(name)
+    assert original_name(quoted) == name
+    assert quoted not in (".", "..") and not quoted.startswith(".")
+    assert not set(quoted) & set('/\\\0\n*?"<>|')
+
+
+@given(st.text(min_size=1, max_size=30).filter(lambda text: text.strip() and text.isprintable()))
+def test_any_text_round_trips(name):
+    assert original_name(file_name(name)) == name
+
+
+@given(st.lists(st.text("ab./%A ", min_size=1, max_size=4).filter(str.strip), min_size=2, unique=True))
+def test_different_names_have_different_files(names):
+    assert len({file_name(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\0b", "\x1b[31mred", "a\rb"])
+def test_a_name_that_would_break_a_table_or_a_terminal(name):
+    with pytest.raises(InputError, match="control character"):
+        file_name(name)
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_a_name_must_not_be_empty(name):
+    with pytest.raises(InputError, match="must not be empty"):
+        file_name(name)
+
+
+def test_a_name_must_fit():
+    assert file_name("m" * 200)
+    with pytest.raises(InputError, match="too long: 201"):
+        file_name("m" * 201)
+
+
+def test_half_a_character_is_no_name():
+    with pytest.raises(InputError, match="no valid text"):
+        file_name("a\ud800")

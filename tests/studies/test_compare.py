@@ -1,0 +1,113 @@
+"""Comparisons against slow restatements and other implementations."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import stats
+
+from regrade.core import InputError, UndefinedError
+from regrade.studies import compare
+
+RIGHT = hnp.arrays(bool, st.tuples(st.integers(2, 5), st.integers(1, 30)))
+
+
+def names(count: int) -> tuple[str, ...]:
+    return tuple(f"m{i}" for i in range(count))
+
+
+@given(RIGHT)
+def test_pairs_against_a_slow_restatement(correct):
+    result = compare(names(len(correct)), correct, test_set="set")
+    n = correct.shape[1]
+    assert [(p.first, p.second) for p in result.pairs] == list(itertools.combinations(names(len(correct)), 2))
+    for pair, (i, j) in zip(result.pairs, itertools.combinations(range(len(correct)), 2), strict=True):
+        only_first = sum(bool(a and not b) for a, b in zip(correct[i], correct[j], strict=True))
+        only_second = sum(bool(b and not a) for a, b in zip(correct[i], correct[j], strict=True))
+        assert (pair.only_first, pair.only_second) == (only_first, only_second)
+        assert pair.first_accuracy.value == pytest.approx(correct[i].mean())
+        assert pair.second_accuracy.value == pytest.approx(correct[j].mean())
+        assert pair.difference.value == pytest.approx((only_first - only_second) / n)
+        difference = pair.difference
+        assert -1 <= difference.low <= difference.value + 1e-12 and difference.value - 1e-12 <= difference.high <= 1
+        if only_first + only_second:
+            exact = stats.binomtest(only_first, only_first + only_second).pvalue
+            assert pair.p_values.exact == pytest.approx(exact)
+            plain = stats.chi2.sf((only_first - only_second) ** 2 / (only_first + only_second), 1)
+            assert pair.p_values.chi_square == pytest.approx(plain)
+        else:
+            assert pair.p_values.exact == pair.p_values.mid_p == pair.p_values.chi_square == 1
+        assert (pair.images_needed is None) == (only_first == only_second)
+
+
+@given(RIGHT)
+def test_corrections_against_a_slow_restatement(correct):
+    pairs = compare(names(len(correct)), correct, test_set="set").pairs
+    exact = [p.p_values.exact for p in pairs]
+    count = len(exact)
+    order = sorted(range(count), key=lambda i: exact[i])
+    running = 0.0
+    for place, i in enumerate(order):
+        running = max(running, min(1.0, exact[i] * (count - place)))
+        assert pairs[i].holm == pytest.approx(running)
+    controlled = stats.false_discovery_control(exact, method="bh")
+    assert [p.benjamini_hochberg for p in pairs] == pytest.approx(list(controlled))
+
+
+@given(RIGHT)
+def test_ranks(correct):
+    result = compare(names(len(correct)), correct, test_set="set")
+    accuracies = {name: row.mean() for name, row in zip(names(len(correct)), correct, strict=True)}
+    for rank in result.ranks:
+        assert rank.rank == 1 + sum(other > accuracies[rank.model] for other in accuracies.values())
+        assert 1 <= rank.low <= rank.rank <= rank.high <= len(correct)
+    assert [r.rank for r in result.ranks] == sorted(r.rank for r in result.ranks)
+
+
+def test_a_clear_winner_has_a_rank_of_its_own():
+    correct = np.zeros((3, 1000), dtype=bool)
+    correct[0], correct[1, :500], correct[2, 1:501] = True, True, True
+    ranks = {r.model: (r.rank, r.low, r.high) for r in compare(names(3), correct, test_set="set").ranks}
+    assert ranks == {"m0": (1, 1, 1), "m1": (2, 2, 3), "m2": (2, 2, 3)}
+
+
+def test_the_same_answers_do_not_differ():
+    (pair,) = compare(names(2), np.ones((2, 10), dtype=bool), test_set="set").pairs
+    assert (pair.difference.value, pair.p_values.exact, pair.holm, pair.images_needed) == (0, 1, 1, None)
+    assert pair.difference.low < 0 < pair.difference.high
+
+
+def test_what_cannot_be_compared():
+    with pytest.raises(InputError, match="at least two"):
+        compare(("m",), np.ones((1, 5), dtype=bool), test_set="set")
+    with pytest.raises(UndefinedError, match="no image"):
+        compare(names(2), np.ones((2, 0), dtype=bool), test_set="set")
+
+
+class TestTables:
+    CORRECT = np.array([[1, 1, 1, 1, 0, 1], [1, 0, 0, 1, 0, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
+
+    def test_two_models_are_a_pair_and_more_are_ranks(self):
+        assert compare(names(2), self.CORRECT[:2], test_set="set").table().title.startswith("pairs on set")
+        ranks = compare(names(3), self.CORRECT, test_set="set", labels="real@1").table()
+        assert ranks.title == "ranks on set against real@1, accuracy in %"
+        assert [row[3] for row in ranks.rows] == ["m0", "m2", "m1"]
+        assert any("0 of 3 pairs differ at the 5% level" in note for note in ranks.notes)
+
+    def test_all_pairs_with_every_test(self):
+        table = compare(names(3), self.CORRECT, test_set="set").pair_table()
+        assert len(table.rows) == 3
+        records = table.records()
+        for key in ("exact", "mid_p", "chi_square", "chi_square_corrected", "holm", "benjamini_hochberg"):
+            assert all(0 <= record[key] <= 1 for record in records)
+        assert records[0]["difference"] == pytest.approx(3 / 6)
+        assert records[0]["difference_low"] < records[0]["difference_high"]
+
+    def test_it_is_ready_for_json(self):
+        content = compare(names(3), self.CORRECT, test_set="set", confidence=0.9).as_dict()
+        assert json.loads(json.dumps(content, allow_nan=False))["confidence"] == 0.9
+        assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score 90%"}

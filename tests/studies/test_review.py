@@ -1,0 +1,232 @@
+"""Samples of novel predictions: fair draws, and an estimate that is right on average."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regrade.core import (
+    NOT_DRAWN,
+    ClassSpace,
+    InputError,
+    LabelSet,
+    LabelState,
+    Predictions,
+    ReviewFrame,
+    TestSet,
+    Unlisted,
+)
+from regrade.metrics import MultilabelRule
+from regrade.studies import (
+    MultilabelScoring,
+    Novel,
+    ReviewedLabels,
+    Scoring,
+    StratifyBy,
+    draw_review,
+    grade,
+    novel_predictions,
+)
+
+IMAGES, CLASSES, MODELS = 200, 12, 5
+SPACE = ClassSpace("dozen", tuple("abcdefghijkl"))
+
+
+class World:
+    """Models on images for which the truth about every class is known, and only part of it is in the labels."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(11)
+        self.originals = rng.integers(0, CLASSES, IMAGES).astype(np.int32)
+        states = [LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG]
+        self.truth = rng.choice(states, (IMAGES, CLASSES), p=(0.4, 0.2, 0.4))
+        known = rng.random((IMAGES, CLASSES)) < 0.4
+        self.test_set = TestSet("set", SPACE, tuple(f"i{n}" for n in range(IMAGES)), self.originals)
+        examples, classes = np.nonzero(known)
+        self.labels = LabelSet(
+            "judged", 1, "set", CLASSES, examples, classes, self.truth[known].astype(np.int8),
+            np.ones(IMAGES, dtype=bool), ("",) * IMAGES, Unlisted.NOVEL,
+        )  # fmt: skip
+        popular = rng.integers(0, CLASSES, IMAGES)
+        self.best = [
+            np.where(rng.random(IMAGES) < 0.6, popular, rng.integers(0, CLASSES, IMAGES)) for _ in range(MODELS)
+        ]
+        self.predictions = [
+            Predictions(f"m{m}", "set", "dozen", best[:, None].astype(np.int32), rng.random((IMAGES, 1)))
+            for m, best in enumerate(self.best)
+        ]
+
+    def novel(self) -> Novel:
+        return novel_predictions(self.test_set, self.predictions, MultilabelScoring(self.labels))
+
+    def judged(self, frame: ReviewFrame, upto: int | None = None) -> ReviewFrame:
+        """The frame with true verdicts on the first pairs of its sample."""
+        states = frame.states.copy()
+        rows = frame.drawn[:upto]
+        states[rows] = self.truth[frame.examples[rows], frame.classes[rows]]
+        return ReviewFrame(**{**vars_of(frame), "states": states})
+
+    def grade(self, rule: MultilabelRule, frame: ReviewFrame | None):
+        labels = ReviewedLabels(MultilabelScoring(self.labels, rule), frame)
+        scored = [(p, Scoring(self.test_set)) for p in self.predictions]
+        return {row.model: row for row in grade(self.test_set, scored, labels=labels).rows}
+
+    def true_accuracy(self, model: int, rule: MultilabelRule) -> float:
+        right = np.isin(self.truth[np.arange(IMAGES), self.best[model]], rule.accepted)
+        if rule is MultilabelRule.IMAGES:
+            return float(right.mean())
+        return float(np.mean([right[self.originals == c].mean() for c in np.unique(self.originals)]))
+
+
+def vars_of(frame: ReviewFrame) -> dict:
+    return {name: getattr(frame, name) for name in ReviewFrame.__dataclass_fields__}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return World()
+
+
+class TestNovel:
+    def test_against_a_slow_restatement(self, world):
+        novel = world.novel()
+        known = set(zip(world.labels.examples.tolist(), world.labels.classes.tolist(), strict=True))
+        votes: dict[tuple[int, int], int] = {}
+        best: dict[tuple[int, int], float] = {}
+        for predictions in world.predictions:
+            for image, (answer,) in enumerate(predictions.classes.tolist()):
+                if (image, answer) not in known:
+                    votes[image, answer] = votes.get((image, answer), 0) + 1
+                    best[image, answer] = max(best.get((image, answer), 0.0), float(predictions.scores[image, 0]))
+        pairs = list(zip(novel.examples.tolist(), novel.classes.tolist(), strict=True))
+        assert dict(zip(pairs, novel.votes.tolist(), strict=True)) == votes
+        assert dict(zip(pairs, novel.scores.tolist(), strict=True)) == best
+        assert novel.models == MODELS
+        assert (np.diff(novel.votes) <= 0).all()
+
+    def test_a_table_with_the_names_of_classes(self, world):
+        novel = world.novel()
+        table = novel.table()
+        first = (f"i{novel.examples[0]}", SPACE.ids[novel.classes[0]])
+        assert table.rows[0][:2] == first
+        assert len(table.rows) == len(novel.votes)
+
+    def test_complete_labels_leave_nothing_novel(self, world):
+        complete = LabelSet(
+            "all", 1, "set", CLASSES, world.labels.examples, world.labels.classes, world.labels.states,
+            world.labels.covered, world.labels.reasons, Unlisted.WRONG,
+        )  # fmt: skip
+        novel = novel_predictions(world.test_set, world.predictions, MultilabelScoring(complete))
+        assert len(novel.votes) == 0
+        with pytest.raises(InputError, match="no novel prediction"):
+            draw_review(novel, size=1, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
+
+
+class TestDraw:
+    @given(st.data(), st.sampled_from(StratifyBy), st.integers(0, 1000))
+    def test_as_many_as_asked_in_proportion_to_the_strata(self, data, by, seed):
+        novel = World().novel()
+        size = data.draw(st.integers(1, len(novel.votes)))
+        frame = draw_review(novel, size=size, by=by, rng=np.random.default_rng(seed))
+        assert sorted(frame.turns[frame.turns != NOT_DRAWN]) == list(range(size))
+        assert len(frame.drawn) == size
+        sizes = np.bincount(frame.strata)
+        drawn = np.bincount(frame.strata[frame.drawn], minlength=len(sizes))
+        assert (drawn <= sizes).all()
+        if size >= 2 * len(sizes):
+            assert (drawn >= np.minimum(sizes, 2)).all()
+            fair = size * sizes / sizes.sum()
+            assert (np.abs(drawn - fair) < 2 + len(sizes)).all()
+        assert not frame.judged.any()
+
+    def test_strata_by_votes_and_by_score(self, world):
+        novel = world.novel()
+        rng = np.random.default_rng(0)
+        votes = draw_review(novel, size=10, by=StratifyBy.VOTES, rng=rng)
+        assert votes.strata.tolist() == [int(np.log2(v)) for v in novel.votes]
+        score = draw_review(novel, size=10, by=StratifyBy.SCORE, rng=rng)
+        assert np.ptp(np.bincount(score.strata)) <= 1 and len(np.bincount(score.strata)) == 4
+        assert novel.scores[score.strata == 0].max() <= novel.scores[score.strata == 3].min()
+        assert draw_review(novel, size=10, by=StratifyBy.NOTHING, rng=rng).strata.max() == 0
+
+    def test_every_pair_of_a_stratum_has_the_same_chance(self, world):
+        novel = world.novel()
+        draws = 1000
+        counts = np.zeros(len(novel.votes))
+        for seed in range(draws):
+            frame = draw_review(novel, size=60, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            counts[frame.drawn] += 1
+        for stratum in np.unique(frame.strata):
+            inside = frame.strata == stratum
+            share = counts[inside].mean() / draws
+            spread = np.sqrt(share * (1 - share) / draws)
+            assert (np.abs(counts[inside] / draws - share) < 5 * spread + 1e-9).all()
+
+    @pytest.mark.parametrize("size", [0, -1, 10**6])
+    def test_impossible_sizes(self, world, size):
+        with pytest.raises(InputError, match="the sample must hold 1 to"):
+            draw_review(world.novel(), size=size, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
+
+    def test_scores_are_needed_to_stratify_by_them(self, world):
+        bare = [Predictions(p.model, "set", "dozen", p.classes) for p in world.predictions]
+        novel = novel_predictions(world.test_set, bare, MultilabelScoring(world.labels))
+        with pytest.raises(InputError, match="stratify by votes"):
+            draw_review(novel, size=5, by=StratifyBy.SCORE, rng=np.random.default_rng(0))
+
+
+class TestEstimate:
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    def test_judging_everything_gives_the_truth(self, world, rule):
+        novel = world.novel()
+        frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        rows = world.grade(rule, world.judged(frame))
+        for m in range(MODELS):
+            row = rows[f"m{m}"]
+            truth = pytest.approx(world.true_accuracy(m, rule), abs=1e-12)
+            assert (row.reviewed.value, row.multilabel.value, row.multilabel_upper.value) == (truth,) * 3
+            assert row.novel == 0
+
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    @pytest.mark.parametrize("by", StratifyBy)
+    def test_on_average_the_estimate_is_the_truth(self, world, rule, by):
+        """And its interval, which also speaks of images not drawn, holds the truth of these images almost always."""
+        draws = 150
+        novel = world.novel()
+        values, held = np.empty((draws, MODELS)), 0
+        for seed in range(draws):
+            frame = draw_review(novel, size=90, by=by, rng=np.random.default_rng(seed))
+            rows = world.grade(rule, world.judged(frame))
+            for m in range(MODELS):
+                row = rows[f"m{m}"]
+                values[seed, m] = row.reviewed.value
+                held += row.reviewed.low <= world.true_accuracy(m, rule) <= row.reviewed.high
+        truth = [world.true_accuracy(m, rule) for m in range(MODELS)]
+        errors = values.mean(axis=0) - truth
+        assert (np.abs(errors) < 4 * values.std(axis=0) / np.sqrt(draws) + 5e-4).all(), errors
+        assert held / (draws * MODELS) > 0.95
+
+    def test_stopping_early_is_still_fair(self, world):
+        draws, m = 200, 2
+        values = []
+        for seed in range(draws):
+            frame = draw_review(world.novel(), size=120, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            values.append(world.grade(MultilabelRule.IMAGES, world.judged(frame, upto=60))[f"m{m}"].reviewed.value)
+        error = np.mean(values) - world.true_accuracy(m, MultilabelRule.IMAGES)
+        assert abs(error) < 4 * np.std(values) / np.sqrt(draws) + 5e-4
+
+    def test_counting_novel_predictions_wrong_is_far_from_the_truth(self, world):
+        """What the estimate is for: the bounds leave a wide gap."""
+        row = world.grade(MultilabelRule.IMAGES, None)["m0"]
+        assert row.multilabel_upper.value - row.multilabel.value > 0.3
+        assert row.reviewed is None
+
+    def test_no_verdict_yet_is_no_estimate(self, world):
+        frame = draw_review(world.novel(), size=20, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        assert all(row.reviewed is None for row in world.grade(MultilabelRule.IMAGES, frame).values())
+
+    def test_predictions_that_were_not_in_the_frame_are_no_estimate(self, world):
+        novel = novel_predictions(world.test_set, world.predictions[:4], MultilabelScoring(world.labels))
+        frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        rows = world.grade(MultilabelRule.IMAGES, world.judged(frame))
+        assert rows["m4"].reviewed is None and rows["m4"].novel > 0
+        assert all(rows[f"m{m}"].reviewed for m in range(4))
