@@ -13,7 +13,7 @@ import regrade
 from regrade.classes import class_space
 from regrade.core import InputError, MismatchError
 from regrade.stats import proportion
-from regrade.store import Columns
+from regrade.tables import Columns
 from regrade.workspace import Workspace
 
 SPACE = class_space("imagenet-1k")

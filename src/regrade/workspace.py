@@ -23,7 +23,6 @@ from regrade.core import (
 from regrade.core.arrays import BoolArray
 from regrade.metrics import MultilabelRule
 from regrade.store import (
-    Columns,
     ImportedLabels,
     ImportedPredictions,
     LabelFormat,
@@ -33,8 +32,6 @@ from regrade.store import (
     answers_from_scores,
     import_labels,
     import_predictions,
-    read_examples,
-    read_table,
     store_answers,
 )
 from regrade.studies import (
@@ -51,6 +48,7 @@ from regrade.studies import (
     novel_predictions,
     scoring_for,
 )
+from regrade.tables import Columns, read_examples, read_table
 
 Watch = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
@@ -166,7 +164,7 @@ class Workspace:
         test_set: str,
         *,
         labels: str | None = None,
-        rule: MultilabelRule | str = MultilabelRule.IMAGES,
+        rule: MultilabelRule | str | None = None,
         collapsed: bool = False,
         slices: Sequence[str] = (),
         models: Sequence[str] = (),
@@ -178,17 +176,19 @@ class Workspace:
     ) -> Grade:
         """Grade the models of a test set, all of them unless ``models`` names some.
 
-        ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, or over
-        classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
+        ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, the default, or
+        over classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
         space only, and ``clean`` names another test set, graded among the same classes for comparison;
         ``class_map`` is a file for predictions in other classes than the labels.
         """
         target = self.store.test_set(test_set)
         if labels and within:
             raise InputError("multi-label accuracy is over all classes: leave out either labels or within")
+        if not labels and (rule or collapsed or half_width):
+            raise InputError("rule, collapsed and half-width speak of multi-label accuracy: name the labels too")
         judged = None
         if labels:
-            scoring = self._multilabel(target, labels, rule, collapsed)
+            scoring = self._multilabel(target, labels, rule or MultilabelRule.IMAGES, collapsed)
             judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels), half_width)
         result = grade(
             target,
@@ -200,6 +200,8 @@ class Workspace:
         if clean is None:
             return result
         both = [row.model for row in result.rows if row.model in self.models(clean)]
+        if not both:
+            raise InputError(f"none of these models has predictions on {clean}")
         same_classes = within or target.class_space
         return result.with_clean(self.grade(clean, models=list(dict.fromkeys(both)), within=same_classes, watch=watch))
 
@@ -208,26 +210,32 @@ class Workspace:
         *models: str,
         test_set: str,
         labels: str | None = None,
-        rule: MultilabelRule | str = MultilabelRule.IMAGES,
+        rule: MultilabelRule | str | None = None,
         slice: str | None = None,
+        within: str | ClassSpace | None = None,
+        class_map: str | Path | None = None,
         watch: Watch = iter,
     ) -> Comparison:
         """Compare all pairs of the given models, or of all models, on the same images.
 
         With ``labels`` right means right under that label set, a novel prediction counting as wrong; ``slice``
-        keeps only the images of a slice.
+        keeps only the images of a slice; ``within`` and ``class_map`` are as in `grade`.
         """
         target = self.store.test_set(test_set)
+        if labels and (within or class_map):
+            raise InputError("multi-label accuracy is over all classes: leave out either labels or within and map")
+        if rule and not labels:
+            raise InputError("a rule speaks of multi-label accuracy: name the labels too")
         names = self._chosen(target, models)
-        scoring = self._multilabel(target, labels, rule, collapsed=False) if labels else None
+        scoring = self._multilabel(target, labels, rule or MultilabelRule.IMAGES, collapsed=False) if labels else None
         inside = target.slice(slice) if slice else np.ones(len(target), dtype=bool)
         rows = []
-        for predictions, plain in self._scored(target, names, None, None, watch):
+        for predictions, plain in self._scored(target, names, within, class_map, watch):
             right, counted = _correctness(predictions, plain, scoring)
             rows.append(right[counted & inside])
-        full_name = scoring.labels.full_name if scoring else None
+        labels_used = scoring.labels if scoring else None
         confidence = self.store.config.confidence
-        return compare(names, np.array(rows), test_set=test_set, labels=full_name, confidence=confidence)
+        return compare(names, np.array(rows), test_set=test_set, labels=labels_used, confidence=confidence)
 
     # Novel predictions
 

@@ -15,7 +15,7 @@ def pack(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run_well(
         "import", "predictions", predictions, "--test-set", "imagenet-val", "--classes", "imagenet-1k", "-w", workspace
     )
-    assert "67 models imported" in done.err
+    assert "models imported: 67" in done.err
     labels = ("import", "labels", published / "real" / "real.json", "--format", "real")
     run_well(*labels, "--test-set", "imagenet-val", "--name", "real", "-w", workspace)
     return workspace

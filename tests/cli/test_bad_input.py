@@ -317,7 +317,6 @@ class TestLabels:
             pytest.param({"correct": [None]}, ("'p0'", "None"), id="nothing"),
             pytest.param({"correct": "cat"}, ("'p0'", "lists"), id="no list"),
             pytest.param(["cat"], ("'p0'", "lists called correct, unclear, wrong"), id="no object"),
-            pytest.param({"correct": ["cat"], "wrong": ["cat"]}, ("'p0'", "cat is both correct and wrong"), id="both"),
         ],
     )
     def test_multilabel_annotations(self, refused_labels, lists, words):

@@ -176,7 +176,7 @@ class TestKilled:
         run_well(*import_many(file, pets))
         whole = snapshot(pets)
         shutil.rmtree(pets / "predictions" / "many" / "m2")
-        assert "1 models imported, 3 unchanged" in run_well(*import_many(file, pets)).err
+        assert "models imported: 1, unchanged: 3" in run_well(*import_many(file, pets)).err
         assert snapshot(pets).keys() == whole.keys()
 
     def test_control_c_leaves_nothing(self, pets, tmp_path, monkeypatch):
@@ -192,8 +192,8 @@ class TestAtTheSameTime:
         with ThreadPoolExecutor() as pool:
             ran = list(pool.map(lambda _: run_process(*command), range(4)))
         assert [r.code for r in ran] == [0] * 4, ran
-        assert sum("30 models imported" in r.err for r in ran) == 1
-        assert sum("30 unchanged" in r.err for r in ran) == 3
+        assert sum("models imported: 30" in r.err for r in ran) == 1
+        assert sum("unchanged: 30" in r.err for r in ran) == 3
         assert len(models(pets)) == 31
         assert not (pets / ".staging").exists()
 
@@ -252,4 +252,4 @@ class TestOutput:
         (tmp_path / "second.csv").write_text(wide())
         command = f"{EXECUTABLE} import predictions {tmp_path / 'second.csv'} -t pets -w {pets} >&-"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0 and "1 models imported" in done.stderr
+        assert done.returncode == 0 and "models imported: 1" in done.stderr

@@ -34,7 +34,7 @@ def annotated(published: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
 def graded(workspace: Path, *options: str) -> dict[str, dict]:
     command = ("grade", "--test-set", "imagenet-val", "--labels", "multilabel-v3", *options, "-w", workspace, "--json")
     grade = json.loads(run_well(*command).out)
-    assert grade["labels"] == "multilabel-v3@1"
+    assert (grade["labels"], grade["labels_version"]) == ("multilabel-v3", 1)
     return {row["model"]: row for row in grade["rows"]}
 
 
@@ -181,7 +181,8 @@ class TestVersions:
         assert "unchanged" in run_well(*command, "--new-version").err
         grade = ("grade", "-t", "imagenet-val", "-w", workspace, "--json", "--model", "resnet50", "--labels")
         old, new = (json.loads(run_well(*grade, name).out) for name in ("multilabel-v3@1", "multilabel-v3"))
-        assert (old["labels"], new["labels"]) == ("multilabel-v3@1", "multilabel-v3@2")
+        assert (old["labels"], new["labels"]) == ("multilabel-v3", "multilabel-v3")
+        assert (old["labels_version"], new["labels_version"]) == (1, 2)
         assert old["rows"][0] == before
         assert new["rows"][0]["multilabel"]["n"] == before["multilabel"]["n"] - 1
 
@@ -191,3 +192,11 @@ class TestVersions:
         command = ("import", "labels", tmp_path / "v2.json", "--format", "multilabel-v3", "-t", "imagenet-val")
         refused = run(*command, "--name", "v2", "-w", workspace)
         assert refused.code == 1 and "no image of test set imagenet-val" in refused.err
+
+
+def test_a_class_in_two_lists_counts_by_the_kindest(pets, tmp_path):
+    """The published file counts a class as right if it stands among the correct ones, wherever else it stands."""
+    content = {"initial_annots": {"p0": {"correct": ["cat"], "wrong": ["cat"], "unclear": ["dog"]}}}
+    (tmp_path / "v3.json").write_text(json.dumps(content))
+    command = ("import", "labels", tmp_path / "v3.json", "--format", "multilabel-v3", "-t", "pets", "--name", "v3")
+    assert "2 judgements" in run_well(*command, "-w", pets).err

@@ -36,7 +36,7 @@ class TestGrade:
     def test_the_shape_of_the_json(self, plain, real):
         assert {"test_set", "labels", "rows"} <= plain.keys()
         assert (plain["test_set"], plain["labels"]) == ("imagenet-val", None)
-        assert real["labels"] == "real@1"
+        assert (real["labels"], real["labels_version"]) == ("real", 1)
         assert len(plain["rows"]) == 67
         for one in plain["rows"]:
             assert {"model", "slice", "top1", "top5", "multilabel", "novel"} <= one.keys()
@@ -121,7 +121,7 @@ class TestCompare:
     def test_against_reassessed_labels_and_on_a_slice(self, pack):
         pair = ("compare", "resnet50", "alexnet", "-t", "imagenet-val", "-w", pack, "--json")
         against = json.loads(run_well(*pair, "--labels", "real").out)
-        assert (against["labels"], against["images"]) == ("real@1", 46_837)
+        assert (against["labels"], against["labels_version"], against["images"]) == ("real", 1, 46_837)
         assert against["pairs"][0]["first_accuracy"]["value"] == pytest.approx(0.8296, abs=5e-5)
         dogs = json.loads(run_well(*pair, "--slice", "dogs").out)
         assert dogs["images"] == 5_900
@@ -187,7 +187,7 @@ class TestImportAgain:
         before = snapshot(pack)
         predictions = published / "recht2019" / "imagenet-val.top5.parquet"
         again = run_well("import", "predictions", predictions, "--test-set", "imagenet-val", "-w", pack)
-        assert "0 models imported, 67 unchanged" in again.err
+        assert "models imported: 0, unchanged: 67" in again.err
         labels = ("import", "labels", published / "real" / "real.json", "--format", "real", "--name", "real")
         assert "unchanged" in run_well(*labels, "--test-set", "imagenet-val", "-w", pack).err
         assert snapshot(pack) == before

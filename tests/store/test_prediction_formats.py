@@ -14,7 +14,7 @@ import pytest
 import regrade
 from regrade.classes import class_space
 from regrade.core import Predictions
-from regrade.store import Columns, Reading
+from regrade.tables import Columns, Reading
 from regrade.workspace import Workspace
 
 SPACE = class_space("cifar-10")

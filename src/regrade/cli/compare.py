@@ -12,10 +12,11 @@ from regrade.cli.options import (
     Json,
     LabelsOption,
     Latex,
+    MapOption,
     Markdown,
-    Rule,
     RuleOption,
     TestSetOption,
+    WithinOption,
     WorkspaceOption,
     opened,
 )
@@ -28,8 +29,10 @@ def compare(
     everyone: Annotated[bool, typer.Option("--all", help="Compare all models of the test set.")] = False,
     pairs: Annotated[bool, typer.Option("--pairs", help="Show every pair instead of the ranks.")] = False,
     labels: LabelsOption = None,
-    rule: RuleOption = Rule.images,
+    rule: RuleOption = None,
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
+    within: WithinOption = None,
+    class_map: MapOption = None,
     workspace: WorkspaceOption = Path(),
     as_json: Json = False,
     csv: Csv = False,
@@ -41,6 +44,13 @@ def compare(
     if everyone == bool(models):
         raise typer.BadParameter("name two or more models, or give --all")
     result = opened(workspace).compare(
-        *(models or ()), test_set=test_set, labels=labels, rule=rule.value, slice=slice_, watch=watching
+        *(models or ()),
+        test_set=test_set,
+        labels=labels,
+        rule=rule.value if rule else None,
+        slice=slice_,
+        within=within,
+        class_map=class_map,
+        watch=watching,
     )
     show(result.pair_table() if pairs else result.table(), result.as_dict(), form)

@@ -12,10 +12,11 @@ from regrade.cli.options import (
     Json,
     LabelsOption,
     Latex,
+    MapOption,
     Markdown,
-    Rule,
     RuleOption,
     TestSetOption,
+    WithinOption,
     WorkspaceOption,
     opened,
 )
@@ -25,7 +26,7 @@ from regrade.cli.output import chosen_form, show, watching
 def grade(
     test_set: TestSetOption,
     labels: LabelsOption = None,
-    rule: RuleOption = Rule.images,
+    rule: RuleOption = None,
     collapsed: Annotated[
         bool, typer.Option("--collapsed", help="Accept classes that people cannot tell apart (imagenet-1k).")
     ] = False,
@@ -38,18 +39,14 @@ def grade(
         ),
     ] = [],
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
-    within: Annotated[
-        str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
-    ] = None,
+    within: WithinOption = None,
     clean: Annotated[
         str | None,
         typer.Option(
             help="Beside it, top-1 on this test set among the same classes, e.g. imagenet-val for imagenet-a."
         ),
     ] = None,
-    class_map: Annotated[
-        Path | None, typer.Option("--map", help="CSV or JSON from the labels' classes to the predicted ones.")
-    ] = None,
+    class_map: MapOption = None,
     half_width: Annotated[
         float | None,
         typer.Option(help="With reviewed labels: say how many more judgements reach this half-width, e.g. 0.005."),
@@ -65,7 +62,7 @@ def grade(
     result = opened(workspace).grade(
         test_set,
         labels=labels,
-        rule=rule.value,
+        rule=rule.value if rule else None,
         collapsed=collapsed,
         slices=slice_,
         models=model,

@@ -65,7 +65,7 @@ def predictions(
     )
     if done.new_test_set:
         say(f"new test set {test_set}: {len(done.test_set):,} examples, {done.test_set.class_space.name}")
-    say(f"{len(done.models.new)} models imported, {len(done.models.unchanged)} unchanged, on {test_set}")
+    say(f"on {test_set}: models imported: {len(done.models.new)}, unchanged: {len(done.models.unchanged)}")
 
 
 @app.command()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from regrade.store import Columns
+    from regrade.tables import Columns
     from regrade.workspace import Workspace
 
 WorkspaceOption = Annotated[
@@ -18,6 +18,12 @@ WorkspaceOption = Annotated[
 TestSetOption = Annotated[str, typer.Option("--test-set", "-t", help="The test set.")]
 LabelsOption = Annotated[
     str | None, typer.Option("--labels", "-l", help="Score against this label set too: NAME or NAME@VERSION.")
+]
+WithinOption = Annotated[
+    str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
+]
+MapOption = Annotated[
+    Path | None, typer.Option("--map", help="CSV or JSON from the labels' classes to the predicted ones.")
 ]
 IdColumn = Annotated[str, typer.Option(help="The column with the example ids, if it has no usual name.")]
 LabelColumn = Annotated[str, typer.Option(help="The column with the labels, if it has no usual name.")]
@@ -47,7 +53,7 @@ class ClassNumbers(StrEnum):
 
 
 RuleOption = Annotated[
-    Rule,
+    Rule | None,
     typer.Option(
         help="images: only correct labels count, mean over images. classes: correct or unclear, over classes."
     ),
@@ -66,6 +72,6 @@ def opened(workspace: Path) -> Workspace:
 
 def columns(id_column: str, label_column: str, groups: list[str], numbers: ClassNumbers) -> Columns:
     """The columns that a command was told of."""
-    from regrade.store import Columns, Reading
+    from regrade.tables import Columns, Reading
 
     return Columns(id_column, label_column, tuple(groups), Reading(numbers.value))

@@ -43,7 +43,8 @@ def show(table: Table, data: dict[str, Any], form: Form) -> None:
         case Form.TERMINAL:
             print_table(table)
         case Form.JSON:
-            sys.stdout.write(json.dumps(data, indent=2, allow_nan=False) + "\n")
+            json.dump(data, sys.stdout, indent=2, allow_nan=False)
+            sys.stdout.write("\n")
         case Form.CSV:
             sys.stdout.write(to_csv(table))
         case Form.MARKDOWN:

@@ -4,6 +4,7 @@ from regrade.core.class_map import ClassMap, MapRule, subset_map
 from regrade.core.class_space import ClassSpace
 from regrade.core.errors import (
     AlreadyStored,
+    DownloadError,
     FormatError,
     InputError,
     MismatchError,
@@ -36,6 +37,7 @@ __all__ = [
     "ClassMap",
     "ClassSpace",
     "Column",
+    "DownloadError",
     "Estimate",
     "Example",
     "FormatError",

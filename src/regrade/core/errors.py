@@ -12,6 +12,7 @@
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
     │   └── WriteError           the disk refused (full, read-only, no permission)
+    ├── DownloadError            a file could not be fetched whole, or is not the one expected
     └── MissingExtra             an optional dependency is not installed
 """
 
@@ -67,6 +68,10 @@ class VersionError(StoreError):
 
 class WriteError(StoreError):
     """The disk refused a write; nothing half-written is left."""
+
+
+class DownloadError(RegradeError):
+    """A file could not be fetched whole, or is not the one expected."""
 
 
 class MissingExtra(RegradeError):

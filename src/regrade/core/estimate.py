@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -30,7 +30,7 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """The five fields, ready for JSON."""
-        return asdict(self)
+        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n, "method": self.method}
 
     def __str__(self) -> str:
         return f"{100 * self.value:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"

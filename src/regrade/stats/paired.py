@@ -97,7 +97,8 @@ def paired_difference(
     if (b < 0).any() or (c < 0).any() or (b + c > n).any():
         raise InputError("counts of discordant images must be at least 0, and together no more than the images")
     z = normal_quantile(confidence)
-    return Intervals(_score_root(b, c, n, z), _score_root(b, c, n, -z))
+    value = (b - c) / n  # the bisection may miss it by a rounding
+    return Intervals(np.minimum(_score_root(b, c, n, z), value), np.maximum(_score_root(b, c, n, -z), value))
 
 
 def _log_half_binomial(k: IntArray, n: IntArray) -> FloatArray:

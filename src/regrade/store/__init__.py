@@ -1,8 +1,6 @@
 """The workspace on disk: plain files, each written whole and once."""
 
 from regrade.store.atomic import write_file
-from regrade.store.class_columns import Reading
-from regrade.store.examples import Columns, Examples, read_examples
 from regrade.store.folder import Store, Stored
 from regrade.store.import_labels import ImportedLabels, import_labels
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
@@ -15,18 +13,14 @@ from regrade.store.prediction_files import (
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, Source
-from regrade.store.tables import read_table
 
 __all__ = [
     "Answers",
-    "Columns",
-    "Examples",
     "ImportedLabels",
     "ImportedPredictions",
     "LabelFormat",
     "Manifest",
     "PredictionFile",
-    "Reading",
     "Source",
     "Spaces",
     "Store",
@@ -34,10 +28,8 @@ __all__ = [
     "answers_from_scores",
     "import_labels",
     "import_predictions",
-    "read_examples",
     "read_label_file",
     "read_prediction_file",
-    "read_table",
     "store_answers",
     "write_file",
 ]

@@ -24,7 +24,6 @@ from regrade.core import (
 )
 from regrade.store.atomic import Staging, telling_refusals, write_once
 from regrade.store.config import TEMPLATE, Config, read_config
-from regrade.store.examples import Columns
 from regrade.store.label_file import read_label_set, stored_digest, write_label_set
 from regrade.store.names import file_name, original_name
 from regrade.store.prediction_folder import (
@@ -43,6 +42,7 @@ from regrade.store.review_files import (
     write_frame,
 )
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
+from regrade.tables import Columns
 
 CONFIG = "regrade.toml"
 

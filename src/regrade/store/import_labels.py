@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regrade.core import InputError, LabelSet, Unlisted
-from regrade.store.examples import Columns
 from regrade.store.folder import Store
 from regrade.store.label_files import LabelFormat, read_label_file
+from regrade.tables import Columns
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ import numpy as np
 
 from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, TestSet
 from regrade.core.arrays import IntArray
-from regrade.store.examples import Columns
 from regrade.store.folder import Store, Stored
 from regrade.store.prediction_files import Answers, PredictionFile, Spaces, read_prediction_file
 from regrade.store.prediction_folder import Manifest, Source
+from regrade.tables import Columns
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, TestSet, Unlisted
-from regrade.store.class_columns import class_indices
-from regrade.store.examples import LABEL_COLUMNS, Columns, texts
-from regrade.store.tables import TABLE_SUFFIXES, read_json, read_table
+from regrade.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Columns, class_indices, read_json, read_table, texts
 
 REAL_SIZE = 50_000
 _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
@@ -29,10 +27,20 @@ class LabelFormat(Enum):
     """Reassessed labels: a JSON list of 50,000 lists of class indices, in the order of the validation images."""
 
     MULTILABEL_V3 = "multilabel-v3"
-    """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m."""
+    """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m.
+
+    A class in two lists of an image counts by the kindest, as the code published with them counts it.
+    """
 
     PLAIN = "plain"
     """A table with image, class and optionally state and problematic; or JSON from image to classes."""
+
+
+class _Conflict(Enum):
+    """What becomes of a class that stands in two lists of one image."""
+
+    REFUSE = "refuse"
+    KINDEST = "correct before unclear before wrong"
 
 
 @dataclass
@@ -40,6 +48,7 @@ class _Judgements:
     """Judgements gathered from a file, held against a test set as they come."""
 
     test_set: TestSet
+    conflict: _Conflict = _Conflict.REFUSE
     states: dict[tuple[int, int], LabelState] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
@@ -51,7 +60,7 @@ class _Judgements:
             class_index = _class_index(class_id, self.test_set)
         except InputError as error:
             raise FormatError(f"image {image!r}: {error}") from None
-        if self.states.setdefault((example, class_index), state) is not state:
+        if self.states.setdefault((example, class_index), state) is not state and self.conflict is _Conflict.REFUSE:
             first = self.states[example, class_index].name.lower()
             name = self.test_set.class_space.ids[class_index]
             raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
@@ -133,7 +142,7 @@ def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
     content = read_json(path)
     if not (isinstance(content, dict) and isinstance(content.get("initial_annots"), dict)):
         raise FormatError(f"{path}: multi-label annotations are a JSON object with initial_annots")
-    judgements = _Judgements(test_set)
+    judgements = _Judgements(test_set, _Conflict.KINDEST)
     places = _places(test_set)
     for image, lists in content["initial_annots"].items():
         if (example := _place(image, places)) is not None:

@@ -15,9 +15,19 @@ import pyarrow.compute as pc
 from regrade.core import ClassSpace, FormatError, InputError, ScoreKind
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import top_k_classes
-from regrade.store.class_columns import Reading, class_indices
-from regrade.store.examples import Columns, Examples, check_unique, read_examples
-from regrade.store.tables import check_file, first_line, is_list, is_text, read_table
+from regrade.tables import (
+    Columns,
+    Examples,
+    Reading,
+    check_file,
+    check_unique,
+    class_indices,
+    first_line,
+    is_list,
+    is_text,
+    read_examples,
+    read_table,
+)
 
 ANSWER_COLUMNS = (
     "prediction",

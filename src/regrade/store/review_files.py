@@ -14,11 +14,9 @@ import pyarrow.compute as pc
 from regrade.core import AlreadyStored, FormatError, LabelState, MismatchError, ReviewFrame, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store.atomic import write_once
-from regrade.store.class_columns import Reading, class_indices
-from regrade.store.examples import Columns, texts
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.store.tables import read_table
+from regrade.tables import Columns, Reading, class_indices, read_table, texts
 
 FRAME = "frame.parquet"
 _VERDICTS = "verdicts-*.parquet"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular, UndefinedError
+from regrade.core import Column, Estimate, InputError, LabelSet, Table, Tabular, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
-    McNemar,
     benjamini_hochberg,
     discordant_counts,
     holm,
@@ -54,6 +54,16 @@ class Pair:
     benjamini_hochberg: float
     images_needed: int | None
 
+    def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The pair, ready for JSON, with the accuracies of its models."""
+        return {
+            **vars(self),
+            "first_accuracy": accuracies[self.first],
+            "second_accuracy": accuracies[self.second],
+            "difference": self.difference.as_dict(),
+            "p_values": dict(vars(self.p_values)),
+        }
+
     def in_words(self) -> str:
         """What the difference and its interval say, in one sentence."""
         ahead, behind, sign = (
@@ -86,14 +96,24 @@ class Comparison(Tabular):
 
     test_set: str
     labels: str | None
+    labels_version: int | None
     images: int
     confidence: float
     pairs: tuple[Pair, ...]
     ranks: tuple[Rank, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The comparison, ready for JSON."""
-        return asdict(self)
+        """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in."""
+        accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
+        return {
+            "test_set": self.test_set,
+            "labels": self.labels,
+            "labels_version": self.labels_version,
+            "images": self.images,
+            "confidence": self.confidence,
+            "pairs": [pair.as_dict(accuracies) for pair in self.pairs],
+            "ranks": [{**vars(rank), "accuracy": accuracies[rank.model]} for rank in self.ranks],
+        }
 
     def table(self) -> Table:
         """The one pair there is, or the ranks of many models."""
@@ -146,7 +166,7 @@ class Comparison(Tabular):
 
     @property
     def _against(self) -> str:
-        return f" against {self.labels}" if self.labels else ""
+        return f" against {self.labels}@{self.labels_version}" if self.labels else ""
 
     def _method_note(self) -> tuple[str, ...]:
         methods = {rank.accuracy.method for rank in self.ranks} | {pair.difference.method for pair in self.pairs[:1]}
@@ -168,7 +188,7 @@ def compare(
     correct: BoolArray,
     *,
     test_set: str,
-    labels: str | None = None,
+    labels: LabelSet | None = None,
     confidence: float = 0.95,
 ) -> Comparison:
     """Compare all pairs of two or more models, from ``correct`` (m, n); pairs keep the order of ``models``."""
@@ -180,7 +200,8 @@ def compare(
     accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=confidence)
     return Comparison(
         test_set,
-        labels,
+        labels.name if labels else None,
+        labels.version if labels else None,
         correct.shape[1],
         confidence,
         _pairs(models, accuracies, counts, correct.shape[1], confidence),
@@ -194,23 +215,34 @@ def _pairs(
     first, second = np.triu_indices(len(models), k=1)
     only_first, only_second = counts[first, second], counts[second, first]
     tests = mcnemar(only_first, only_second)
-    adjusted = holm(tests.exact), benjamini_hochberg(tests.exact)
-    differences = _differences(only_first, only_second, images, confidence)
+    columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
+    p_values = zip(*(column.tolist() for column in columns), strict=True)
+    rows = zip(
+        first.tolist(),
+        second.tolist(),
+        _differences(only_first, only_second, images, confidence),
+        only_first.tolist(),
+        only_second.tolist(),
+        p_values,
+        holm(tests.exact).tolist(),
+        benjamini_hochberg(tests.exact).tolist(),
+        strict=True,
+    )
     return tuple(
         Pair(
-            models[i],
-            models[j],
-            accuracies[i],
-            accuracies[j],
-            differences[row],
-            int(only_first[row]),
-            int(only_second[row]),
-            _tests(tests, row),
-            float(adjusted[0][row]),
-            float(adjusted[1][row]),
-            _images_needed(int(only_first[row]), int(only_second[row]), images),
+            first=models[i],
+            second=models[j],
+            first_accuracy=accuracies[i],
+            second_accuracy=accuracies[j],
+            difference=difference,
+            only_first=b,
+            only_second=c,
+            p_values=McNemarTests(*p),
+            holm=by_holm,
+            benjamini_hochberg=by_rate,
+            images_needed=_images_needed(b, c, images),
         )
-        for row, (i, j) in enumerate(zip(first, second, strict=True))
+        for i, j, difference, b, c, p, by_holm, by_rate in rows
     )
 
 
@@ -218,13 +250,8 @@ def _differences(only_first: IntArray, only_second: IntArray, images: int, confi
     bounds = paired_difference(only_first, only_second, images, confidence=confidence)
     values: FloatArray = (only_first - only_second) / images
     name = method_name("paired score", confidence)
-    rows = zip(values, bounds.low, bounds.high, strict=True)
-    return [Estimate(float(v), float(lo), float(hi), images, name) for v, lo, hi in rows]
-
-
-def _tests(tests: McNemar, row: int) -> McNemarTests:
-    parts = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
-    return McNemarTests(*(float(part[row]) for part in parts))
+    rows = zip(values.tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
+    return [Estimate(value, low, high, images, name) for value, low, high in rows]
 
 
 def _images_needed(only_first: int, only_second: int, images: int) -> int | None:

@@ -63,6 +63,7 @@ class Grade(Tabular):
 
     test_set: str
     labels: str | None
+    labels_version: int | None
     rule: str | None
     rows: tuple[GradeRow, ...]
     notes: tuple[str, ...]
@@ -72,6 +73,7 @@ class Grade(Tabular):
         return {
             "test_set": self.test_set,
             "labels": self.labels,
+            "labels_version": self.labels_version,
             "rule": self.rule,
             "rows": [row.as_dict() for row in self.rows],
             "notes": list(self.notes),
@@ -102,7 +104,7 @@ class Grade(Tabular):
             if self._has(key)
         ]
         rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.rows)
-        against = f" against {self.labels}" if self.labels else ""
+        against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
         return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
 
     def _has(self, key: str) -> bool:
@@ -142,7 +144,8 @@ def grade(
         raise InputError(f"no model has predictions on {test_set.name} yet")
     return Grade(
         test_set.name,
-        labels.scoring.labels.full_name if labels else None,
+        labels.scoring.labels.name if labels else None,
+        labels.scoring.labels.version if labels else None,
         labels.scoring.rule.value if labels else None,
         tuple(_best_first(rows, list(masks))),
         tuple(sorted(rules - {""})) + _notes(rows, labels),

@@ -13,6 +13,7 @@ import pyarrow.parquet
 from regrade.core import FormatError, InputError
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
+"""The endings of files that are tables."""
 
 
 def read_table(path: Path) -> pa.Table:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from regrade.core import ClassSpace, FormatError, InputError
 from regrade.core.arrays import IntArray
-from regrade.store.tables import is_list, is_text
+from regrade.tables.files import is_list, is_text
 
 
 class Reading(Enum):

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, MismatchError, TestSet, UnknownName
 from regrade.core.arrays import IntArray
-from regrade.store.class_columns import Reading, class_indices
+from regrade.tables.class_columns import Reading, class_indices
 
 ID_COLUMNS = (
     "image",
@@ -25,7 +25,10 @@ ID_COLUMNS = (
     "path",
     "index",
 )
+"""What a column of example ids is usually called; the first that is there is taken."""
+
 LABEL_COLUMNS = ("wnid", "label", "target", "class", "ground_truth", "y_true")
+"""What a column of labels is usually called."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,11 @@ class Columns:
 
     def id_in(self, table: pa.Table) -> str:
         """The column of example ids."""
-        return _named(self.id, ID_COLUMNS, table, "example ids") or _missing(ID_COLUMNS, "example ids", "--id-column")
+        return self.usual_id_in(table) or _missing(ID_COLUMNS, "example ids", "--id-column")
+
+    def usual_id_in(self, table: pa.Table) -> str | None:
+        """The column of example ids, none if there is none with a usual name."""
+        return _named(self.id, ID_COLUMNS, table, "example ids")
 
     def label_in(self, table: pa.Table) -> str | None:
         """The column of the test set's own labels, if there is one."""
@@ -47,7 +54,8 @@ class Columns:
 
     def used_in(self, table: pa.Table) -> set[str]:
         """All columns that speak of the examples, also where others were chosen, and nameless ones (row numbers)."""
-        return {self.id_in(table), self.label or "", *self.groups, *ID_COLUMNS, *LABEL_COLUMNS}
+        usual = {name for name in table.column_names if name.casefold() in (*ID_COLUMNS, *LABEL_COLUMNS, "")}
+        return {self.id_in(table), self.label, *self.groups, *usual}
 
 
 @dataclass(frozen=True)
@@ -143,7 +151,8 @@ def _named(given: str, usual: Sequence[str], table: pa.Table, what: str) -> str 
         if given not in table.column_names:
             raise UnknownName(f"column for the {what}", given, table.column_names)
         return given
-    return next((name for name in usual if name in table.column_names), None)
+    named = {name.casefold(): name for name in reversed(table.column_names)}
+    return next((named[name] for name in usual if name in named), None)
 
 
 def _missing(usual: Sequence[str], what: str, option: str) -> str:

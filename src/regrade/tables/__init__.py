@@ -1,0 +1,42 @@
+"""The tables that people bring: read, and held against a class space and a test set."""
+
+from regrade.tables.class_columns import Reading, class_indices
+from regrade.tables.examples import (
+    ID_COLUMNS,
+    LABEL_COLUMNS,
+    Columns,
+    Examples,
+    check_unique,
+    read_examples,
+    rows_of,
+    texts,
+)
+from regrade.tables.files import (
+    TABLE_SUFFIXES,
+    check_file,
+    first_line,
+    is_list,
+    is_text,
+    read_json,
+    read_table,
+)
+
+__all__ = [
+    "ID_COLUMNS",
+    "LABEL_COLUMNS",
+    "TABLE_SUFFIXES",
+    "Columns",
+    "Examples",
+    "Reading",
+    "check_file",
+    "check_unique",
+    "class_indices",
+    "first_line",
+    "is_list",
+    "is_text",
+    "read_examples",
+    "read_json",
+    "read_table",
+    "rows_of",
+    "texts",
+]
