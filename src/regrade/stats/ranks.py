@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats.cores import elementwise
 from regrade.stats.intervals import tail_share
 from regrade.stats.multiplicity import holm
-from regrade.stats.paired import discordant_counts
+from regrade.stats.paired import at_most, discordant_counts
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,7 @@ def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confi
     models = len(counts)
     ordered = ~np.eye(models, dtype=bool)
     wins, losses = counts[ordered], counts.T[ordered]
-    # P(at least this many wins among the discordant images, if both were equally good)
-    p_values = np.where(wins > 0, elementwise(special.betainc, np.maximum(wins, 1), losses + 1.0, 0.5), 1.0)
+    p_values = at_most(losses, wins + losses)  # so few losses, if both were equally good
     better = np.zeros((models, models), dtype=bool)
     better[ordered] = holm(p_values) <= 2 * tail_share(confidence)
     return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))
