@@ -102,7 +102,7 @@ def paired_difference(
 
 
 def at_most(wins: IntArray, total: IntArray) -> FloatArray:
-    """The chance of at most so many wins in fair tosses, to a relative error of about 1e-10 (1e-6 for a billion tosses)."""
+    """The chance of at most so many wins in fair tosses, to about ten digits (six for a billion)."""
     # ten times as fast as the incomplete beta function, which would be exact to the last digit
     return elementwise(special.bdtr, wins.astype(np.float64), total, 0.5)
 
