@@ -19,7 +19,19 @@ from regrade.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PACKAGES = ("core", "classes", "stats", "metrics", "tables", "store", "studies", "report", "workspace", "demo")
+PACKAGES = (
+    "core",
+    "classes",
+    "stats",
+    "metrics",
+    "tables",
+    "store",
+    "testsets",
+    "studies",
+    "report",
+    "workspace",
+    "demo",
+)
 README_LINES = 120
 CLI_HEADING = """\
 # The command line

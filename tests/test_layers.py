@@ -11,7 +11,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"report", "studies", "store"},
+    {"report", "studies", "store", "testsets"},
     {"workspace"},
     {"demo"},
     {"cli"},

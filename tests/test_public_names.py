@@ -9,7 +9,7 @@ import pytest
 
 import regrade
 
-PACKAGES = ("core", "classes", "stats", "metrics", "tables", "store", "studies", "report", "demo")
+PACKAGES = ("core", "classes", "stats", "metrics", "tables", "store", "testsets", "studies", "report", "demo")
 
 
 @pytest.mark.parametrize("name", PACKAGES)

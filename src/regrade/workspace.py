@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regrade.classes import class_map_from_file, class_space_from_file
 from regrade.core import (
+    UNLABELED,
     ClassMap,
     ClassSpace,
     InputError,
     MapRule,
+    Orientation,
+    PictureSource,
     Predictions,
     ReviewFrame,
     TestSet,
@@ -48,10 +53,37 @@ from regrade.studies import (
     novel_predictions,
     scoring_for,
 )
-from regrade.tables import Columns, read_examples, read_table
+from regrade.tables import TABLE_SUFFIXES, Columns, check_unique, read_examples, read_table
+from regrade.testsets import (
+    CatalogueEntry,
+    Checked,
+    Found,
+    Layout,
+    Wanted,
+    check,
+    contact_sheet,
+    locations_for,
+    reader_for,
+    readers,
+)
+from regrade.testsets import entry as catalogue_entry
+from regrade.testsets import names as catalogue_names
+from regrade.testsets.check import Watch as WatchPictures
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 Watch = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
+
+
+@dataclass(frozen=True)
+class AddedTestSet:
+    """What adding a test set did: the set, where its pictures are if it has any, and whether that is new."""
+
+    test_set: TestSet
+    source: PictureSource | None
+    new: bool
 
 
 class Workspace:
@@ -99,11 +131,66 @@ class Workspace:
     # Bringing things in
 
     def add_test_set(
-        self, name: str, path: str | Path, *, classes: str | Path | ClassSpace, columns: Columns | None = None
-    ) -> Stored:
-        """Add a test set without pictures from a table of ids, labels and groups."""
-        examples = read_examples(read_table(Path(path)), space := self._space(classes), columns or Columns())
-        return self.store.add_test_set(examples.as_test_set(name, space))
+        self,
+        name: str,
+        path: str | Path,
+        *,
+        classes: str | Path | ClassSpace | None = None,
+        layout: Layout | str = Layout.PROVEN,
+        columns: Columns | None = None,
+    ) -> AddedTestSet:
+        """Add a test set from pictures in any known form, or without pictures from a table of ids and labels.
+
+        A name of the catalogue brings its classes along. Pictures for a test set that is here already, from a file
+        of predictions say, are found by their ids.
+        """
+        path = Path(path)
+        known = self.store.test_set(name) if self.store.has_test_set(name) else None
+        listed = catalogue_entry(name) if name in catalogue_names() else None
+        space = self._space_of(name, classes, known, listed)
+        wanted = Wanted(space, Layout(layout), columns or Columns())
+        if _is_plain_table(path):
+            examples = read_examples(read_table(path), space, wanted.columns)
+            stored = self.store.add_test_set(examples.as_test_set(name, space))
+            return AddedTestSet(self.store.test_set(name), None, bool(stored.new))
+        reader = reader_for(path)
+        found = reader.find(path, wanted)
+        test_set = known or _test_set_of(found, name, space)
+        source = PictureSource(
+            reader.name,
+            str(path.resolve()),
+            locations_for(known, found) if known else found.locations,
+            Orientation.AS_STORED if listed and not listed.applies_exif else Orientation.UPRIGHT,
+            listed.border if listed else 0,
+        )
+        return AddedTestSet(test_set, source, bool(self.store.add_pictures(test_set, source).new))
+
+    def check_test_set(self, name: str, *, workers: int = 2, watch: WatchPictures | None = None) -> Checked:
+        """Read and decode every picture of a test set, and compare its count with the catalogue's."""
+        test_set = self.store.test_set(name)
+        expected = catalogue_entry(name).examples if name in catalogue_names() else None
+        return check(test_set, self.store.pictures(test_set), expected=expected, workers=workers, watch=watch)
+
+    def contact_sheet(self, name: str, *, rows: int = 5, columns: int = 8, seed: int = 0) -> Image:
+        """Some pictures of a test set with their labels, drawn at random, as one picture."""
+        test_set = self.store.test_set(name)
+        rng = np.random.default_rng(seed)
+        return contact_sheet(test_set, self.store.pictures(test_set), rng=rng, rows=rows, columns=columns)
+
+    def _space_of(
+        self,
+        name: str,
+        classes: str | Path | ClassSpace | None,
+        known: TestSet | None,
+        listed: CatalogueEntry | None,
+    ) -> ClassSpace:
+        if classes is not None:
+            return self._space(classes)
+        if known is not None:
+            return known.class_space
+        if listed is None or not listed.class_space:
+            raise InputError(f"test set {name!r} is new: say what its classes are with --classes, e.g. imagenet-1k")
+        return self.store.class_space(listed.class_space)
 
     def import_predictions(
         self,
@@ -311,6 +398,17 @@ def open(path: str | Path) -> Workspace:
 def init(path: str | Path) -> Workspace:
     """Make a new workspace in a folder and open it."""
     return Workspace(Store.create(Path(path)))
+
+
+def _is_plain_table(path: Path) -> bool:
+    """Whether a file is a table that names examples but no pictures."""
+    return path.suffix.lower() in TABLE_SUFFIXES and not any(reader.recognises(path) for reader in readers().values())
+
+
+def _test_set_of(found: Found, name: str, space: ClassSpace) -> TestSet:
+    check_unique(found.ids)
+    labels = np.full(len(found.ids), UNLABELED) if found.labels is None else found.labels
+    return TestSet(name, space, found.ids, labels, found.groups)
 
 
 def _correctness(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
     from regrade.core import Table
 
+T = TypeVar("T")
 _MANY = 20  # models from which reading them is worth a progress bar
 
 
@@ -66,3 +68,25 @@ def watching(names: Sequence[str]) -> Iterable[str]:
     from rich.progress import track
 
     return track(names, description="reading predictions", console=Console(stderr=True), transient=True)
+
+
+def watching_pictures(seen: Iterable[T], total: int) -> Iterable[T]:
+    """Go through pictures with a progress bar on standard error, where someone is there to see it."""
+    if not sys.stderr.isatty():
+        return seen
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(seen, total=total, description="reading pictures", console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar for one download on standard error; silent where no one is there to see it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

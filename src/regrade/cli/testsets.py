@@ -1,7 +1,10 @@
-"""regrade testsets: list, add, show."""
+"""regrade testsets: list, add, check, catalogue, download."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +24,18 @@ from regrade.cli.options import (
     columns,
     opened,
 )
-from regrade.cli.output import chosen_form, say, show
+from regrade.cli.output import chosen_form, download_bar, say, show, watching_pictures
+
+
+class FolderLayout(StrEnum):
+    """What the names of class folders are."""
+
+    PROVEN = "proven"
+    ID = "id"
+    INDEX = "index"
+    NAME = "name"
+    FLAT = "flat"
+
 
 app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
 
@@ -53,17 +67,110 @@ def list_(
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What to call the test set.")],
-    file: Annotated[Path, typer.Argument(help="A table with example ids, labels and groups.")],
-    classes: Annotated[str, typer.Option(help="The class space: imagenet-1k, ..., or a CSV, JSON or folder.")],
+    name: Annotated[str, typer.Argument(help="What to call the test set; a name of the catalogue brings its classes.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="Pictures as a folder, table, tar shards, Parquet, NPY or NPZ; or a table of ids and labels."
+        ),
+    ],
+    classes: Annotated[
+        str | None, typer.Option(help="The class space: imagenet-1k, ..., or a CSV, JSON or folder of your own.")
+    ] = None,
+    layout: Annotated[
+        FolderLayout, typer.Option(help="What the names of class folders are; proven: whichever alone fits them all.")
+    ] = FolderLayout.PROVEN,
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     group: GroupColumns = [],
     class_numbers: NumbersOption = ClassNumbers.auto,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add a test set without pictures, from a table of ids and labels."""
+    """Add a test set, with or without pictures; the pictures stay where they are."""
     done = opened(workspace).add_test_set(
-        name, file, classes=classes, columns=columns(id_column, label_column, group, class_numbers)
+        name,
+        path,
+        classes=classes,
+        layout=layout.value,
+        columns=columns(id_column, label_column, group, class_numbers),
     )
-    say(f"{'added' if done.new else 'unchanged:'} test set {name}")
+    pictures = f"pictures by reader {done.source.reader}" if done.source else "without pictures"
+    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {len(done.test_set):,} examples, {pictures}")
+
+
+@app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="The test set.")],
+    sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some pictures, as PNG.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of pictures for the sheet.")] = 0,
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """Read every picture of a test set: count, class balance, unreadable and repeated pictures.
+
+    Exits with 3 if a picture is unreadable or the count is not the catalogue's.
+    """
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    here = opened(workspace)
+    found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_pictures)
+    show(found.table(), dataclasses.asdict(found), form)
+    if sheet is not None:
+        from regrade.store import write_picture
+
+        write_picture(sheet, here.contact_sheet(name, seed=seed))
+        say(f"contact sheet: {sheet}")
+    if not found.sound:
+        raise typer.Exit(3)
+
+
+@app.command()
+def catalogue(
+    name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """The test sets and label sets of the field: what they are, how they are scored, where they come from."""
+    from regrade.core import Column, Table
+    from regrade.testsets import entry, names
+
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    keys: tuple[str, ...]
+    if name is None:
+        keys = ("name", "kind", "examples", "class_space", "rule")
+    else:
+        keys = ("name", "title", "kind", "examples", "class_space", "rule", "files", "groups", "address", "terms",
+                "licence", "border", "recipe", "note")  # fmt: skip
+    found = [entry(name)] if name else [entry(known) for known in names()]
+    rows = tuple(tuple(_cell(getattr(one, key)) for key in keys) for one in found)
+    table = Table("catalogue", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
+    show(table, {"catalogue": table.records()}, form)
+
+
+@app.command("download")
+def download_(
+    name: Annotated[str, typer.Argument(help="A name of the catalogue.")],
+    to: Annotated[Path, typer.Option(help="The folder to download to.")] = Path(),
+) -> None:
+    """Download a set's official files where its terms allow it, verified, going on where an earlier try broke off."""
+    from regrade.core import InputError
+    from regrade.testsets import download, entry
+
+    found = entry(name)
+    if not found.downloads:
+        raise InputError(f"{name} cannot be downloaded directly ({found.terms}): get it from {found.address}")
+    for item in found.downloads:
+        with download_bar(item.url.rpartition("/")[2]) as progress:
+            path = download(item, to, progress=progress)
+        say(f"downloaded {path}")
+    say(f"next: {found.recipe}")
+
+
+def _cell(value: object) -> str | int | None:
+    if isinstance(value, tuple):
+        return ", ".join(str(part) for part in value)
+    return value.value if isinstance(value, Enum) else value  # type: ignore[return-value]

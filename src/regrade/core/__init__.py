@@ -13,6 +13,7 @@ from regrade.core.errors import (
     StoreError,
     UndefinedError,
     UnknownName,
+    UnreadablePicture,
     VersionError,
     WriteError,
 )
@@ -21,6 +22,7 @@ from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
 from regrade.core.label_set import LabelSet, LabelState, Unlisted
 from regrade.core.model_spec import ModelSpec
+from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
 from regrade.core.review_frame import NOT_DRAWN, ReviewFrame
 from regrade.core.table import Cell, Column, Table, Tabular
@@ -49,7 +51,11 @@ __all__ = [
     "MismatchError",
     "MissingExtra",
     "ModelSpec",
+    "Orientation",
     "Paths",
+    "Picture",
+    "PictureSource",
+    "Pictures",
     "Predictions",
     "RegradeError",
     "ReviewFrame",
@@ -62,6 +68,7 @@ __all__ = [
     "UndefinedError",
     "UnknownName",
     "Unlisted",
+    "UnreadablePicture",
     "VersionError",
     "WriteError",
     "hierarchy_distances",

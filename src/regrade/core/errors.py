@@ -7,7 +7,8 @@
     │   ├── UnknownName          nothing has this name; the nearest names are suggested
     │   ├── FormatError          a file is not in the form it should have
     │   ├── MismatchError        two things that must belong together do not
-    │   └── UndefinedError       the quantity has no value for this input
+    │   ├── UndefinedError       the quantity has no value for this input
+    │   └── UnreadablePicture    a picture is not there, is none, or is damaged
     ├── StoreError               the workspace cannot do what was asked
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
@@ -52,6 +53,10 @@ class MismatchError(InputError):
 
 class UndefinedError(InputError):
     """The quantity has no value for this input."""
+
+
+class UnreadablePicture(InputError):
+    """A picture is not there, is no picture, or is damaged; the message is the reason."""
 
 
 class StoreError(RegradeError):

@@ -1,6 +1,6 @@
 """The workspace on disk: plain files, each written whole and once."""
 
-from regrade.store.atomic import write_file
+from regrade.store.atomic import write_file, write_picture
 from regrade.store.folder import Store, Stored
 from regrade.store.import_labels import ImportedLabels, import_labels
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
@@ -32,4 +32,5 @@ __all__ = [
     "read_prediction_file",
     "store_answers",
     "write_file",
+    "write_picture",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import io
 import os
 import shutil
 import uuid
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from PIL.Image import Image
 
 from regrade.core import AlreadyStored, WriteError
 
@@ -108,12 +111,23 @@ def write_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -
         staging.place(staging.write(staging.new_folder() / final.name, content), final)
 
 
+def write_picture(path: Path, picture: Image) -> None:
+    """Write a picture for people as PNG, whole or not at all; an older one is replaced."""
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG")
+    _replace(path, buffer.getvalue())
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a text file for people, whole or not at all; an older one is replaced."""
+    _replace(path, text.encode())
+
+
+def _replace(path: Path, content: bytes) -> None:
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     with telling_refusals(path):
         try:
-            staged.write_text(text, encoding="utf-8")
+            staged.write_bytes(content)
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)

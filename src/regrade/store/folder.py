@@ -16,6 +16,7 @@ from regrade.core import (
     InputError,
     LabelSet,
     MismatchError,
+    PictureSource,
     Predictions,
     ReviewFrame,
     StoreError,
@@ -26,6 +27,7 @@ from regrade.store.atomic import Staging, telling_refusals, write_once
 from regrade.store.config import TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, stored_digest, write_label_set
 from regrade.store.names import file_name, original_name
+from regrade.store.picture_file import read_pictures, write_pictures
 from regrade.store.prediction_folder import (
     MANIFEST,
     Manifest,
@@ -235,6 +237,33 @@ class Store:
         """The newest version of a label set, 0 if there is none."""
         split = (full.rpartition("@") for full in self.label_set_names(test_set))
         return max((int(version) for base, _, version in split if base == name), default=0)
+
+    # Pictures
+
+    def add_pictures(self, test_set: TestSet, source: PictureSource) -> Stored:
+        """Store where a test set's pictures are, and the test set if it is new; other places than before raise."""
+        path = self._picture_path(test_set.name)
+        with Staging(self.root) as staging:
+            self._place_test_set(staging, test_set)
+            if path.is_file():
+                if read_pictures(path, test_set) != source:
+                    raise AlreadyStored(
+                        f"the pictures of {test_set.name} are known to be elsewhere: remove {path} to look here instead"
+                    )
+                return Stored((), (test_set.name,))
+            staged = staging.new_folder() / path.name
+            staging.place(staging.write(staged, lambda file: write_pictures(source, test_set, file)), path)
+        return Stored((test_set.name,), ())
+
+    def pictures(self, test_set: TestSet) -> PictureSource:
+        """Where a test set's pictures are; one without pictures raises and says how to add them."""
+        path = self._picture_path(test_set.name)
+        if not path.is_file():
+            raise InputError(f"test set {test_set.name} has no pictures: regrade testsets add {test_set.name} PATH")
+        return read_pictures(path, test_set)
+
+    def _picture_path(self, test_set: str) -> Path:
+        return self.root / "pictures" / f"{file_name(test_set)}.parquet"
 
     # Reviews of novel predictions
 

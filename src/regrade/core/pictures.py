@@ -1,0 +1,46 @@
+"""Where the pictures of a test set are, and how one gets at them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Picture = bytes | NDArray[np.uint8]
+"""A picture as it is stored: an encoded file, or pixels (height, width) or (height, width, 3)."""
+
+
+class Orientation(Enum):
+    """What becomes of a camera's note on how it was held."""
+
+    UPRIGHT = "upright"
+    """The picture is turned as the note says."""
+
+    AS_STORED = "as stored"
+    """The note is passed over, as the usual ImageNet pipelines do."""
+
+
+@dataclass(frozen=True)
+class PictureSource:
+    """Where pictures are: the reader that knows the form, the folder or file, and each example's place in it.
+
+    ``locations`` (n,) follow the test set's order; what they mean is the reader's affair (a path below the root, a
+    row, an offset). ``border`` pixels are cut off on every side before anything else is done.
+    """
+
+    reader: str
+    root: str
+    locations: tuple[str, ...]
+    orientation: Orientation = Orientation.UPRIGHT
+    border: int = 0
+
+
+class Pictures(ABC):
+    """The pictures of a test set by position, readable from many threads at once."""
+
+    @abstractmethod
+    def read(self, position: int) -> Picture:
+        """One picture as it is stored; one that is not there raises `UnreadablePicture`."""

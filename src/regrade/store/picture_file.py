@@ -1,0 +1,39 @@
+"""Where a test set's pictures are, as one Parquet file: example and place; the pictures stay where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from regrade.core import MismatchError, Orientation, PictureSource, TestSet
+from regrade.store.parquet import read_parquet, write_parquet
+
+
+def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> None:
+    """Write each example's place, with reader, root and how the pictures are to be read."""
+    table = pa.table({"example": list(test_set.ids), "location": list(source.locations)})
+    meta = {
+        "test_set": test_set.name,
+        "test_set_digest": test_set.digest,
+        "reader": source.reader,
+        "root": source.root,
+        "orientation": source.orientation.value,
+        "border": source.border,
+    }
+    write_parquet(table, meta, file)
+
+
+def read_pictures(path: Path, test_set: TestSet) -> PictureSource:
+    """Read the places back; those of another version of the test set raise."""
+    table, meta = read_parquet(path)
+    if meta["test_set_digest"] != test_set.digest:
+        raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
+    return PictureSource(
+        meta["reader"],
+        meta["root"],
+        tuple(table["location"].to_pylist()),
+        Orientation(meta["orientation"]),
+        int(meta["border"]),
+    )

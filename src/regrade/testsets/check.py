@@ -1,0 +1,139 @@
+"""Is a test set what it claims to be? Every picture read, every count compared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from regrade.core import Column, Picture, Pictures, PictureSource, Table, Tabular, TestSet, UnreadablePicture
+from regrade.testsets.decode import decode
+from regrade.testsets.registry import open_pictures
+
+Watch = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
+_AHEAD = 64  # pictures read ahead a thread: enough to keep them busy, few enough to keep memory flat
+
+
+@dataclass(frozen=True)
+class Checked(Tabular):
+    """What checking a test set found.
+
+    ``unreadable`` gives each picture that cannot be decoded with the reason; ``repeated`` the groups of examples
+    with the same content; ``digest`` is a hash over the content of all pictures in order.
+    """
+
+    test_set: str
+    examples: int
+    expected: int | None
+    classes: int
+    least_in_class: int
+    most_in_class: int
+    unreadable: tuple[tuple[str, str], ...]
+    repeated: tuple[tuple[str, ...], ...]
+    smallest: tuple[int, int] | None
+    largest: tuple[int, int] | None
+    digest: str
+
+    @property
+    def sound(self) -> bool:
+        """Whether every picture can be read and the count is the expected one."""
+        return not self.unreadable and self.expected in (None, self.examples)
+
+    def table(self) -> Table:
+        """One line a finding."""
+        expected = "" if self.expected is None else f" (expected {self.expected:,})"
+        rows = [
+            ("examples", f"{self.examples:,}{expected}"),
+            ("classes with examples", f"{self.classes:,}"),
+            ("examples a class", f"{self.least_in_class:,} to {self.most_in_class:,}"),
+            ("unreadable pictures", f"{len(self.unreadable):,}"),
+            ("repeated content", f"{len(self.repeated):,} groups"),
+            ("picture sizes", f"{_size(self.smallest)} to {_size(self.largest)}"),
+            ("content", self.digest[:16]),
+        ]
+        rows += [(f"unreadable: {name}", reason) for name, reason in self.unreadable[:20]]
+        rows += [("same content", ", ".join(group)) for group in self.repeated[:20]]
+        verdict = "sound" if self.sound else "not sound"
+        return Table(f"{self.test_set}: {verdict}", (Column("what", "what"), Column("found", "found")), tuple(rows))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What one picture turned out to be."""
+
+    digest: bytes
+    size: tuple[int, int] | None
+    trouble: str
+
+
+def check(
+    test_set: TestSet,
+    source: PictureSource,
+    *,
+    expected: int | None = None,
+    workers: int = 2,
+    watch: Watch | None = None,
+) -> Checked:
+    """Read and decode every picture of a test set; nothing is taken on trust."""
+    seen = list((watch or _unwatched)(_look_at_all(source, workers), len(test_set)))
+    state = hashlib.sha256()
+    groups: dict[bytes, list[str]] = {}
+    for example, picture in zip(test_set.ids, seen, strict=True):
+        state.update(picture.digest)
+        if not picture.trouble:
+            groups.setdefault(picture.digest, []).append(example)
+    balance = Counter(test_set.labels[test_set.labeled].tolist())
+    sizes = [picture.size for picture in seen if picture.size]
+    return Checked(
+        test_set.name,
+        len(test_set),
+        expected,
+        len(balance),
+        min(balance.values(), default=0),
+        max(balance.values(), default=0),
+        tuple((i, picture.trouble) for i, picture in zip(test_set.ids, seen, strict=True) if picture.trouble),
+        tuple(tuple(group) for group in groups.values() if len(group) > 1),
+        min(sizes, key=_area, default=None),
+        max(sizes, key=_area, default=None),
+        state.hexdigest(),
+    )
+
+
+def _look_at_all(source: PictureSource, workers: int) -> Iterator[_Seen]:
+    """Pictures in order, decoded by some threads, only a few of them in memory at a time."""
+    pictures = open_pictures(source)
+    with ThreadPoolExecutor(workers) as pool:
+        step = _AHEAD * workers
+        for start in range(0, len(source.locations), step):
+            block = range(start, min(start + step, len(source.locations)))
+            yield from pool.map(lambda position: _look_at(pictures, position, source), block)
+
+
+def _look_at(pictures: Pictures, position: int, source: PictureSource) -> _Seen:
+    try:
+        picture = pictures.read(position)
+        size = decode(picture, orientation=source.orientation, border=source.border).size
+    except UnreadablePicture as error:
+        return _Seen(b"", None, str(error))
+    return _Seen(content_hash(picture), size, "")
+
+
+def content_hash(picture: Picture) -> bytes:
+    """A hash of a picture as it is stored."""
+    if isinstance(picture, bytes):
+        return hashlib.sha256(picture).digest()
+    return hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).digest()
+
+
+def _unwatched(seen: Iterable[_Seen], total: int) -> Iterable[_Seen]:  # noqa: ARG001
+    return seen
+
+
+def _area(size: tuple[int, int]) -> int:
+    return size[0] * size[1]
+
+
+def _size(size: tuple[int, int] | None) -> str:
+    return f"{size[0]} x {size[1]}" if size else "–"

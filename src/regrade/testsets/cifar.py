@@ -1,0 +1,68 @@
+"""CIFAR-10 in its own binary form: one byte of label and 3,072 of pixels a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.testsets.reader import Found, Layout, Reader, Wanted
+
+_SIDE = 32
+_RECORD = 1 + 3 * _SIDE * _SIDE
+
+
+class CifarReader(Reader):
+    """The file ``test_batch.bin`` of the official binary archive, or any other of its batches."""
+
+    name = "cifar"
+
+    def recognises(self, path: Path) -> bool:
+        """A ``.bin`` file of whole records."""
+        return path.suffix == ".bin" and path.is_file() and path.stat().st_size % _RECORD == 0
+
+    def find(self, path: Path, wanted: Wanted) -> Found:
+        """One example a record; its id is the record's number."""
+        records = _records(path)
+        rows = tuple(str(row) for row in range(len(records)))
+        if wanted.layout is Layout.FLAT:
+            return Found(rows, None, rows)
+        labels = records[:, 0].astype(np.int32)
+        if not len(labels) or labels.max() >= len(wanted.space):
+            raise FormatError(f"{path} is no batch of pictures of {wanted.space.name}")
+        return Found(rows, labels, rows)
+
+    def open(self, source: PictureSource) -> Pictures:
+        """Pictures by record."""
+        return CifarPictures(Path(source.root), source.locations)
+
+
+@dataclass(frozen=True)
+class CifarPictures(Pictures):
+    """The records of one binary file."""
+
+    root: Path
+    places: tuple[str, ...]
+
+    def read(self, position: int) -> Picture:
+        """The pixels of a picture, the channels last."""
+        try:
+            record = self._all[int(self.places[position])]
+        except (OSError, IndexError, ValueError) as error:
+            raise UnreadablePicture(f"{self.root.name}: {error}") from None
+        return np.ascontiguousarray(record[1:].reshape(3, _SIDE, _SIDE).transpose(1, 2, 0))
+
+    @cached_property
+    def _all(self) -> NDArray[np.uint8]:
+        return _records(self.root)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"root": self.root, "places": self.places}
+
+
+def _records(path: Path) -> NDArray[np.uint8]:
+    return np.memmap(path, dtype=np.uint8, mode="r").reshape(-1, _RECORD)

@@ -1,0 +1,54 @@
+"""CIFAR-10's own binary form."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from regrade.classes import class_space
+from regrade.core import FormatError, PictureSource, UnreadablePicture
+from regrade.testsets import Layout, Wanted, open_pictures, reader_for
+from regrade.testsets.cifar import CifarReader
+
+CIFAR = class_space("cifar-10")
+
+
+@pytest.fixture
+def batch(tmp_path):
+    """Three pictures, red, green and blue, of classes 3, 0 and 9."""
+    path = tmp_path / "test_batch.bin"
+    records = np.zeros((3, 3073), dtype=np.uint8)
+    records[:, 0] = 3, 0, 9
+    for row in range(3):
+        records[row, 1 + 1024 * row : 1 + 1024 * (row + 1)] = 200
+    path.write_bytes(records.tobytes())
+    return path
+
+
+def test_labels_and_pixels(batch):
+    reader = reader_for(batch)
+    assert reader.name == "cifar"
+    found = reader.find(batch, Wanted(CIFAR))
+    assert (found.ids, found.labels.tolist()) == (("0", "1", "2"), [3, 0, 9])
+    pictures = open_pictures(PictureSource("cifar", str(batch), found.locations))
+    for row in range(3):
+        picture = pictures.read(row)
+        assert picture.shape == (32, 32, 3)
+        assert [int(picture[..., channel].min()) for channel in range(3)] == [200 * (row == c) for c in range(3)]
+    again = pickle.loads(pickle.dumps(pictures))
+    np.testing.assert_array_equal(again.read(2), pictures.read(2))
+
+
+def test_what_is_no_batch_is_refused(batch, tmp_path):
+    (tmp_path / "odd.bin").write_bytes(b"x" * 100)
+    assert not CifarReader().recognises(tmp_path / "odd.bin")
+    with pytest.raises(FormatError, match="no batch of pictures of digits-3"):
+        CifarReader().find(batch, Wanted(CIFAR.subset("digits-3", range(3))))
+    assert CifarReader().find(batch, Wanted(CIFAR, Layout.FLAT)).labels is None
+
+
+def test_a_file_that_has_gone_is_told(batch):
+    found = CifarReader().find(batch, Wanted(CIFAR))
+    pictures = CifarReader().open(PictureSource("cifar", str(batch.with_name("gone.bin")), found.locations))
+    with pytest.raises(UnreadablePicture, match=r"gone\.bin"):
+        pictures.read(0)
