@@ -20,13 +20,18 @@ from regrade.core import (
     Orientation,
     PictureSource,
     Predictions,
+    Preprocessing,
     ReviewFrame,
     TestSet,
     UnknownName,
     Unlisted,
 )
-from regrade.core.arrays import BoolArray
+from regrade.core.arguments import member, refuse_text
+from regrade.core.arrays import IntArray
 from regrade.metrics import MultilabelRule
+from regrade.models import Device, Precision, Settings, load_model
+from regrade.predict import How, Keep, Run, default_workers, predict, unwatched
+from regrade.predict import Watch as WatchRun
 from regrade.store import (
     ImportedLabels,
     ImportedPredictions,
@@ -84,6 +89,14 @@ class AddedTestSet:
     test_set: TestSet
     source: PictureSource | None
     new: bool
+
+
+@dataclass(frozen=True)
+class DrawnReview:
+    """A review and the rows of it that were drawn just now, in the order in which they are to be judged."""
+
+    frame: ReviewFrame
+    rows: IntArray
 
 
 class Workspace:
@@ -148,7 +161,7 @@ class Workspace:
         known = self.store.test_set(name) if self.store.has_test_set(name) else None
         listed = catalogue_entry(name) if name in catalogue_names() else None
         space = self._space_of(name, classes, known, listed)
-        wanted = Wanted(space, Layout(layout), columns or Columns())
+        wanted = Wanted(space, member(Layout, layout), columns or Columns())
         if _is_plain_table(path):
             examples = read_examples(read_table(path), space, wanted.columns)
             stored = self.store.add_test_set(examples.as_test_set(name, space))
@@ -237,12 +250,48 @@ class Workspace:
             self.store,
             Path(path),
             test_set=test_set,
-            form=LabelFormat(form),
+            form=member(LabelFormat, form),
             name=name,
             unlisted=Unlisted.WRONG if complete else Unlisted.NOVEL,
             new_version=new_version,
             columns=columns,
         )
+
+    # Predictions
+
+    def predict(
+        self,
+        models: Sequence[str],
+        *,
+        test_sets: Sequence[str],
+        classes: str | Path | ClassSpace | None = None,
+        preprocessing: Preprocessing | None = None,
+        device: Device | str = Device.CPU,
+        precision: Precision | str = Precision.FP32,
+        batch: int = 32,
+        workers: int | None = None,
+        keep: Sequence[Keep | str] = (),
+        watch: WatchRun = unwatched,
+    ) -> Run:
+        """Predict every picture of the test sets by every model and store it; what is stored already is left alone.
+
+        Models are named as ``prefix:name``; ``classes`` and ``preprocessing`` are for those that do not say. A run
+        that was stopped goes on where it was when it is called again. ``keep`` may name ``scores``.
+        """
+        refuse_text(models, "models")
+        refuse_text(test_sets, "test_sets")
+        targets = [self.store.test_set(name) for name in test_sets]
+        for target in targets:
+            self.store.pictures(target)
+        space = None if classes is None else self._space(classes)
+        settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision))
+        kept = {member(Keep, what) for what in keep}
+        how = How(batch, default_workers() if workers is None else workers, keep_scores=Keep.SCORES in kept)
+        pairs = []
+        for name in models:
+            model = load_model(name, settings)
+            pairs += [predict(self.store, model, target, how, watch=watch) for target in targets]
+        return Run(tuple(pairs))
 
     # Results
 
@@ -268,6 +317,7 @@ class Workspace:
         space only, and ``clean`` names another test set, graded among the same classes for comparison;
         ``class_map`` is a file for predictions in other classes than the labels.
         """
+        refuse_text(slices, "slices")
         target = self.store.test_set(test_set)
         if labels and within:
             raise InputError("multi-label accuracy is over all classes: leave out either labels or within")
@@ -298,6 +348,7 @@ class Workspace:
         test_set: str,
         labels: str | None = None,
         rule: MultilabelRule | str | None = None,
+        collapsed: bool = False,
         slice: str | None = None,
         within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
@@ -305,49 +356,83 @@ class Workspace:
     ) -> Comparison:
         """Compare all pairs of the given models, or of all models, on the same images.
 
-        With ``labels`` right means right under that label set, a novel prediction counting as wrong; ``slice``
-        keeps only the images of a slice; ``within`` and ``class_map`` are as in `grade`.
+        With ``labels`` right means right under that label set; novel predictions count as wrong, and their number and
+        what they could change are told. ``slice`` keeps only the images of a slice; ``within`` and ``class_map`` are
+        as in `grade`.
         """
         target = self.store.test_set(test_set)
         if labels and (within or class_map):
             raise InputError("multi-label accuracy is over all classes: leave out either labels or within and map")
-        if rule and not labels:
-            raise InputError("a rule speaks of multi-label accuracy: name the labels too")
-        names = self._chosen(target, models)
-        scoring = self._multilabel(target, labels, rule or MultilabelRule.IMAGES, collapsed=False) if labels else None
-        inside = target.slice(slice) if slice else np.ones(len(target), dtype=bool)
-        rows = []
-        for predictions, plain in self._scored(target, names, within, class_map, watch):
-            right, counted = _correctness(predictions, plain, scoring)
-            rows.append(right[counted & inside])
-        labels_used = scoring.labels if scoring else None
-        confidence = self.store.config.confidence
-        return compare(names, np.array(rows), test_set=test_set, labels=labels_used, confidence=confidence)
+        if not labels and (rule or collapsed):
+            raise InputError("rule and collapsed speak of multi-label accuracy: name the labels too")
+        judged = None
+        if labels:
+            scoring = self._multilabel(target, labels, rule or MultilabelRule.IMAGES, collapsed)
+            judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels))
+        return compare(
+            target,
+            self._scored(target, self._chosen(target, models), within, class_map, watch),
+            labels=judged,
+            slice_name=slice,
+            confidence=self.store.config.confidence,
+        )
 
     # Novel predictions
 
     def novel(self, test_set: str, *, labels: str, models: Sequence[str] = (), watch: Watch = iter) -> Novel:
-        """Every prediction that no one has judged under a label set."""
+        """Every prediction that no one has judged, neither in a label set nor in the review of what it lacks."""
         target = self.store.test_set(test_set)
-        names = self._chosen(target, models)
-        scoring = self._multilabel(target, labels, MultilabelRule.IMAGES, collapsed=False)
-        return novel_predictions(target, (self.store.predictions(target, m) for m in watch(names)), scoring)
+        found = self._novel(target, labels, models, watch)
+        return found.without_judged(self.store.review(target, self.store.label_set(target, labels)))
 
     def draw_review(
-        self, test_set: str, *, labels: str, size: int, by: StratifyBy | str = StratifyBy.VOTES, seed: int = 0
-    ) -> ReviewFrame:
-        """Draw a random sample of the novel predictions for people to judge, and keep it."""
-        novel = self.novel(test_set, labels=labels)
-        frame = draw_review(novel, size=size, by=StratifyBy(by), rng=np.random.default_rng(seed))
-        self.store.add_review(frame, novel.test_set)
-        return frame
+        self, test_set: str, *, labels: str, size: int, by: StratifyBy | str | None = None, seed: int = 0
+    ) -> DrawnReview:
+        """Draw the next ``size`` novel predictions, in random order, for people to judge.
 
-    def import_verdicts(self, path: str | Path, *, test_set: str, labels: str, columns: Columns | None = None) -> int:
-        """Add people's verdicts on a sample, and say how many are new."""
+        The first call lays down the order, stratified ``by`` votes unless told otherwise; later ones go on in it.
+        """
         target = self.store.test_set(test_set)
-        return self.store.add_verdicts(Path(path), target, self.store.label_set(target, labels), columns or Columns())
+        frame = self.store.review(target, self.store.label_set(target, labels))
+        if frame is None:
+            novel = self._novel(target, labels, (), iter)
+            strata = member(StratifyBy, by or StratifyBy.VOTES)
+            frame = draw_review(novel, by=strata, rng=np.random.default_rng(seed))
+            if not 1 <= size <= len(frame):
+                raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
+            self.store.add_review(frame, target)
+        elif by is not None and member(StratifyBy, by).value != frame.stratified_by:
+            raise InputError(f"the review of {labels} is stratified by {frame.stratified_by}: it cannot change now")
+        drawn = self.store.draw_more(frame, size)
+        return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
+
+    def drawn_review(self, test_set: str, *, labels: str) -> DrawnReview:
+        """What was drawn for review so far and is not judged yet, in its order."""
+        target = self.store.test_set(test_set)
+        frame = self.store.review(target, self.store.label_set(target, labels))
+        if frame is None:
+            raise InputError(f"no novel prediction was drawn for {labels} yet")
+        rows = frame.given_out(0, frame.drawn)
+        return DrawnReview(frame, rows[~frame.judged[rows]])
+
+    def import_verdicts(
+        self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None
+    ) -> int:
+        """Add people's verdicts on what was drawn, and say how many are new.
+
+        A verdict that differs from a stored one is refused, unless ``correct`` gives the reason for the correction.
+        """
+        target = self.store.test_set(test_set)
+        judged = self.store.label_set(target, labels)
+        return self.store.add_verdicts(Path(path), target, judged, columns or Columns(), correction=correct)
+
+    def _novel(self, test_set: TestSet, labels: str, models: Sequence[str], watch: Watch) -> Novel:
+        names = self._chosen(test_set, models)
+        scoring = self._multilabel(test_set, labels, MultilabelRule.IMAGES, collapsed=False)
+        return novel_predictions(test_set, (self.store.predictions(test_set, m) for m in watch(names)), scoring)
 
     def _chosen(self, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
+        refuse_text(models, "models")
         known = self.store.model_names(test_set.name)
         for model in models:
             if model not in known:
@@ -362,7 +447,7 @@ class Workspace:
         also = test_set.class_space.collapsed if collapsed else None
         if collapsed and not also:
             raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
-        return MultilabelScoring(self.store.label_set(test_set, labels), MultilabelRule(rule), also)
+        return MultilabelScoring(self.store.label_set(test_set, labels), member(MultilabelRule, rule), also)
 
     def _scored(
         self,
@@ -379,9 +464,12 @@ class Workspace:
             predictions = self.store.predictions(test_set, model)
             if predictions.class_space not in scorings:
                 predicted = self.store.class_space(predictions.class_space)
-                chart = self._class_map(class_map, predicted, test_set)
+                same = predicted.digest == test_set.class_space.digest
+                chart = None if same else self._class_map(class_map, predicted, test_set)
                 scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=chart)
             yield predictions, scorings[predictions.class_space]
+        if class_map and not any(scoring.class_map for scoring in scorings.values()):
+            raise InputError(f"no model needs the map {class_map}: all predict the classes of {test_set.name} itself")
 
     @staticmethod
     def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:
@@ -409,13 +497,3 @@ def _test_set_of(found: Found, name: str, space: ClassSpace) -> TestSet:
     check_unique(found.ids)
     labels = np.full(len(found.ids), UNLABELED) if found.labels is None else found.labels
     return TestSet(name, space, found.ids, labels, found.groups)
-
-
-def _correctness(
-    predictions: Predictions, plain: Scoring, multilabel: MultilabelScoring | None
-) -> tuple[BoolArray, BoolArray]:
-    """Which images are right, and which count."""
-    if multilabel is None:
-        return plain.top_k(predictions, 1).right, plain.counted
-    judged = multilabel.judge(predictions, plain.test_set)
-    return judged.right, judged.scored

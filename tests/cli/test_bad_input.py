@@ -292,9 +292,9 @@ class TestPredictions:
         (tmp_path / "own.csv").write_text("id\na\nb\n")
         (tmp_path / "m.csv").write_text("image,label,m\nx,a,c\n")
         classes = ("--classes", tmp_path / "own.csv")
-        refused(("import", "predictions", tmp_path / "m.csv", "--test-set", "own", *classes), "class id 'c'")
+        refused(("import", "predictions", tmp_path / "m.csv", "--test-set", "own", *classes), "class id of own 'c'")
         (tmp_path / "t.csv").write_text("image,label\nx,c\n")
-        refused(("testsets", "add", "own", tmp_path / "t.csv", *classes), "class id 'c'")
+        refused(("testsets", "add", "own", tmp_path / "t.csv", *classes), "class id of own 'c'")
 
 
 class TestLabels:
@@ -384,12 +384,12 @@ class TestQuestions:
             (("grade", "-t", "pets", "--model", "frist"), ("unknown model on pets 'frist'", "did you mean first?")),
             (("grade", "-t", "pets", "--model", "first", "--model", "first"), ("named twice",)),
             (("grade", "-t", "pets", "--labels", "real"), ("unknown label set of pets 'real'", "none yet")),
-            (("grade", "-t", "pets", "--slice", "dogs"), ("unknown group of cifar-10 'dogs'", "dog")),
+            (("grade", "-t", "pets", "--slice", "dogs"), ("unknown slice of pets 'dogs'", "dog")),
             (("grade", "-t", "pets", "--slice", "horse"), ("'horse'", "holds no example")),
             (("grade", "-t", "pets", "--slice", "region=Africa"), ("unknown group column of pets 'region'",)),
-            (("grade", "-t", "pets", "--within", "imagenet-a"), ("unknown cifar-10 class id",)),
+            (("grade", "-t", "pets", "--within", "imagenet-a"), ("unknown class id of cifar-10",)),
             (("grade", "-t", "pets", "--within", "cifar-1"), ("unknown class space", "cifar-10")),
-            (("grade", "-t", "pets", "--map", "none.csv"), ("none.csv", "no such file")),
+            (("grade", "-t", "pets", "--map", "none.csv"), ("no model needs the map none.csv",)),
             (("compare", "first", "-t", "pets"), ("at least two models",)),
             (("compare", "--all", "-t", "pets"), ("at least two models",)),
             (("compare", "first", "second", "-t", "pets"), ("unknown model on pets 'second'", "first")),

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from annotations import MODELS, read_images, write_annotations, write_images
 from running import assert_one_line, run, run_well, snapshot
@@ -82,16 +83,26 @@ class TestSample:
             drawn.append(sample(here, 20, "--seed", seed))
         assert drawn[0] == drawn[1] != drawn[2]
 
-    def test_drawing_again_is_no_change_or_refused(self, workspace):
-        rows = sample(workspace)
-        before = snapshot(workspace)
+    def test_drawing_again_goes_on_in_the_same_order(self, workspace):
+        first = sample(workspace)
         (workspace.parent / "sample.csv").unlink()
-        assert sample(workspace) == rows
+        more = sample(workspace, 50)
+        assert len(more) == 50
+        assert not {(r["image"], r["class"]) for r in first} & {(r["image"], r["class"]) for r in more}
+        (workspace.parent / "sample.csv").unlink()
+        before = snapshot(workspace)
         out = ("--out", workspace.parent / "other.csv", "-w", workspace)
-        refused = run("labels", "sample", *SET, *LABELS, "--size", 151, *out)
-        assert_one_line(refused, "drawn already", "bias")
+        assert_one_line(run("labels", "sample", *SET, *LABELS, "--size", 51, *out), "50 novel predictions are left")
+        assert_one_line(run("labels", "sample", *SET, *LABELS, "--size", 5, "--by", "score", *out), "cannot change")
         assert not (workspace.parent / "other.csv").exists()
         assert snapshot(workspace) == before
+
+    def test_a_lost_file_is_written_again_without_what_is_judged(self, workspace):
+        rows = sample(workspace)
+        run_well(*bring(workspace, judge(rows[:40], workspace.parent / "judged.csv")))
+        out = workspace.parent / "again.csv"
+        run_well("labels", "sample", *SET, *LABELS, "--again", "--out", out, "-w", workspace)
+        assert list(csv.DictReader(out.read_text().splitlines())) == rows[40:]
 
     def test_a_file_with_verdicts_is_never_overwritten(self, workspace):
         path = judge(sample(workspace), workspace.parent / "sample.csv")
@@ -105,7 +116,7 @@ class TestSample:
         before = snapshot(workspace)
         out = workspace.parent / "o.csv"
         ran = run("labels", "sample", *SET, *LABELS, "--size", size, "--out", out, "-w", workspace)
-        assert_one_line(ran, "the sample must hold 1 to")
+        assert_one_line(ran, "novel predictions can be drawn")
         assert snapshot(workspace) == before and not out.exists()
 
     def test_no_folder_for_the_file(self, workspace):
@@ -178,10 +189,26 @@ class TestVerdicts:
         run_well(*bring(workspace, judge(rows[:50], workspace.parent / "first.csv")))
         before = snapshot(workspace)
         other = judge(rows[:80], workspace.parent / "other.csv", seed=2)
-        assert_one_line(run(*bring(workspace, other)), "verdict differs")
+        assert_one_line(run(*bring(workspace, other)), "was judged", "is now", "--correct")
         twice = write(workspace.parent / "twice.csv", [rows[90] | {"verdict": v} for v in ("correct", "wrong")])
-        assert_one_line(run(*bring(workspace, twice)), "verdict differs")
+        assert_one_line(run(*bring(workspace, twice)), "both correct and wrong")
         assert snapshot(workspace) == before
+
+    def test_a_correction_is_a_new_row_with_its_reason(self, workspace):
+        rows = sample(workspace)
+        first = judge(rows[:50], workspace.parent / "first.csv")
+        run_well(*bring(workspace, first))
+        kept = {path.name: path.read_bytes() for path in workspace.rglob("verdicts-*.parquet")}
+        turned = [row | {"verdict": "wrong"} for row in csv.DictReader(first.read_text().splitlines())]
+        path = write(workspace.parent / "turned.csv", turned)
+        changed = sum(row["verdict"] != "wrong" for row in csv.DictReader(first.read_text().splitlines()))
+        assert f"{changed} new verdicts" in run_well(*bring(workspace, path), "--correct", "seen at full size").err
+        assert "0 new verdicts" in run_well(*bring(workspace, path)).err
+        for file in workspace.rglob("verdicts-*.parquet"):
+            if file.name in kept:
+                assert file.read_bytes() == kept[file.name]
+            else:
+                assert b"seen at full size" in pq.read_schema(file).metadata[b"regrade"]
 
     def test_verdicts_outside_the_sample_are_refused(self, workspace):
         rows = sample(workspace)

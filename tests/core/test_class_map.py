@@ -45,5 +45,5 @@ def test_a_subset_maps_each_class_to_itself_and_is_scored_within():
 
 
 def test_a_subset_map_needs_the_same_ids():
-    with pytest.raises(UnknownName, match="breeds class id 'dog'"):
+    with pytest.raises(UnknownName, match="class id of breeds 'dog'"):
         subset_map(SOURCE, TARGET)

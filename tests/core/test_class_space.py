@@ -31,7 +31,7 @@ def test_index_goes_from_id_to_position():
 
 
 def test_an_unknown_id_names_its_neighbours():
-    with pytest.raises(UnknownName, match="unknown pets class id 'wolff'; did you mean wolf"):
+    with pytest.raises(UnknownName, match="unknown class id of pets 'wolff'; did you mean wolf"):
         PETS.index("wolff")
 
 

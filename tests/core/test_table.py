@@ -33,8 +33,8 @@ def test_cells_read_as_people_expect(cell, column, text):
 def test_an_estimate_spreads_over_four_columns_and_a_missing_one_too():
     table = Table("accuracy", (MODEL, TOP1), (("a", ESTIMATE), ("b", None)))
     assert table.records() == [
-        {"model": "a", "top1": 0.75, "top1_low": 0.7, "top1_high": 0.8, "top1_n": 100},
-        {"model": "b", "top1": None, "top1_low": None, "top1_high": None, "top1_n": None},
+        {"model": "a", "top1": 0.75, "top1_low": 0.7, "top1_high": 0.8, "top1_n": 100, "top1_method": "wilson 95%"},
+        {"model": "b", "top1": None, "top1_low": None, "top1_high": None, "top1_n": None, "top1_method": None},
     ]
 
 
@@ -56,8 +56,8 @@ def test_every_row_is_as_wide_as_the_heading():
 def test_html_is_escaped():
     page = Table("<t>", (Column("k", "a&b"),), (("<script>",),), ("1 < 2",))._repr_html_()
     assert "<caption>&lt;t&gt;</caption>" in page
-    assert "<th>a&amp;b</th>" in page
-    assert "<td>&lt;script&gt;</td>" in page
+    assert ">a&amp;b</th>" in page
+    assert ">&lt;script&gt;</td>" in page
     assert "<p>1 &lt; 2</p>" in page
 
 

@@ -42,7 +42,7 @@ def test_a_slice_is_a_group_value_or_a_group_of_classes(name, inside):
     [
         ("country=Mali", "group column of pictures 'country'"),
         ("region=Afrika", "region of pictures 'Afrika'; did you mean Africa"),
-        ("scaly", "group of pets 'scaly'"),
+        ("scaly", "slice of pictures 'scaly'"),
     ],
 )
 def test_an_unknown_slice_raises(name, message):

@@ -22,7 +22,8 @@ EMPTY = Table("nothing", (Column("a", "a"), Column("b", "b")), ())
 class TestCsv:
     def test_an_estimate_is_spread_over_columns_as_fractions(self):
         assert to_csv(TABLE) == (
-            "model,top1,top1_low,top1_high,top1_n,novel,p\na|b_c,0.5,0.25,0.75,40,1234,1e-09\n100% & more,,,,,,0.25\n"
+            "model,top1,top1_low,top1_high,top1_n,top1_method,novel,p\n"
+            "a|b_c,0.5,0.25,0.75,40,exact 95%,1234,1e-09\n100% & more,,,,,,,0.25\n"
         )
 
     def test_an_empty_table_keeps_its_heading(self):

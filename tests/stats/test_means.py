@@ -96,6 +96,8 @@ STRATA = {
     "a small and a large": ([5, 1000], [0.95, 0.95]),
     "doubling": ([3, 6, 12, 24, 48, 96, 192], [0.8, 0.7, 0.9, 0.6, 0.8, 0.9, 0.7]),
     "doubling near one": ([3, 6, 12, 24, 48, 96, 192], [0.97] * 7),
+    "hard single images beside a large easy class": ([1] * 19 + [2000], [0.6] * 19 + [0.99]),
+    "a long tail of single images": ([1] * 60 + [100] * 40, [0.7] * 60 + [0.98] * 40),
     "hard small ones": ([3] * 20 + [100] * 10, [0.6] * 20 + [0.99] * 10),
 }
 

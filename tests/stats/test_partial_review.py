@@ -305,14 +305,10 @@ def test_the_limit_is_what_judging_everything_gives():
 
 
 def judge_as_planned(review, truth, more, rng):
-    """The review after ``more`` judgements, spread over its strata as the plan does."""
+    """The review after ``more`` judgements, drawn at random from all that are left."""
     outcomes = review.outcomes.copy()
-    strata = [review.novel & (review.strata == h) for h in np.unique(review.strata)]
-    hidden = [np.flatnonzero(members & np.isnan(outcomes)) for members in strata]
-    worth = [len(h) * np.std([*outcomes[m & review.judged], 0, 1]) for h, m in zip(hidden, strata, strict=True)]
-    for places, share in zip(hidden, worth, strict=True):
-        chosen = rng.permutation(places)[: round(more * share / sum(worth))]
-        outcomes[chosen] = truth[chosen]
+    chosen = rng.permutation(np.flatnonzero(np.isnan(outcomes)))[:more]
+    outcomes[chosen] = truth[chosen]
     return partial_review(outcomes, review.novel, strata=review.strata)
 
 

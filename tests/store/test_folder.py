@@ -8,6 +8,7 @@ from regrade.core import (
     AlreadyStored,
     ClassSpace,
     FormatError,
+    InputError,
     LabelSet,
     LabelState,
     MismatchError,
@@ -59,7 +60,7 @@ def labels_of(test_set: TestSet, **changes) -> LabelSet:
 def frame_of(test_set: TestSet) -> ReviewFrame:
     return ReviewFrame(
         test_set.name, "judged@1", 3, np.array([3, 0, 4]), np.array([1, 2, 0]), np.array([0, 1, 1]),
-        np.array([1, -1, 0]), np.array([0.5, 0.25, 1.0]), np.zeros(3, dtype=np.int8), "votes",
+        np.array([1, 2, 0]), np.array([0.5, 0.25, 1.0]), np.zeros(3, dtype=np.int8), "votes",
     )  # fmt: skip
 
 
@@ -129,7 +130,12 @@ class TestRoundTrips:
         assert found.digest == given.digest
         for part in ("examples", "classes", "strata", "turns", "proxy", "states"):
             assert np.array_equal(getattr(found, part), getattr(given, part))
-        assert found.drawn.tolist() == [2, 0]
+        assert found.drawn == 0
+        assert store.draw_more(found, 2).drawn == 2
+        again = store.review(test_set, store.label_set(test_set, "judged"))
+        assert again.given_out(0, again.drawn).tolist() == [2, 0]
+        with pytest.raises(InputError, match="1 novel predictions are left to draw"):
+            store.draw_more(again, 2)
 
 
 class TestWriteOnce:

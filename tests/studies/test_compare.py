@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from regrade.core import InputError, LabelSet, UndefinedError, Unlisted
-from regrade.studies import compare
+from regrade.core import InputError, UndefinedError
+from regrade.studies import Basis, Comparison, compare_correctness
 
 RIGHT = hnp.arrays(bool, st.tuples(st.integers(2, 5), st.integers(1, 30)))
 
@@ -20,14 +20,16 @@ def names(count: int) -> tuple[str, ...]:
     return tuple(f"m{i}" for i in range(count))
 
 
-def labels_named(name: str) -> LabelSet:
-    nothing = np.array([], dtype=np.int64)
-    return LabelSet(name, 1, "set", 2, nothing, nothing, nothing, np.ones(6, bool), ("",) * 6, Unlisted.WRONG)
+def compare(models: tuple[str, ...], correct: np.ndarray, *, labels: str | None = None, **more) -> Comparison:
+    version = 1 if labels else None
+    confidence = more.pop("confidence", 0.95)
+    basis = Basis("set", correct.shape[1], confidence, labels=labels, labels_version=version)
+    return compare_correctness(models, correct, basis=basis, **more)
 
 
 @given(RIGHT)
 def test_pairs_against_a_slow_restatement(correct):
-    result = compare(names(len(correct)), correct, test_set="set")
+    result = compare(names(len(correct)), correct)
     n = correct.shape[1]
     assert [(p.first, p.second) for p in result.pairs] == list(itertools.combinations(names(len(correct)), 2))
     for pair, (i, j) in zip(result.pairs, itertools.combinations(range(len(correct)), 2), strict=True):
@@ -51,7 +53,7 @@ def test_pairs_against_a_slow_restatement(correct):
 
 @given(RIGHT)
 def test_corrections_against_a_slow_restatement(correct):
-    pairs = compare(names(len(correct)), correct, test_set="set").pairs
+    pairs = compare(names(len(correct)), correct).pairs
     exact = [p.p_values.exact for p in pairs]
     count = len(exact)
     order = sorted(range(count), key=lambda i: exact[i])
@@ -65,7 +67,7 @@ def test_corrections_against_a_slow_restatement(correct):
 
 @given(RIGHT)
 def test_ranks(correct):
-    result = compare(names(len(correct)), correct, test_set="set")
+    result = compare(names(len(correct)), correct)
     accuracies = {name: row.mean() for name, row in zip(names(len(correct)), correct, strict=True)}
     for rank in result.ranks:
         assert rank.rank == 1 + sum(other > accuracies[rank.model] for other in accuracies.values())
@@ -76,35 +78,35 @@ def test_ranks(correct):
 def test_a_clear_winner_has_a_rank_of_its_own():
     correct = np.zeros((3, 1000), dtype=bool)
     correct[0], correct[1, :500], correct[2, 1:501] = True, True, True
-    ranks = {r.model: (r.rank, r.low, r.high) for r in compare(names(3), correct, test_set="set").ranks}
+    ranks = {r.model: (r.rank, r.low, r.high) for r in compare(names(3), correct).ranks}
     assert ranks == {"m0": (1, 1, 1), "m1": (2, 2, 3), "m2": (2, 2, 3)}
 
 
 def test_the_same_answers_do_not_differ():
-    (pair,) = compare(names(2), np.ones((2, 10), dtype=bool), test_set="set").pairs
+    (pair,) = compare(names(2), np.ones((2, 10), dtype=bool)).pairs
     assert (pair.difference.value, pair.p_values.exact, pair.holm, pair.images_needed) == (0, 1, 1, None)
     assert pair.difference.low < 0 < pair.difference.high
 
 
 def test_what_cannot_be_compared():
     with pytest.raises(InputError, match="at least two"):
-        compare(("m",), np.ones((1, 5), dtype=bool), test_set="set")
+        compare(("m",), np.ones((1, 5), dtype=bool))
     with pytest.raises(UndefinedError, match="no image"):
-        compare(names(2), np.ones((2, 0), dtype=bool), test_set="set")
+        compare(names(2), np.ones((2, 0), dtype=bool))
 
 
 class TestTables:
     CORRECT = np.array([[1, 1, 1, 1, 0, 1], [1, 0, 0, 1, 0, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
 
     def test_two_models_are_a_pair_and_more_are_ranks(self):
-        assert compare(names(2), self.CORRECT[:2], test_set="set").table().title.startswith("pairs on set")
-        ranks = compare(names(3), self.CORRECT, test_set="set", labels=labels_named("real")).table()
+        assert compare(names(2), self.CORRECT[:2]).table().title.startswith("pairs on set")
+        ranks = compare(names(3), self.CORRECT, labels="real").table()
         assert ranks.title == "ranks on set against real@1, accuracy in %"
         assert [row[3] for row in ranks.rows] == ["m0", "m2", "m1"]
         assert any("0 of 3 pairs differ at the 5% level" in note for note in ranks.notes)
 
     def test_all_pairs_with_every_test(self):
-        table = compare(names(3), self.CORRECT, test_set="set").pair_table()
+        table = compare(names(3), self.CORRECT).pair_table()
         assert len(table.rows) == 3
         records = table.records()
         for key in ("exact", "mid_p", "chi_square", "chi_square_corrected", "holm", "benjamini_hochberg"):
@@ -113,6 +115,6 @@ class TestTables:
         assert records[0]["difference_low"] < records[0]["difference_high"]
 
     def test_it_is_ready_for_json(self):
-        content = compare(names(3), self.CORRECT, test_set="set", confidence=0.9).as_dict()
+        content = compare(names(3), self.CORRECT, confidence=0.9).as_dict()
         assert json.loads(json.dumps(content, allow_nan=False))["confidence"] == 0.9
         assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score 90%"}

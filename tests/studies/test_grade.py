@@ -228,13 +228,13 @@ class TestOrder:
 class TestTables:
     def test_columns_that_say_nothing_are_left_out(self):
         table = graded(a_test_set([0]), answers([[0]])).table()
-        assert [c.key for c in table.columns] == ["model", "top1", "top5"]
-        assert table.texts() == [["m", "100.0 [2.5, 100.0]", "–"]]
+        assert [c.key for c in table.columns] == ["model", "top1"]
+        assert table.texts() == [["m", "100.0 [2.5, 100.0]"]]
 
     def test_novel_predictions_are_shown_with_both_bounds(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({(0, 0): 1}, [True, True], ["", ""])))
         result = graded(a_test_set([0, 1]), answers([[0], [5]]), labels=labels)
-        assert [c.key for c in result.table().columns][3:] == ["multilabel", "multilabel_upper", "novel"]
+        assert [c.key for c in result.table().columns][2:] == ["multilabel", "multilabel_upper", "novel"]
         assert result.table().title == "set against judged@1, in %"
         assert any("list them with regrade labels novel" in note for note in result.notes)
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import typer
 
-from regrade.cli import compare, demo, grade, import_, init, labels, models, testsets
+from regrade.cli import compare, demo, grade, import_, init, labels, models, predict, testsets
 from regrade.core.errors import RegradeError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.add_typer(testsets.app, name="testsets")
 app.add_typer(models.app, name="models")
 app.add_typer(labels.app, name="labels")
 app.add_typer(import_.app, name="import")
+app.command("predict")(predict.predict)
 app.command("grade")(grade.grade)
 app.command("compare")(compare.compare)
 

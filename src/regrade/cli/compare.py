@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from regrade.cli.options import (
+    CollapsedOption,
     Csv,
     Json,
     LabelsOption,
@@ -30,6 +31,7 @@ def compare(
     pairs: Annotated[bool, typer.Option("--pairs", help="Show every pair instead of the ranks.")] = False,
     labels: LabelsOption = None,
     rule: RuleOption = None,
+    collapsed: CollapsedOption = False,
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
     within: WithinOption = None,
     class_map: MapOption = None,
@@ -48,6 +50,7 @@ def compare(
         test_set=test_set,
         labels=labels,
         rule=rule.value if rule else None,
+        collapsed=collapsed,
         slice=slice_,
         within=within,
         class_map=class_map,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from regrade.cli.options import (
+    CollapsedOption,
     Csv,
     Json,
     LabelsOption,
@@ -27,9 +28,7 @@ def grade(
     test_set: TestSetOption,
     labels: LabelsOption = None,
     rule: RuleOption = None,
-    collapsed: Annotated[
-        bool, typer.Option("--collapsed", help="Accept classes that people cannot tell apart (imagenet-1k).")
-    ] = False,
+    collapsed: CollapsedOption = False,
     slice_: Annotated[
         list[str],
         typer.Option(

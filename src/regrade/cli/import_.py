@@ -21,6 +21,8 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import say
 
+_FEW = 10  # models whose names are worth a line
+
 app = typer.Typer(help="Bring in predictions, labels and verdicts from files.", no_args_is_help=True)
 
 
@@ -65,7 +67,8 @@ def predictions(
     )
     if done.new_test_set:
         say(f"new test set {test_set}: {len(done.test_set):,} examples, {done.test_set.class_space.name}")
-    say(f"on {test_set}: models imported: {len(done.models.new)}, unchanged: {len(done.models.unchanged)}")
+    named = f" ({', '.join(done.models.new)})" if 0 < len(done.models.new) <= _FEW else ""
+    say(f"on {test_set}: models imported: {len(done.models.new)}{named}, unchanged: {len(done.models.unchanged)}")
 
 
 @app.command()
@@ -110,11 +113,18 @@ def verdicts(
     file: Annotated[Path, typer.Argument(help="A table with image, class and verdict (correct, unclear, wrong).")],
     test_set: TestSetOption,
     labels: Annotated[str, typer.Option("--labels", "-l", help="The label set whose novel predictions were judged.")],
+    correct: Annotated[
+        str, typer.Option(help="Correct verdicts that are stored already; give the reason.", metavar="REASON")
+    ] = "",
     id_column: IdColumn = "",
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import people's verdicts on the sample that `regrade labels sample` drew; rows without one are passed over."""
     new = opened(workspace).import_verdicts(
-        file, test_set=test_set, labels=labels, columns=columns(id_column, "", [], ClassNumbers.auto)
+        file,
+        test_set=test_set,
+        labels=labels,
+        correct=correct,
+        columns=columns(id_column, "", [], ClassNumbers.auto),
     )
     say(f"{new:,} new verdicts")

@@ -12,7 +12,8 @@ from regrade.cli.options import Csv, Json, Latex, Markdown, TestSetOption, Works
 from regrade.cli.output import Form, chosen_form, say, show, watching
 
 if TYPE_CHECKING:
-    from regrade.core import ReviewFrame, Table, TestSet
+    from regrade.core import Table, TestSet
+    from regrade.workspace import DrawnReview
 
 app = typer.Typer(help="Labels, and predictions that no one has judged yet.", no_args_is_help=True)
 LabelSet = Annotated[str, typer.Option("--labels", "-l", help="The label set: NAME or NAME@VERSION.")]
@@ -75,16 +76,22 @@ def novel(
 def sample(
     test_set: TestSetOption,
     labels: LabelSet,
-    size: Annotated[int, typer.Option(help="How many predictions to draw.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write, with an empty column for the verdicts.")],
-    by: Annotated[By, typer.Option(help="Strata: how many models agree, their highest score, or none.")] = By.votes,
+    size: Annotated[int, typer.Option(help="How many predictions to draw.")] = 0,
+    again: Annotated[
+        bool, typer.Option("--again", help="Draw nothing; write again what was drawn and is not judged yet.")
+    ] = False,
+    by: Annotated[
+        By | None, typer.Option(help="Strata: how many models agree (the default), their highest score, or none.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the random choice.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Draw a random sample of the novel predictions for people to judge.
+    """Draw novel predictions at random for people to judge.
 
     Fill in the verdicts (correct, unclear or wrong) from the top, stop wherever you like, and bring them back
-    with `regrade import verdicts`; `regrade grade` then gives an unbiased estimate.
+    with `regrade import verdicts`; `regrade grade` then estimates what all of them would give. Later calls draw further
+    ones of the same random order.
     """
     from regrade.core import AlreadyStored, InputError
     from regrade.report import to_csv
@@ -95,20 +102,25 @@ def sample(
     if not out.parent.is_dir():
         raise InputError(f"there is no folder {out.parent} for {out.name}")
     here = opened(workspace)
-    frame = here.draw_review(test_set, labels=labels, size=size, by=by.value, seed=seed)
-    table = _review_table(frame, here.store.test_set(test_set))
-    write_file(out, to_csv(table))
-    say(f"drew {len(table.rows):,} of {len(frame):,} novel predictions: give the verdicts in {out}, from the top")
+    if again:
+        drawn = here.drawn_review(test_set, labels=labels)
+    else:
+        drawn = here.draw_review(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
+    write_file(out, to_csv(_review_table(drawn, here.store.test_set(test_set))))
+    say(
+        f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of {len(drawn.frame):,} novel predictions. "
+        f"Give the verdicts in {out}, from the top"
+    )
 
 
-def _review_table(frame: ReviewFrame, test_set: TestSet) -> Table:
+def _review_table(drawn: DrawnReview, test_set: TestSet) -> Table:
     from regrade.core import Column, Table
 
-    space = test_set.class_space
+    space, frame = test_set.class_space, drawn.frame
     keys = ("image", "class", "name", "verdict")
     rows = tuple(
         (test_set.ids[frame.examples[row]], space.ids[frame.classes[row]], space.names[frame.classes[row]], "")
-        for row in frame.drawn
+        for row in drawn.rows
     )
     return Table("to be judged", tuple(Column(key, key) for key in keys), rows)
 

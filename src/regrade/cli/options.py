@@ -19,6 +19,9 @@ TestSetOption = Annotated[str, typer.Option("--test-set", "-t", help="The test s
 LabelsOption = Annotated[
     str | None, typer.Option("--labels", "-l", help="Score against this label set too: NAME or NAME@VERSION.")
 ]
+CollapsedOption = Annotated[
+    bool, typer.Option("--collapsed", help="Accept classes that people cannot tell apart (imagenet-1k).")
+]
 WithinOption = Annotated[
     str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
 ]

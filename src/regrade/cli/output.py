@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from regrade.core import Table
+    from regrade.predict import Progress, Watch
 
 T = TypeVar("T")
 _MANY = 20  # models from which reading them is worth a progress bar
@@ -90,3 +91,27 @@ def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(name, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def prediction_bars() -> Iterator[Watch]:
+    """One progress bar a model and test set on standard error; silent where no one is there to see it."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    rate = TextColumn("{task.fields[rate]}")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as bars:
+
+        def watch(what: str, left: int) -> Progress:
+            task = bars.add_task(what, total=left, rate="")
+
+            def progress(more: int) -> None:
+                bars.advance(task, more)
+                speed = bars.tasks[task].speed
+                bars.update(task, rate=f"{speed:,.0f} images/s" if speed else "")
+
+            return progress
+
+        yield watch

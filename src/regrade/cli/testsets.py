@@ -116,7 +116,7 @@ def check(
     form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     here = opened(workspace)
     found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_pictures)
-    show(found.table(), dataclasses.asdict(found), form)
+    show(found.table(), {"sound": found.sound, **dataclasses.asdict(found)}, form)
     if sheet is not None:
         from regrade.store import write_picture
 

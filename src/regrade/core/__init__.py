@@ -9,6 +9,7 @@ from regrade.core.errors import (
     InputError,
     MismatchError,
     MissingExtra,
+    ModelError,
     RegradeError,
     StoreError,
     UndefinedError,
@@ -24,12 +25,13 @@ from regrade.core.label_set import LabelSet, LabelState, Unlisted
 from regrade.core.model_spec import ModelSpec
 from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
-from regrade.core.review_frame import NOT_DRAWN, ReviewFrame
+from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
+from regrade.core.review_frame import ReviewFrame
 from regrade.core.table import Cell, Column, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
 
 __all__ = [
-    "NOT_DRAWN",
+    "IMAGENET",
     "NO_ANSWER",
     "TIE_RULE",
     "UNLABELED",
@@ -43,13 +45,16 @@ __all__ = [
     "Estimate",
     "Example",
     "FormatError",
+    "Framing",
     "Hierarchy",
     "InputError",
+    "Interpolation",
     "LabelSet",
     "LabelState",
     "MapRule",
     "MismatchError",
     "MissingExtra",
+    "ModelError",
     "ModelSpec",
     "Orientation",
     "Paths",
@@ -57,6 +62,7 @@ __all__ = [
     "PictureSource",
     "Pictures",
     "Predictions",
+    "Preprocessing",
     "RegradeError",
     "ReviewFrame",
     "ScoreKind",

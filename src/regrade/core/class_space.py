@@ -70,7 +70,7 @@ class ClassSpace:
         try:
             return self.index_of[class_id]
         except KeyError:
-            raise UnknownName(f"{self.name} class id", class_id, self.ids, hint=self._name_hint(class_id)) from None
+            raise UnknownName(f"class id of {self.name}", class_id, self.ids, hint=self._name_hint(class_id)) from None
 
     def group(self, name: str) -> IntArray:
         """The classes of a named group, of a class id, or below a concept of the hierarchy, ascending."""

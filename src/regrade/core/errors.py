@@ -13,6 +13,7 @@
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
     │   └── WriteError           the disk refused (full, read-only, no permission)
+    ├── ModelError               a model cannot be loaded, or fails on its input
     ├── DownloadError            a file could not be fetched whole, or is not the one expected
     └── MissingExtra             an optional dependency is not installed
 """
@@ -73,6 +74,10 @@ class VersionError(StoreError):
 
 class WriteError(StoreError):
     """The disk refused a write; nothing half-written is left."""
+
+
+class ModelError(RegradeError):
+    """A model cannot be loaded, or fails on its input."""
 
 
 class DownloadError(RegradeError):

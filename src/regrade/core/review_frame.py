@@ -12,18 +12,15 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import MismatchError
 from regrade.core.label_set import LabelState
 
-NOT_DRAWN = -1
-"""The turn of a pair that is not part of the sample."""
-
 
 @dataclass(frozen=True, eq=False)
 class ReviewFrame:
-    """All (example, class) pairs that were novel under one label set, some drawn at random for review.
+    """All (example, class) pairs that were novel under one label set, in the random order in which they are judged.
 
-    ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) hold one pair a row: the stratum it
-    was drawn from, its turn in the random order of review (`NOT_DRAWN` if it is not in the sample), the share of
-    models that predict it, as a guess at the verdict, and the verdict itself (`LabelState.UNJUDGED` until there is
-    one). ``stratified_by`` says what the strata are.
+    ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) hold one pair a row: its stratum,
+    its turn from 0, the share of models that predict it, as a guess at the verdict, and the verdict itself
+    (`LabelState.UNJUDGED` until there is one). The first ``drawn`` turns were given out for review so far; since the
+    order is random, they are a fair sample however many they are. ``stratified_by`` says what the strata are.
     """
 
     test_set: str
@@ -36,6 +33,7 @@ class ReviewFrame:
     proxy: FloatArray
     states: IntArray
     stratified_by: str
+    drawn: int = 0
 
     def __post_init__(self) -> None:
         parts = (self.examples, self.classes, self.strata, self.turns, self.proxy, self.states)
@@ -45,11 +43,9 @@ class ReviewFrame:
     def __len__(self) -> int:
         return len(self.examples)
 
-    @property
-    def drawn(self) -> IntArray:
-        """The rows of the sample, in the order in which they are to be judged."""
-        rows = np.flatnonzero(self.turns != NOT_DRAWN)
-        return rows[np.argsort(self.turns[rows], kind="stable")]
+    def given_out(self, start: int, stop: int) -> IntArray:
+        """The rows whose turns lie from ``start`` up to ``stop``, in their order."""
+        return np.argsort(self.turns, kind="stable")[start:stop]
 
     @property
     def judged(self) -> BoolArray:

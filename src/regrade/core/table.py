@@ -23,13 +23,14 @@ class Column:
     """One column: its key in data files and its heading for people.
 
     ``percent`` shows fractions as percentages (estimates always are, unless ``percent`` is
-    false); ``digits`` is how many decimals people see.
+    false); ``digits`` is how many decimals people see; numbers below ``floor`` are shown as less than it.
     """
 
     key: str
     heading: str
     percent: bool = True
     digits: int = 1
+    floor: float | None = None
 
 
 @dataclass(frozen=True)
@@ -78,24 +79,45 @@ class Table:
                 continue
             estimate = cell if isinstance(cell, Estimate) else None
             record[column.key] = estimate.value if estimate else None
-            for part in ("low", "high", "n"):
+            for part in ("low", "high", "n", "method"):
                 record[f"{column.key}_{part}"] = getattr(estimate, part) if estimate else None
         return record
 
+    def numeric(self) -> tuple[bool, ...]:
+        """Which columns hold numbers, and are set to the right."""
+        places = range(len(self.columns))
+        return tuple(any(isinstance(row[j], int | float | Estimate) for row in self.rows) for j in places)
+
+    def __str__(self) -> str:
+        lines = [[column.heading for column in self.columns], *self.texts()]
+        widths = [max(len(line[j]) for line in lines) for j in range(len(self.columns))]
+        body = [
+            "  ".join(
+                text.rjust(width) if right else text.ljust(width)
+                for text, width, right in zip(line, widths, self.numeric(), strict=True)
+            ).rstrip()
+            for line in lines
+        ]
+        return "\n".join([self.title, *body, *self.notes])
+
     def _repr_html_(self) -> str:
-        heading = "".join(f"<th>{html.escape(c.heading)}</th>" for c in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in self.texts()
-        )
+        styles = [' style="text-align:right"' if right else ' style="text-align:left"' for right in self.numeric()]
+        heading = _html_row("th", [column.heading for column in self.columns], styles)
+        body = "".join(_html_row("td", row, styles) for row in self.texts())
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return (
             f"<table><caption>{html.escape(self.title)}</caption>"
-            f"<thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>{notes}"
+            f"<thead>{heading}</thead><tbody>{body}</tbody></table>{notes}"
         )
 
 
 class Tabular(ABC):
-    """A result that can be shown and taken along as a table."""
+    """A result that can be shown and taken along as a table; printed, it is one."""
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    __repr__ = __str__
 
     @abstractmethod
     def table(self) -> Table:
@@ -113,6 +135,11 @@ class Tabular(ABC):
         return self.table()._repr_html_()
 
 
+def _html_row(tag: str, texts: list[str], styles: list[str]) -> str:
+    cells = "".join(f"<{tag}{style}>{html.escape(text)}</{tag}>" for text, style in zip(texts, styles, strict=True))
+    return f"<tr>{cells}</tr>"
+
+
 def cell_text(cell: Cell, column: Column) -> str:
     """One cell as people read it."""
     digits = column.digits
@@ -124,7 +151,7 @@ def cell_text(cell: Cell, column: Column) -> str:
         case int():
             return f"{cell:,}"
         case float():
-            return f"{100 * cell:.{digits}f}" if column.percent else _plain(cell, digits)
+            return _number_text(cell, column)
         case Estimate():
             scale = 100 if column.percent else 1
             value, low, high = (scale * x for x in (cell.value, cell.low, cell.high))
@@ -133,8 +160,13 @@ def cell_text(cell: Cell, column: Column) -> str:
             return str(cell)
 
 
-def _plain(value: float, digits: int) -> str:
+def _number_text(value: float, column: Column) -> str:
     """A small number keeps its significant digits: a p-value of 1e-9 is not 0.000."""
+    digits = column.digits
+    if column.floor is not None and value < column.floor:
+        return f"< {column.floor:g}"
+    if column.percent:
+        return f"{100 * value:.{digits}f}"
     if value != 0 and abs(value) < 10**-digits:
         return f"{value:.1e}"
     return f"{value:.{digits}f}"

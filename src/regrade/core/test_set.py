@@ -92,8 +92,16 @@ class TestSet:
         column, equals, value = name.partition("=")
         if equals:
             return self._group_is(column, value)
+        if name in self.groups:
+            values = sorted(set(self.groups[name]))
+            raise InputError(f"{name!r} is a group column: give a value too, such as {name}={values[0]}")
+        try:
+            chosen = self.class_space.group(name)
+        except UnknownName:
+            known = [*self.groups, *self.class_space.groups, *self.class_space.ids]
+            raise UnknownName(f"slice of {self.name}", name, known) from None
         members = np.zeros(len(self.class_space) + 1, dtype=bool)  # the last: unlabeled (-1)
-        members[self.class_space.group(name)] = True
+        members[chosen] = True
         return members[self.labels]
 
     def _group_is(self, column: str, value: str) -> BoolArray:

@@ -8,7 +8,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from regrade.core import Table
-from regrade.report.text import numeric_columns
 
 _MANY = 8  # columns from which a single row is easier to read as a list
 
@@ -26,7 +25,7 @@ def print_table(table: Table, console: Console | None = None) -> None:
 
 def _upright(table: Table) -> RichTable:
     shown = _frame(table.title)
-    for column, right in zip(table.columns, numeric_columns(table), strict=True):
+    for column, right in zip(table.columns, table.numeric(), strict=True):
         shown.add_column(column.heading, justify="right" if right else "left", overflow="fold")
     for row in table.texts():
         shown.add_row(*(_styled(text) for text in row))

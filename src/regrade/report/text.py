@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from regrade.core import Estimate, Table
+from regrade.core import Table
 
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -26,7 +26,7 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """A Markdown table with its title above and its notes below."""
     heading = [column.heading for column in table.columns]
-    marks = ["---:" if right else "---" for right in numeric_columns(table)]
+    marks = ["---:" if right else "---" for right in table.numeric()]
     lines = [heading, marks, *([text.replace("|", r"\|") for text in row] for row in table.texts())]
     body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     notes = "".join(f"\n{note}  " for note in table.notes)
@@ -35,7 +35,7 @@ def to_markdown(table: Table) -> str:
 
 def to_latex(table: Table) -> str:
     """A LaTeX table for the booktabs package."""
-    layout = "".join("r" if right else "l" for right in numeric_columns(table))
+    layout = "".join("r" if right else "l" for right in table.numeric())
     heading = " & ".join(_escaped(column.heading) for column in table.columns)
     body = "\n".join(f"    {' & '.join(_escaped(text) for text in row)} \\\\" for row in table.texts())
     caption = _escaped(". ".join((table.title, *table.notes)))
@@ -45,11 +45,6 @@ def to_latex(table: Table) -> str:
         f"  \\begin{{tabular}}{{{layout}}}\n    \\toprule\n    {heading} \\\\\n    \\midrule\n"
         f"{body}\n    \\bottomrule\n  \\end{{tabular}}\n\\end{{table}}\n"
     )
-
-
-def numeric_columns(table: Table) -> list[bool]:
-    """Which columns hold numbers, and are set to the right."""
-    return [any(isinstance(row[j], int | float | Estimate) for row in table.rows) for j in range(len(table.columns))]
 
 
 def _escaped(text: str) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
+from regrade.stats.intervals import tail_share
 
 
 @dataclass(frozen=True)
@@ -15,8 +16,8 @@ class ClassBootstrap:
     """For each of m models: the change of accuracy on the chosen classes, and how rare it is.
 
     ``change`` (m,) is accuracy on the chosen classes less that on all; ``p_value`` (m,) is
-    (1 + trials with at least that change) / (1 + trials); ``low`` and ``high`` (m,) enclose 95% of the
-    changes that random sets of as many classes give.
+    (1 + trials with at least that change) / (1 + trials); ``low`` and ``high`` (m,) enclose the central
+    share (95%, unless told otherwise) of the changes that random sets of as many classes give.
     """
 
     change: FloatArray
@@ -34,6 +35,7 @@ def class_bootstrap(
     class_count: int,
     rng: np.random.Generator,
     trials: int = 1000,
+    confidence: float = 0.95,
 ) -> ClassBootstrap:
     """Compare accuracy on some classes with that on random sets of as many classes.
 
@@ -51,13 +53,15 @@ def class_bootstrap(
     drawn = _accuracy(hits[:, present], sizes[present], draws) - everything[:, None]
     # a tie must count as reached however the sums were rounded
     reached = (drawn >= change[:, None] - 1e-12).sum(axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=1)
+    low, high = np.quantile(drawn, [tail_share(confidence), 1 - tail_share(confidence)], axis=1)
     return ClassBootstrap(change, (1 + reached) / (1 + trials), low, high, trials)
 
 
 def _by_class(correct: BoolArray, labels: IntArray, class_count: int) -> tuple[IntArray, IntArray]:
     if correct.ndim != 2 or correct.shape[1] != len(labels):
         raise InputError(f"correct must have shape (models, {len(labels)}), got {correct.shape}")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < class_count:
+        raise InputError(f"every image needs a label among the {class_count} classes: leave out those without")
     sizes = np.bincount(labels, minlength=class_count)
     hits = np.stack([np.bincount(labels, weights=row, minlength=class_count) for row in correct])
     return hits.astype(np.int64), sizes

@@ -71,12 +71,29 @@ def _stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None)
     means = _sums_by_group(rows, members) / sizes
     squares = _sums_by_group((rows - means[:, members]) ** 2, members)
     costs = shares**2 / sizes
-    parts = costs * (squares + _borrowed(squares, sizes, costs)) / sizes
+    parts = costs * _per_image(rows, members, squares, sizes, costs)
     variances = parts.sum(axis=1)
     spare = np.maximum(sizes - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.where(variances > 0, variances**2 / (parts**2 / spare).sum(axis=1), spare.sum())
     return _Spread(means @ shares, variances, freedom, float(1 / costs.sum()), rows.shape[1])
+
+
+def _per_image(
+    rows: FloatArray, members: IntArray, squares: FloatArray, sizes: IntArray, costs: FloatArray
+) -> FloatArray:
+    """Shape (m, h): the variance of one image of each stratum.
+
+    Single images have none of their own and may be unlike the strata they borrow from: where there are several,
+    the variance between them counts if it is larger.
+    """
+    borrowed = _borrowed(squares, sizes, costs)
+    variances = (squares + borrowed) / sizes
+    single = sizes == 1
+    if single.sum() > 1:
+        between = rows[:, single[members]].var(axis=1, ddof=1)[:, None]
+        variances = np.where(single, np.maximum(borrowed, between), variances)
+    return variances
 
 
 def _borrowed(squares: FloatArray, sizes: IntArray, costs: FloatArray) -> FloatArray:

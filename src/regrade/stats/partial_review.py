@@ -2,8 +2,8 @@
 
 A novel prediction is one that no one has judged for its image. Counting it wrong gives a lower
 bound and counting it right an upper one; judging a random sample of them, drawn stratum by stratum,
-gives an unbiased estimate in between. A proxy for the verdicts, such as how many models agree,
-sharpens it without biasing it (the difference estimator; prediction-powered inference).
+gives an estimate in between, unbiased if every stratum has a judgement. A proxy for the verdicts,
+such as how many models agree, sharpens it without biasing it (the difference estimator; prediction-powered inference).
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def partial_review(
 
 
 def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Estimate:
-    """The accuracy, unbiased over the random choice of what was judged, with its interval.
+    """The accuracy, unbiased over the random choice of what was judged if every stratum has some, with its interval.
 
     The interval covers both the choice of images and the choice of judgements; it is exact at the
     sample size that the two together are worth. A stratum without any judgement enters with its whole
@@ -104,8 +104,8 @@ def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Est
 def judgements_needed(review: PartialReview, half_width: float, *, confidence: float = 0.95) -> int | None:
     """How many more judgements bring the interval down to a wanted half-width.
 
-    They are taken where they tell most (Neyman's allocation over strata). ``None`` where not even
-    judging every novel prediction would do: the images themselves are too few.
+    They are taken at random from all that are left, as the next ones of the same sample would be. ``None`` where not
+    even judging every novel prediction would do: the images themselves are too few.
     """
     if half_width <= 0:
         raise InputError(f"the wanted half-width must be above 0, got {half_width}")
@@ -201,24 +201,11 @@ def _bounds(review: PartialReview, value: float, variance: float, confidence: fl
 
 
 def _planned_variance(strata: list[_Stratum], more: int, slope: float) -> float:
-    """The variance after ``more`` judgements, spread over strata by what they still hide."""
+    """The variance after ``more`` judgements, spread evenly over what is left."""
     spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
     spread = np.array([s.spread(slope) for s in strata])
     sizes = np.array([s.size for s in strata], dtype=np.float64)
-    judged = sizes - spare + _allocate(spare, spare * np.sqrt(spread), more)
+    judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
     if (judged[spread > 0] == 0).any():
         return float("inf")
     return float((sizes**2 * (1 - judged / sizes) * spread / np.maximum(judged, 1e-9)).sum())
-
-
-def _allocate(spare: FloatArray, worth: FloatArray, more: int) -> FloatArray:
-    """Shares of ``more`` in proportion to worth, none above what is left; what spills over goes on."""
-    given = np.zeros_like(spare)
-    left = float(more)
-    while left > 1e-9 and (share := np.where(given < spare, worth, 0.0)).any():
-        added = np.minimum(given + left * share / share.sum(), spare) - given
-        given += added
-        left -= float(added.sum())
-        if added.sum() <= 1e-12:
-            break
-    return given

@@ -5,6 +5,7 @@ from regrade.store.folder import Store, Stored
 from regrade.store.import_labels import ImportedLabels, import_labels
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
 from regrade.store.label_files import LabelFormat, read_label_file
+from regrade.store.partial_predictions import Part, PartialPredictions, no_answers
 from regrade.store.prediction_files import (
     Answers,
     PredictionFile,
@@ -20,6 +21,8 @@ __all__ = [
     "ImportedPredictions",
     "LabelFormat",
     "Manifest",
+    "Part",
+    "PartialPredictions",
     "PredictionFile",
     "Source",
     "Spaces",
@@ -28,6 +31,7 @@ __all__ = [
     "answers_from_scores",
     "import_labels",
     "import_predictions",
+    "no_answers",
     "read_label_file",
     "read_prediction_file",
     "store_answers",

@@ -115,19 +115,23 @@ def write_picture(path: Path, picture: Image) -> None:
     """Write a picture for people as PNG, whole or not at all; an older one is replaced."""
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG")
-    _replace(path, buffer.getvalue())
+    replace_file(path, buffer.getvalue())
 
 
 def write_file(path: Path, text: str) -> None:
     """Write a text file for people, whole or not at all; an older one is replaced."""
-    _replace(path, text.encode())
+    replace_file(path, text.encode())
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all and see it onto the disk; an older one is replaced."""
     staged = path.with_name(f".{path.name}.{os.getpid()}")
     with telling_refusals(path):
         try:
-            staged.write_bytes(content)
+            with staged.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)

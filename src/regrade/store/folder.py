@@ -27,6 +27,7 @@ from regrade.store.atomic import Staging, telling_refusals, write_once
 from regrade.store.config import TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, stored_digest, write_label_set
 from regrade.store.names import file_name, original_name
+from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.picture_file import read_pictures, write_pictures
 from regrade.store.prediction_folder import (
     MANIFEST,
@@ -38,6 +39,7 @@ from regrade.store.prediction_folder import (
 from regrade.store.review_files import (
     FRAME,
     add_verdicts,
+    draw_more,
     read_frame,
     read_verdict_file,
     stored_frame_digest,
@@ -160,12 +162,16 @@ class Store:
 
     def predictions(self, test_set: TestSet, model: str) -> Predictions:
         """Read one model's predictions; those made for another version of the test set raise."""
-        folder = self._prediction_path(test_set.name, model)
+        folder = self.prediction_folder(test_set.name, model)
         if not (folder / MANIFEST).is_file():
             raise UnknownName(f"model on {test_set.name}", model, self.model_names(test_set.name))
         if read_manifest(folder).test_set_digest != test_set.digest:
             raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
         return read_predictions(folder)
+
+    def manifest(self, test_set: TestSet, model: str) -> Manifest:
+        """What stands behind one model's stored predictions."""
+        return read_manifest(self.prediction_folder(test_set.name, model))
 
     def add_predictions(
         self, test_set: TestSet, entries: Sequence[tuple[Predictions, Manifest]], space: ClassSpace
@@ -181,7 +187,7 @@ class Store:
                 if manifest.model.name in new:
                     folder = staging.new_folder()
                     stage_predictions(staging, folder, predictions, test_set, manifest)
-                    staged.append((folder, self._prediction_path(test_set.name, manifest.model.name)))
+                    staged.append((folder, self.prediction_folder(test_set.name, manifest.model.name)))
             self._place_class_space(staging, space)
             self._place_test_set(staging, test_set)
             for folder, final in staged:
@@ -191,7 +197,7 @@ class Store:
     def _split(self, manifests: Iterable[Manifest]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         new, unchanged = [], []
         for manifest in manifests:
-            folder = self._prediction_path(manifest.test_set, manifest.model.name)
+            folder = self.prediction_folder(manifest.test_set, manifest.model.name)
             if not (folder / MANIFEST).is_file():
                 new.append(manifest.model.name)
             elif read_manifest(folder).digest == manifest.digest:
@@ -202,6 +208,13 @@ class Store:
                     f"another name (--model, or --prefix for many), or remove {folder} first"
                 )
         return tuple(new), tuple(unchanged)
+
+    def partial_predictions(
+        self, test_set: TestSet, model: str, *, part_size: int, plan: dict[str, Any]
+    ) -> PartialPredictions:
+        """Predictions under way; they become visible once they are finished and added."""
+        folder = self.root / ".partial" / file_name(test_set.name) / file_name(model)
+        return PartialPredictions(folder, len(test_set), part_size, {**plan, "test_set_digest": test_set.digest})
 
     # Label sets
 
@@ -285,13 +298,20 @@ class Store:
         folder = self._review_folder(test_set.name, labels.full_name)
         return read_frame(folder, test_set) if (folder / FRAME).is_file() else None
 
-    def add_verdicts(self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns) -> int:
-        """Add the verdicts of a file to a review, and say how many are new."""
+    def draw_more(self, frame: ReviewFrame, size: int) -> ReviewFrame:
+        """Give out the next predictions of a review."""
+        return draw_more(self._review_folder(frame.test_set, frame.labels), frame, size)
+
+    def add_verdicts(
+        self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
+    ) -> int:
+        """Add the verdicts of a file to a review, and say how many are new; ``correction`` lets them replace others."""
         frame = self.review(test_set, labels)
         if frame is None:
             raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
         verdicts = read_verdict_file(path, test_set, columns)
-        return add_verdicts(self.root, self._review_folder(test_set.name, frame.labels), frame, test_set, verdicts)
+        folder = self._review_folder(test_set.name, frame.labels)
+        return add_verdicts(self.root, folder, frame, test_set, verdicts, correction=correction)
 
     def _review_folder(self, test_set: str, labels: str) -> Path:
         return self.root / "reviews" / file_name(test_set) / file_name(labels)
@@ -299,7 +319,8 @@ class Store:
     def _test_set_path(self, name: str) -> Path:
         return self.root / "testsets" / f"{file_name(name)}.parquet"
 
-    def _prediction_path(self, test_set: str, model: str) -> Path:
+    def prediction_folder(self, test_set: str, model: str) -> Path:
+        """Where one model's predictions on a test set are, or will be."""
         return self.root / "predictions" / file_name(test_set) / file_name(model)
 
     def _label_folder(self, test_set: str) -> Path:

@@ -25,6 +25,7 @@ from regrade.tables import (
     first_line,
     is_list,
     is_text,
+    one_class_each,
     read_examples,
     read_table,
 )
@@ -151,8 +152,8 @@ def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, re
     for name in names:
         try:
             answers[name] = Answers(class_indices(table[name], space, name=name, reading=reading))
-        except FormatError as error:
-            raise FormatError(f"{error}; a column that is no model is told apart with --group") from None
+        except InputError as error:
+            raise FormatError(f"{error}; if {name!r} is no model but a group, say --group {name}") from None
     return answers
 
 
@@ -285,7 +286,7 @@ def _array_examples(arrays: Mapping[str, Any], space: ClassSpace, rows: int) -> 
     if labels is None:
         return Examples(names, None)
     column = pa.chunked_array([pa.array(np.asarray(labels))])
-    return Examples(names, class_indices(column, space, name="labels", reading=Reading.AUTO)[:, 0])
+    return Examples(names, one_class_each(column, space, name="labels", reading=Reading.AUTO))
 
 
 def _entry(arrays: Mapping[str, Any], names: tuple[str, ...]) -> Any:

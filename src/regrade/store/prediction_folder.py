@@ -47,6 +47,8 @@ class Manifest:
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     ties: str = TIE_RULE
     precision: str = "top k taken before any rounding of scores; full scores are stored in half precision"
+    runtime: str = ""
+    unreadable: dict[str, str] = field(default_factory=dict)
     format: int = 1
 
 
@@ -57,7 +59,7 @@ def stage_predictions(
     table = _top_k_table(predictions, test_set)
     staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
     if predictions.full_scores is not None:
-        halves = predictions.full_scores.astype(np.float16)
+        halves = predictions.full_scores.astype(np.float16, copy=False)
         staging.write(folder / FULL_SCORES, lambda file: _write_array(file, halves))
     text = json.dumps(asdict(manifest), indent=2) + "\n"
     staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
@@ -98,7 +100,7 @@ def read_predictions(folder: Path) -> Predictions:
 
 
 def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
-    small = len(test_set.class_space) <= np.iinfo(np.int16).max
+    small = predictions.classes.max(initial=0) <= np.iinfo(np.int16).max
     columns = {
         "example": pa.array(test_set.ids, type=pa.string()),
         "classes": _lists(predictions.classes.astype(np.int16 if small else np.int32)),

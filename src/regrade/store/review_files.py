@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,14 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import AlreadyStored, FormatError, LabelState, MismatchError, ReviewFrame, TestSet
+from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
 from regrade.core.arrays import IntArray
-from regrade.store.atomic import write_once
+from regrade.store.atomic import replace_file, write_once
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.tables import Columns, Reading, class_indices, read_table, texts
+from regrade.tables import Columns, Reading, one_class_each, read_table, texts
 
 FRAME = "frame.parquet"
+_DRAWN = "drawn.json"
 _VERDICTS = "verdicts-*.parquet"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
 
@@ -67,12 +69,28 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
         np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
         meta["stratified_by"],
     )
+    frame = replace(frame, drawn=_drawn(folder))
     states = frame.states.copy()
     for path in sorted(folder.glob(_VERDICTS)):
         verdicts, _ = read_parquet(path)
         rows = frame.find(*_pairs(verdicts, test_set))
         states[rows] = [state_named(word) for word in verdicts["verdict"].to_pylist()]
     return replace(frame, states=states)
+
+
+def draw_more(folder: Path, frame: ReviewFrame, size: int) -> ReviewFrame:
+    """Give out the next ``size`` turns of a review."""
+    left = len(frame) - frame.drawn
+    if not 1 <= size <= left:
+        raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
+    total = frame.drawn + size
+    replace_file(folder / _DRAWN, json.dumps({"drawn": total}).encode())
+    return replace(frame, drawn=total)
+
+
+def _drawn(folder: Path) -> int:
+    path = folder / _DRAWN
+    return int(json.loads(path.read_text(encoding="utf-8"))["drawn"]) if path.is_file() else 0
 
 
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> tuple[IntArray, IntArray, IntArray]:
@@ -89,39 +107,68 @@ def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> tuple[
     strangers = [image for image in images if image not in test_set.position_of]
     if strangers:
         raise MismatchError(f"{path} names {strangers[0]!r}, which is not in test set {test_set.name}")
-    classes = class_indices(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
+    classes = one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
     states = [state_named(word) for word in texts(table, "verdict")]
-    return np.array([test_set.position_of[i] for i in images]), classes[:, 0], np.array(states, dtype=np.int8)
+    return np.array([test_set.position_of[i] for i in images]), classes, np.array(states, dtype=np.int8)
 
 
 def add_verdicts(
-    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: tuple[IntArray, IntArray, IntArray]
+    root: Path,
+    folder: Path,
+    frame: ReviewFrame,
+    test_set: TestSet,
+    verdicts: tuple[IntArray, IntArray, IntArray],
+    *,
+    correction: str = "",
 ) -> int:
-    """Add verdicts to a review and say how many are new; one on a pair outside the sample raises.
+    """Add verdicts to a review and say how many are new; one on a pair that was not drawn raises.
 
-    A verdict that contradicts a stored one raises too: nothing that was judged is overwritten.
+    Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
+    the reason; it is then a new row, and the last one counts.
     """
     examples, classes, states = verdicts
     rows = frame.find(examples, classes)
-    outside = np.flatnonzero((rows < 0) | (frame.turns[rows] < 0))
+    outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
     if outside.size:
-        i = outside[0]
         raise MismatchError(
-            f"class {test_set.class_space.ids[classes[i]]} of {test_set.ids[examples[i]]!r} is not in the sample: only "
-            "what was drawn at random can speak for the rest"
+            f"{_named(test_set, examples[outside[0]], classes[outside[0]])} is not in the sample: only what was drawn "
+            "at random can speak for the rest"
         )
+    _refuse_contradictions(rows, states, frame, test_set)
     stored = frame.states[rows]
     contrary = np.flatnonzero((stored != LabelState.UNJUDGED) & (stored != states))
-    if contrary.size or _contradicts_itself(rows, states):
-        raise AlreadyStored("a verdict differs from one that is stored or stands in the same file: settle it first")
-    fresh = np.unique(rows[stored == LabelState.UNJUDGED])
-    if fresh.size:
-        words = dict(zip(rows.tolist(), (LabelState(s).name.lower() for s in states), strict=True))
-        _write_verdicts(root, folder, frame, test_set, {row: words[row] for row in fresh.tolist()})
+    if contrary.size and not correction:
+        first = contrary[0]
+        raise AlreadyStored(
+            f"{_named(test_set, examples[first], classes[first])} was judged {_word(stored[first])} and is now "
+            f"{_word(states[first])}: if the old verdict is wrong, say --correct REASON"
+        )
+    fresh = {int(row): _word(state) for row, state in zip(rows, states, strict=True) if frame.states[row] != state}
+    if fresh:
+        _write_verdicts(root, folder, frame, test_set, fresh, reason=correction)
     return len(fresh)
 
 
-def _write_verdicts(root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, words: dict[int, str]) -> None:
+def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
+    """Raise where one file gives two verdicts on a pair."""
+    seen: dict[int, int] = {}
+    for row, state in zip(rows.tolist(), states.tolist(), strict=True):
+        if seen.setdefault(row, state) != state:
+            pair = _named(test_set, frame.examples[row], frame.classes[row])
+            raise FormatError(f"{pair} is judged both {_word(seen[row])} and {_word(state)}")
+
+
+def _named(test_set: TestSet, example: int, class_index: int) -> str:
+    return f"class {test_set.class_space.ids[class_index]} of {test_set.ids[example]!r}"
+
+
+def _word(state: int) -> str:
+    return LabelState(state).name.lower()
+
+
+def _write_verdicts(
+    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, words: dict[int, str], *, reason: str
+) -> None:
     rows = np.array(list(words))
     table = pa.table(
         {
@@ -130,7 +177,7 @@ def _write_verdicts(root: Path, folder: Path, frame: ReviewFrame, test_set: Test
             "verdict": list(words.values()),
         }
     )
-    meta: dict[str, Any] = {"created": datetime.now(UTC).isoformat(timespec="seconds")}
+    meta: dict[str, Any] = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "correction": reason}
     number = len(list(folder.glob(_VERDICTS))) + 1
     path = folder / f"verdicts-{number:04d}.parquet"
     write_once(root, path, lambda file: write_parquet(table, meta, file))
@@ -138,10 +185,4 @@ def _write_verdicts(root: Path, folder: Path, frame: ReviewFrame, test_set: Test
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:
     examples = pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy()
-    classes = class_indices(table["class"], test_set.class_space, name="class", reading=Reading.IDS)
-    return examples, classes[:, 0]
-
-
-def _contradicts_itself(rows: IntArray, states: IntArray) -> bool:
-    pairs = set(zip(rows.tolist(), states.tolist(), strict=True))
-    return len(pairs) != len({row for row, _ in pairs})
+    return examples, one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import Column, Estimate, InputError, LabelSet, Table, Tabular, UndefinedError
+from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.metrics import MultilabelRule
 from regrade.stats import (
     benjamini_hochberg,
     discordant_counts,
@@ -21,197 +21,96 @@ from regrade.stats import (
 )
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_intervals_from_counts
-
-
-@dataclass(frozen=True)
-class McNemarTests:
-    """Two-sided p-values of every variant of McNemar's test for one pair."""
-
-    exact: float
-    mid_p: float
-    chi_square: float
-    chi_square_corrected: float
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two models on the same images; ``difference`` is the first's accuracy less the second's.
-
-    ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
-    ``images_needed`` would find the measured difference, if it is the true one, in 80% of cases; none where the
-    models do not differ.
-    """
-
-    first: str
-    second: str
-    first_accuracy: Estimate
-    second_accuracy: Estimate
-    difference: Estimate
-    only_first: int
-    only_second: int
-    p_values: McNemarTests
-    holm: float
-    benjamini_hochberg: float
-    images_needed: int | None
-
-    def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-        """The pair, ready for JSON, with the accuracies of its models."""
-        return {
-            **vars(self),
-            "first_accuracy": accuracies[self.first],
-            "second_accuracy": accuracies[self.second],
-            "difference": self.difference.as_dict(),
-            "p_values": dict(vars(self.p_values)),
-        }
-
-    def in_words(self) -> str:
-        """What the difference and its interval say, in one sentence."""
-        ahead, behind, sign = (
-            (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
-        )
-        low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
-        if low > 0:
-            return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points"
-        needed = f"; {self.images_needed:,} images would" if self.images_needed else ""
-        return (
-            f"{self.first} and {self.second} cannot be told apart on {self.difference.n:,} images "
-            f"({ahead} is between {-low:.2f} points behind and {high:.2f} ahead){needed}"
-        )
-
-
-@dataclass(frozen=True)
-class Rank:
-    """One model's accuracy and rank, with bounds that hold for all models together."""
-
-    model: str
-    accuracy: Estimate
-    rank: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class Comparison(Tabular):
-    """All pairs among some models, and their ranks, best first."""
-
-    test_set: str
-    labels: str | None
-    labels_version: int | None
-    images: int
-    confidence: float
-    pairs: tuple[Pair, ...]
-    ranks: tuple[Rank, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in."""
-        accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
-        return {
-            "test_set": self.test_set,
-            "labels": self.labels,
-            "labels_version": self.labels_version,
-            "images": self.images,
-            "confidence": self.confidence,
-            "pairs": [pair.as_dict(accuracies) for pair in self.pairs],
-            "ranks": [{**vars(rank), "accuracy": accuracies[rank.model]} for rank in self.ranks],
-        }
-
-    def table(self) -> Table:
-        """The one pair there is, or the ranks of many models."""
-        return self.pair_table() if len(self.pairs) == 1 else self.rank_table()
-
-    def rank_table(self) -> Table:
-        """One line a model, best first."""
-        level = 1 - self.confidence
-        apart = sum(pair.holm <= level for pair in self.pairs)
-        columns = (Column("rank", "rank"), Column("low", "from"), Column("high", "to"), Column("model", "model"))
-        return Table(
-            f"ranks on {self.test_set}{self._against}, accuracy in %",
-            (*columns, Column("accuracy", "accuracy")),
-            tuple((r.rank, r.low, r.high, r.model, r.accuracy) for r in self.ranks),
-            (
-                f"{apart:,} of {len(self.pairs):,} pairs differ at the {100 * level:g}% level (exact McNemar, Holm)",
-                f"the ranges hold for all models together with {100 * self.confidence:g}% confidence",
-                *self._method_note(),
-            ),
-        )
-
-    def pair_table(self) -> Table:
-        """One line a pair."""
-        columns = (
-            Column("first", "first"),
-            Column("second", "second"),
-            Column("first_accuracy", "accuracy of first"),
-            Column("second_accuracy", "accuracy of second"),
-            Column("difference", "difference"),
-            Column("only_first", "only first right"),
-            Column("only_second", "only second right"),
-            *(Column(key, f"p, {heading}", percent=False, digits=4) for key, heading in _P_VALUES.items()),
-            Column("images_needed", "images for 80% power"),
-        )
-        rows = tuple(self._pair_row(pair) for pair in self.pairs)
-        notes = (
-            *(pair.in_words() for pair in self.pairs if len(self.pairs) == 1),
-            *self._method_note(),
-            f"p-values: McNemar's tests on {self.images:,} images; Holm and Benjamini-Hochberg correct the exact one",
-        )
-        return Table(f"pairs on {self.test_set}{self._against}, in %", columns, rows, notes)
-
-    def _pair_row(self, pair: Pair) -> tuple[Any, ...]:
-        p = pair.p_values
-        return (
-            pair.first, pair.second, pair.first_accuracy, pair.second_accuracy, pair.difference, pair.only_first,
-            pair.only_second, p.exact, p.mid_p, p.chi_square, p.chi_square_corrected, pair.holm,
-            pair.benjamini_hochberg, pair.images_needed,
-        )  # fmt: skip
-
-    @property
-    def _against(self) -> str:
-        return f" against {self.labels}@{self.labels_version}" if self.labels else ""
-
-    def _method_note(self) -> tuple[str, ...]:
-        methods = {rank.accuracy.method for rank in self.ranks} | {pair.difference.method for pair in self.pairs[:1]}
-        return (f"intervals: {', '.join(sorted(methods))}",)
-
-
-_P_VALUES = {
-    "exact": "exact",
-    "mid_p": "mid-p",
-    "chi_square": "chi-square",
-    "chi_square_corrected": "chi-square, corrected",
-    "holm": "Holm",
-    "benjamini_hochberg": "Benjamini-Hochberg",
-}
+from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.review import with_verdicts
+from regrade.studies.scoring import Scoring
 
 
 def compare(
-    models: tuple[str, ...],
-    correct: BoolArray,
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
     *,
-    test_set: str,
-    labels: LabelSet | None = None,
+    labels: ReviewedLabels | None = None,
+    slice_name: str | None = None,
     confidence: float = 0.95,
 ) -> Comparison:
-    """Compare all pairs of two or more models, from ``correct`` (m, n); pairs keep the order of ``models``."""
+    """Compare all pairs of two or more models on the same images, taken one after another.
+
+    With ``labels`` right means right under them, verdicts of a review included; a novel prediction counts as wrong, and
+    how many there are and what they could change is part of the result. Always a mean over images.
+    """
+    inside = np.ones(len(test_set), dtype=bool) if slice_name is None else test_set.slice(slice_name)
+    found = [_correctness(answers, scoring, labels, inside) for answers, scoring in predictions]
+    if len(found) < 2:
+        raise InputError(f"a comparison needs at least two models, got {len(found)}")
+    right = np.stack([one.right for one in found])
+    basis = Basis(test_set.name, right.shape[1], confidence, slice=slice_name, notes=_notes(found, labels))
+    if labels:
+        judged = labels.scoring
+        basis = replace(basis, labels=judged.labels.name, labels_version=judged.labels.version, rule=judged.rule.value)
+    novel = np.array([one.novel for one in found])
+    return compare_correctness(tuple(one.model for one in found), right, basis=basis, novel=novel)
+
+
+def compare_correctness(
+    models: tuple[str, ...], correct: BoolArray, *, basis: Basis, novel: IntArray | None = None
+) -> Comparison:
+    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts wrong answers no one has judged."""
     if len(models) < 2:
         raise InputError(f"a comparison needs at least two models, got {len(models)}")
     if not correct.shape[1]:
         raise UndefinedError("there is no image to compare the models on")
     counts = discordant_counts(correct)
-    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=confidence)
+    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    open_ = np.zeros(len(models), dtype=np.int64) if novel is None else novel
     return Comparison(
-        test_set,
-        labels.name if labels else None,
-        labels.version if labels else None,
-        correct.shape[1],
-        confidence,
-        _pairs(models, accuracies, counts, correct.shape[1], confidence),
-        _ranks(models, accuracies, counts, confidence),
+        basis, _pairs(models, accuracies, counts, open_, basis), _ranks(models, accuracies, counts, open_, basis)
     )
 
 
+@dataclass(frozen=True)
+class _Correctness:
+    """One model on the images that count: which are right, how many answers are novel, how many cannot be told."""
+
+    model: str
+    right: BoolArray
+    novel: int
+    undetermined: int
+    rule: str
+
+
+def _correctness(
+    predictions: Predictions, scoring: Scoring, labels: ReviewedLabels | None, inside: BoolArray
+) -> _Correctness:
+    if labels is None:
+        top1, counted = scoring.top_k(predictions, 1), scoring.counted & inside
+        undetermined = int(top1.undetermined[counted].sum())
+        return _Correctness(predictions.model, top1.right[counted], 0, undetermined, scoring.rule)
+    judged = labels.scoring.judge(predictions, scoring.test_set)
+    now = with_verdicts(predictions, judged, labels.review, labels.scoring.rule)
+    counted = now.scored & inside
+    return _Correctness(predictions.model, now.right[counted], int(now.novel[counted].sum()), 0, "")
+
+
+def _notes(found: list[_Correctness], labels: ReviewedLabels | None) -> tuple[str, ...]:
+    notes = sorted({one.rule for one in found} - {""})
+    if labels:
+        notes.append(f"right if {labels.scoring.accepted_in_words}")
+        if labels.scoring.rule is MultilabelRule.CLASSES:
+            notes.append("accuracies and tests here are over images: McNemar's test has no form over classes")
+    if any(one.novel for one in found):
+        notes.append("novel: predictions that no one has judged; they count as wrong here")
+    if any(one.undetermined for one in found):
+        missing = ", ".join(f"{one.model} {one.undetermined:,}" for one in found if one.undetermined)
+        notes.append(f"none of the stored best classes is among the scored ones, counted as wrong: {missing}")
+    return tuple(notes)
+
+
 def _pairs(
-    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, images: int, confidence: float
+    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
 ) -> tuple[Pair, ...]:
+    images = basis.images
     first, second = np.triu_indices(len(models), k=1)
     only_first, only_second = counts[first, second], counts[second, first]
     tests = mcnemar(only_first, only_second)
@@ -220,7 +119,7 @@ def _pairs(
     rows = zip(
         first.tolist(),
         second.tolist(),
-        _differences(only_first, only_second, images, confidence),
+        _differences(only_first, only_second, basis),
         only_first.tolist(),
         only_second.tolist(),
         p_values,
@@ -241,15 +140,18 @@ def _pairs(
             holm=by_holm,
             benjamini_hochberg=by_rate,
             images_needed=_images_needed(b, c, images),
+            lowest=(b - c - int(novel[j])) / images,
+            highest=(b - c + int(novel[i])) / images,
         )
         for i, j, difference, b, c, p, by_holm, by_rate in rows
     )
 
 
-def _differences(only_first: IntArray, only_second: IntArray, images: int, confidence: float) -> list[Estimate]:
-    bounds = paired_difference(only_first, only_second, images, confidence=confidence)
+def _differences(only_first: IntArray, only_second: IntArray, basis: Basis) -> list[Estimate]:
+    images = basis.images
+    bounds = paired_difference(only_first, only_second, images, confidence=basis.confidence)
     values: FloatArray = (only_first - only_second) / images
-    name = method_name("paired score", confidence)
+    name = method_name("paired score", basis.confidence)
     rows = zip(values.tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
     return [Estimate(value, low, high, images, name) for value, low, high in rows]
 
@@ -261,11 +163,9 @@ def _images_needed(only_first: int, only_second: int, images: int) -> int | None
 
 
 def _ranks(
-    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, confidence: float
+    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
 ) -> tuple[Rank, ...]:
-    found = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=confidence)
-    rows = [
-        Rank(model, accuracy, int(rank), int(low), int(high))
-        for model, accuracy, rank, low, high in zip(models, accuracies, found.rank, found.low, found.high, strict=True)
-    ]
+    found = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=basis.confidence)
+    columns = (found.rank.tolist(), found.low.tolist(), found.high.tolist(), novel.tolist())
+    rows = [Rank(*row) for row in zip(models, accuracies, *columns, strict=True)]
     return tuple(sorted(rows, key=lambda row: (row.rank, row.model)))

@@ -57,7 +57,7 @@ class GradeRow:
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Grade(Tabular):
     """The grade of all models on a test set, best first."""
 
@@ -84,9 +84,10 @@ class Grade(Tabular):
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
             columns.append(Column("slice", "slice"))
-        columns += [Column("top1", "top-1"), Column("top5", "top-5")]
-        if self._has("clean"):
-            columns.insert(-1, Column("clean", "top-1, clean"))
+        columns.append(Column("top1", "top-1"))
+        columns += [
+            Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
+        ]
         if self.labels:
             upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
             columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
@@ -227,16 +228,42 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     notes.append(f"intervals: {', '.join(methods)}")
     if labels:
         scored = labels.scoring.labels.scored.sum()
-        accepted = " or ".join(state.name.lower() for state in labels.scoring.rule.accepted)
-        collapsed = ", collapsed classes accepted" if labels.scoring.collapsed else ""
         notes.append(
-            f"multi-label: right if {accepted}{collapsed}; mean over {labels.scoring.rule.value}; {scored:,} images"
+            f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
+            f"{scored:,} images"
         )
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")
+    notes += _review_notes(rows, labels)
     if any(row.undetermined for row in rows):
         notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
     return tuple(notes)
+
+
+def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[str]:
+    """What a review could not say, so that a missing number is never left unexplained."""
+    if labels is None:
+        return []
+    if labels.review is None:
+        asked = labels.half_width is not None
+        return ["no novel prediction was drawn for review yet: regrade labels sample"] if asked else []
+    overall = [row for row in rows if row.slice == EVERYTHING]
+    notes = []
+    if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
+        notes.append(
+            f"the review says nothing of {_few(silent)}: no novel prediction of theirs is judged, or some "
+            "were not known when the review was drawn"
+        )
+    if labels.half_width is not None:
+        far = [row.model for row in overall if row.reviewed and row.judgements_needed is None]
+        if far:
+            notes.append(f"a half-width of {labels.half_width:g} is out of reach for {_few(far)}: too few images")
+        notes.append("judgements needed: further ones of the sample, which all models share")
+    return notes
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _plain(value: object) -> object:

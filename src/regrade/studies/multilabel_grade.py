@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, ReviewFrame, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
-from regrade.stats import judgements_needed, proportion, reviewed_accuracy, stratified_proportion
-from regrade.studies.review import review_of
+from regrade.stats import PartialReview, judgements_needed, proportion, reviewed_accuracy, stratified_proportion
+from regrade.studies.review import review_of, with_verdicts
 from regrade.studies.scoring import MultilabelScoring
 
 
@@ -52,59 +53,50 @@ def grade_multilabel(
     rule = labels.scoring.rule
     if rule is MultilabelRule.CLASSES and not test_set.labeled[judged.scored].all():
         raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
-    right, novel = _with_verdicts(predictions, judged, labels.review, rule)
+    now = with_verdicts(predictions, judged, labels.review, rule)
     grades = {}
     for name, mask in masks.items():
         inside = mask & judged.scored
         if not inside.any():
             continue
-        reviewed, needed = _reviewed(predictions, judged, labels, inside, test_set.labels, confidence=confidence)
-        grades[name] = MultilabelGrade(
-            _accuracy(right, inside, test_set.labels, rule, confidence),
-            _accuracy(right | novel, inside, test_set.labels, rule, confidence),
-            reviewed,
-            int((novel & inside).sum()),
-            needed,
-        )
+        lower = _accuracy(now.right, inside, test_set.labels, rule, confidence)
+        upper = _accuracy(now.right | now.novel, inside, test_set.labels, rule, confidence)
+        novel = int((now.novel & inside).sum())
+        review = _review(predictions, judged, labels, inside, test_set.labels)
+        if review is None:
+            grades[name] = MultilabelGrade(lower, upper, None, novel)
+            continue
+        reviewed = _within(reviewed_accuracy(review, confidence=confidence), lower, upper)
+        needed = _draws_needed(review, labels, confidence)
+        grades[name] = MultilabelGrade(lower, upper, reviewed, novel, needed)
     return grades
 
 
-def _with_verdicts(
-    predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule
-) -> tuple[BoolArray, BoolArray]:
-    """What is right, and what is still novel, once the verdicts of the review count."""
-    if frame is None:
-        return judged.right, judged.novel
-    right, novel = judged.right.copy(), judged.novel.copy()
-    images = np.flatnonzero(judged.novel)
-    rows = frame.find(images, predictions.top1[images])
-    known = (rows >= 0) & frame.judged[rows]
-    right[images[known]] = np.isin(frame.states[rows[known]], rule.accepted)
-    novel[images[known]] = False
-    return right, novel
-
-
-def _reviewed(
-    predictions: Predictions,
-    judged: Judged,
-    labels: ReviewedLabels,
-    inside: BoolArray,
-    originals: IntArray,
-    *,
-    confidence: float,
-) -> tuple[Estimate | None, int | None]:
-    """The estimate from the review and how many more judgements it needs, where there is a review."""
-    rule = labels.scoring.rule
+def _review(
+    predictions: Predictions, judged: Judged, labels: ReviewedLabels, inside: BoolArray, originals: IntArray
+) -> PartialReview | None:
     if labels.review is None:
-        return None, None
+        return None
+    rule = labels.scoring.rule
     weights = _weights(originals, inside, rule)
-    review = review_of(predictions, judged, labels.review, rule=rule, inside=inside, weights=weights)
-    if review is None:
-        return None, None
-    estimate = reviewed_accuracy(review, confidence=confidence)
-    if labels.half_width is None:
-        return estimate, None
-    return estimate, judgements_needed(review, labels.half_width, confidence=confidence)
+    return review_of(predictions, judged, labels.review, rule=rule, inside=inside, weights=weights)
+
+
+def _within(reviewed: Estimate, lower: Estimate, upper: Estimate) -> Estimate:
+    """The estimate kept between what novel predictions counted wrong and counted right allow."""
+    value = min(max(reviewed.value, lower.value), upper.value)
+    return replace(reviewed, value=value, low=max(reviewed.low, lower.low), high=min(reviewed.high, upper.high))
+
+
+def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: float) -> int | None:
+    """How many more judgements of the sample, which all models share, bring this model to the wanted half-width."""
+    if labels.half_width is None or labels.review is None:
+        return None
+    needed = judgements_needed(review, labels.half_width, confidence=confidence)
+    left = int((review.novel & ~review.judged).sum())
+    if not needed:
+        return needed
+    return math.ceil(needed * int((~labels.review.judged).sum()) / left)
 
 
 def _accuracy(

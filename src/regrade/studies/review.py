@@ -9,7 +9,6 @@ from enum import Enum
 import numpy as np
 
 from regrade.core import (
-    NOT_DRAWN,
     Column,
     InputError,
     LabelState,
@@ -35,7 +34,7 @@ class StratifyBy(Enum):
     """The highest score any model gives it, in four parts of equal size."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Novel(Tabular):
     """Every (example, class) pair that some model predicts and no one has judged, most models first.
 
@@ -49,6 +48,15 @@ class Novel(Tabular):
     votes: IntArray
     scores: FloatArray
     models: int
+
+    def without_judged(self, frame: ReviewFrame | None) -> Novel:
+        """What is left once the verdicts of a review count."""
+        if frame is None:
+            return self
+        rows = frame.find(self.examples, self.classes)
+        left = ~((rows >= 0) & frame.judged[rows])
+        parts = (self.examples[left], self.classes[left], self.votes[left], self.scores[left])
+        return Novel(self.test_set, self.labels, *parts, self.models)
 
     def table(self) -> Table:
         """One line a pair."""
@@ -80,23 +88,15 @@ def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], sco
     )
 
 
-def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
-    """Draw a random sample of novel predictions for review, in a random order, in proportion to the strata.
+def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
+    """Put all novel predictions into a random order for review, of which as many are judged as people care to.
 
-    Every stratum gives at least two pairs if it has them. Since the order is random, the review may stop
-    anywhere and what was judged is still a fair sample.
+    Two of every stratum come first and all others in proportion, so that wherever the review stops, what was
+    judged is a fair sample of each stratum.
     """
     if not len(novel.examples):
         raise InputError("there is no novel prediction to review")
-    if not 1 <= size <= len(novel.examples):
-        raise InputError(f"the sample must hold 1 to {len(novel.examples):,} predictions, got {size:,}")
     strata = _strata(novel, by)
-    chosen = np.concatenate([
-        rng.choice(np.flatnonzero(strata == stratum), size=share, replace=False)
-        for stratum, share in enumerate(_shares(np.bincount(strata), size))
-    ])  # fmt: skip
-    turns = np.full(len(strata), NOT_DRAWN)
-    turns[rng.permutation(chosen)] = np.arange(len(chosen))
     return ReviewFrame(
         novel.test_set.name,
         novel.labels,
@@ -104,11 +104,24 @@ def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Gener
         novel.examples,
         novel.classes,
         strata,
-        turns,
+        _turns(strata, rng),
         novel.votes / novel.models,
         np.full(len(strata), LabelState.UNJUDGED, dtype=np.int8),
         by.value,
     )
+
+
+def with_verdicts(predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule) -> Judged:
+    """What the labels make of one model's predictions once the verdicts of a review count too."""
+    if frame is None:
+        return judged
+    right, novel = judged.right.copy(), judged.novel.copy()
+    images = np.flatnonzero(judged.novel)
+    rows = frame.find(images, predictions.top1[images])
+    known = (rows >= 0) & frame.judged[rows]
+    right[images[known]] = np.isin(frame.states[rows[known]], rule.accepted)
+    novel[images[known]] = False
+    return Judged(right, novel, judged.scored)
 
 
 def review_of(
@@ -155,10 +168,12 @@ def _strata(novel: Novel, by: StratifyBy) -> IntArray:
     return np.unique(levels, return_inverse=True)[1]
 
 
-def _shares(sizes: IntArray, total: int) -> IntArray:
-    """How many to draw from each stratum: in proportion, at least two where possible, ``total`` in all."""
-    shares = np.minimum(sizes, 2) if total >= np.minimum(sizes, 2).sum() else np.zeros_like(sizes)
-    while shares.sum() < total:
-        want = total * sizes / sizes.sum() - shares
-        shares[np.argmax(np.where(shares < sizes, want, -np.inf))] += 1
-    return shares
+def _turns(strata: IntArray, rng: np.random.Generator) -> IntArray:
+    """A random order: two of each stratum first, then every stratum evenly spread over the rest."""
+    keys = np.empty(len(strata))
+    for stratum, size in enumerate(np.bincount(strata)):
+        ranks = rng.permutation(size)
+        keys[strata == stratum] = np.where(ranks < 2, -1.0, (ranks + rng.random(size)) / size)
+    turns = np.empty(len(strata), dtype=np.int64)
+    turns[np.lexsort((rng.random(len(strata)), keys))] = np.arange(len(strata))
+    return turns

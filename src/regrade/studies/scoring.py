@@ -107,6 +107,12 @@ class MultilabelScoring:
     rule: MultilabelRule = MultilabelRule.IMAGES
     collapsed: Mapping[int, tuple[int, ...]] | None = None
 
+    @property
+    def accepted_in_words(self) -> str:
+        """Which judgements count as right."""
+        states = " or ".join(state.name.lower() for state in self.rule.accepted)
+        return states + (", collapsed classes accepted" if self.collapsed else "")
+
     def judge(self, predictions: Predictions, test_set: TestSet) -> Judged:
         """What the labels make of each prediction; predictions in other classes than the labels raise."""
         if predictions.class_space != test_set.class_space.name:

@@ -1,6 +1,6 @@
 """The tables that people bring: read, and held against a class space and a test set."""
 
-from regrade.tables.class_columns import Reading, class_indices
+from regrade.tables.class_columns import Reading, class_indices, one_class_each
 from regrade.tables.examples import (
     ID_COLUMNS,
     LABEL_COLUMNS,
@@ -34,6 +34,7 @@ __all__ = [
     "first_line",
     "is_list",
     "is_text",
+    "one_class_each",
     "read_examples",
     "read_json",
     "read_table",

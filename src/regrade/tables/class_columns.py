@@ -35,6 +35,14 @@ def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, read
     return _resolved(values, space, name, k, reading).reshape(-1, k).astype(np.int32)
 
 
+def one_class_each(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
+    """Shape (n,): as `class_indices`, for a column that must hold one class a row; a list raises."""
+    found = class_indices(column, space, name=name, reading=reading)
+    if found.shape[1] > 1:
+        raise FormatError(f"column {name!r} lists several classes a row, and one is wanted")
+    return found[:, 0]
+
+
 def _flattened(values: pa.Array, space: ClassSpace, name: str) -> tuple[pa.Array, int]:
     if is_text(values.type) and (separator := _separator(values, space)):
         values = pc.split_pattern(pc.utf8_trim_whitespace(values), separator)
@@ -118,4 +126,9 @@ def _separator(values: pa.Array, space: ClassSpace) -> str | None:
     first = str(values[0].as_py()).strip()
     if first in space.index_of:
         return None
-    return next((mark for mark in (";", "|", " ") if mark in first), None)
+    marks = [mark for mark in (";", "|", " ") if mark in first]
+    return next((mark for mark in marks if any(_is_class(part, space) for part in first.split(mark))), None)
+
+
+def _is_class(text: str, space: ClassSpace) -> bool:
+    return text in space.index_of or text.removesuffix(".0").isdigit()

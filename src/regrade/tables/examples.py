@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, MismatchError, TestSet, UnknownName
 from regrade.core.arrays import IntArray
-from regrade.tables.class_columns import Reading, class_indices
+from regrade.tables.class_columns import Reading, one_class_each
 
 ID_COLUMNS = (
     "image",
@@ -82,6 +82,12 @@ class Examples:
             rows = rows_of(test_set.ids, self.ids, test_set.name)
         if self.labels is not None:
             _same_labels(self.labels[rows], test_set)
+        for column, values in self.groups.items():
+            if test_set.groups.get(column) != tuple(values[row] for row in rows):
+                raise MismatchError(
+                    f"test set {test_set.name} is stored without this group column {column!r}, or with other values: "
+                    "leave out --group, or import under another test set's name"
+                )
         return rows
 
 
@@ -92,7 +98,7 @@ def read_examples(table: pa.Table, space: ClassSpace, columns: Columns) -> Examp
     check_unique(ids)
     labels = None
     if label_column is not None:
-        labels = class_indices(table[label_column], space, name=label_column, reading=columns.reading)[:, 0]
+        labels = one_class_each(table[label_column], space, name=label_column, reading=columns.reading)
     groups = {name: texts(table, _group_column(table, name)) for name in columns.groups}
     return Examples(ids, labels, groups)
 

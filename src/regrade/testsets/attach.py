@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from regrade.core import MismatchError, TestSet
+from regrade.core.arrays import IntArray
 from regrade.testsets.folder import SUFFIXES
 from regrade.testsets.reader import Found
 
@@ -14,30 +17,55 @@ def locations_for(test_set: TestSet, found: Found) -> tuple[str, ...]:
 
     Every example needs a picture, pictures without an example are one too many, and labels must agree.
     """
-    row_of = {_bare(example): row for row, example in enumerate(found.ids)}
-    rows = [row_of.get(_bare(example), -1) for example in test_set.ids]
-    if -1 in rows:
+    rows = _rows(test_set, found.ids)
+    unused = sorted(set(range(len(found.ids))).difference(rows))
+    if unused:
+        raise MismatchError(
+            f"{len(unused):,} pictures belong to no example of {test_set.name}, for instance {found.ids[unused[0]]!r}"
+        )
+    if found.labels is not None:
+        _check_labels(test_set, found.labels[rows])
+    return tuple(found.locations[row] for row in rows)
+
+
+def _rows(test_set: TestSet, ids: Sequence[str]) -> list[int]:
+    """The row of each example among the ids of pictures, by the strictest way of comparing that finds them all."""
+    missing: list[str] = []
+    for key in _KEYS:
+        row_of = {key(example): row for row, example in enumerate(ids)}
+        rows = [row_of.get(key(example), -1) for example in test_set.ids]
         missing = [example for example, row in zip(test_set.ids, rows, strict=True) if row < 0]
+        if not missing and len(row_of) == len(ids) and len(set(rows)) == len(rows):
+            return rows
+    if missing:
         raise MismatchError(
             f"{len(missing):,} of the {len(test_set):,} examples of {test_set.name} have no picture here, for instance "
             f"{missing[0]!r}"
         )
-    if len(set(rows)) < len(found.ids):
-        stranger = found.ids[next(row for row in range(len(found.ids)) if row not in set(rows))]
-        raise MismatchError(f"picture {stranger!r} belongs to no example of {test_set.name}")
-    if found.labels is not None:
-        differs = np.flatnonzero((found.labels[rows] != test_set.labels) & test_set.labeled)
-        if differs.size:
-            example = test_set.ids[differs[0]]
-            raise MismatchError(
-                f"{len(differs):,} pictures lie under another class than test set {test_set.name} gives them, for "
-                f"instance {example!r}"
-            )
-    return tuple(found.locations[row] for row in rows)
+    raise MismatchError(f"several pictures could be meant by the same id of {test_set.name}: ids and names must agree")
+
+
+def _check_labels(test_set: TestSet, labels: IntArray) -> None:
+    differs = np.flatnonzero((labels != test_set.labels) & test_set.labeled)
+    if differs.size:
+        raise MismatchError(
+            f"{len(differs):,} pictures lie under another class than test set {test_set.name} gives them, for "
+            f"instance {test_set.ids[differs[0]]!r}"
+        )
+
+
+def _whole(example: str) -> str:
+    return example
+
+
+def _without_ending(example: str) -> str:
+    stem, dot, ending = example.rpartition(".")
+    return stem if dot and f".{ending.lower()}" in SUFFIXES else example
 
 
 def _bare(example: str) -> str:
     """An id without the folders before it and the ending of a picture behind it."""
-    name = example.rpartition("/")[2]
-    stem, dot, ending = name.rpartition(".")
-    return stem if dot and f".{ending.lower()}" in SUFFIXES else name
+    return _without_ending(example.rpartition("/")[2])
+
+
+_KEYS: tuple[Callable[[str], str], ...] = (_whole, _without_ending, _bare)

@@ -13,10 +13,11 @@ from regrade.testsets.decode import decode
 from regrade.testsets.registry import open_pictures
 
 Watch = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
+_NOTHING = bytes(32)  # stands in the hash for a picture that is not there
 _AHEAD = 64  # pictures read ahead a thread: enough to keep them busy, few enough to keep memory flat
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Checked(Tabular):
     """What checking a test set found.
 
@@ -112,11 +113,12 @@ def _look_at_all(source: PictureSource, workers: int) -> Iterator[_Seen]:
 
 
 def _look_at(pictures: Pictures, position: int, source: PictureSource) -> _Seen:
+    picture = None
     try:
         picture = pictures.read(position)
         size = decode(picture, orientation=source.orientation, border=source.border).size
     except UnreadablePicture as error:
-        return _Seen(b"", None, str(error))
+        return _Seen(_NOTHING if picture is None else content_hash(picture), None, str(error))
     return _Seen(content_hash(picture), size, "")
 
 

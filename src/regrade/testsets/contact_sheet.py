@@ -54,6 +54,7 @@ def _caption(sheet: Image.Image, test_set: TestSet, position: int, corner: tuple
 def _fitted(text: str) -> str:
     """A text cut to the width of a tile, its end kept: that is where ids differ."""
     font = ImageFont.load_default(12)
+    text = " ".join(text.split())
     if font.getlength(text) <= _TILE:
         return text
     while len(text) > 1 and font.getlength("…" + text) > _TILE:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from regrade.core import ClassSpace, InputError, MismatchError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.testsets.reader import Found, Layout, Reader, Wanted
+from regrade.core import InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.testsets.class_names import classes_by_name
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
 
 SUFFIXES = frozenset({".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"})
 
@@ -26,21 +27,24 @@ class FolderReader(Reader):
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """All pictures below the folder, ordered by path; their ids are file names, or paths where names repeat."""
-        places = _picture_places(path)
+        wanted.refuse_columns("folder of pictures")
+        places = sorted(picture_places(path))
         if not places:
             raise InputError(f"there is no picture below {path}")
-        ids = tuple(Path(place).name for place in places)
+        check_names(places)
+        ids = tuple(_last(place) for place in places)
         if len(set(ids)) < len(ids):
             ids = tuple(places)
         if wanted.layout is Layout.FLAT:
             return Found(ids, None, tuple(places))
-        folders = sorted({place.rpartition("/")[0] for place in places})
-        classes = _classes_of_folders(folders, wanted.space, wanted.layout, path)
-        labels = np.array([classes[place.rpartition("/")[0]] for place in places], dtype=np.int32)
+        folders = {folder: _last(folder) for folder in map(_folder, places)}
+        classes = classes_by_name(folders, wanted.space, wanted.naming, what="folder", where=path)
+        labels = np.array([classes[_folder(place)] for place in places], dtype=np.int32)
         return Found(ids, labels, tuple(places))
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths below the root."""
+        check_still_there(Path(source.root))
         return FilePictures(Path(source.root), source.locations)
 
 
@@ -57,54 +61,39 @@ class FilePictures(Pictures):
             return (self.root / self.places[position]).read_bytes()
         except OSError as error:
             raise UnreadablePicture(f"{self.places[position]}: {error.strerror or error}") from None
+        except ValueError as error:  # a path that no file can have
+            raise UnreadablePicture(f"{self.places[position]!r}: {error}") from None
 
 
-def _picture_places(root: Path) -> list[str]:
-    """Paths of all pictures below a folder, with forward slashes, in one order on every machine."""
-    places = []
-    for folder, _, files in os.walk(root):
-        relative = Path(folder).relative_to(root)
-        places += [
-            (relative / file).as_posix()
-            for file in files
-            if Path(file).suffix.lower() in SUFFIXES and not file.startswith("._")
-        ]
-    return sorted(places)
+def picture_places(root: Path) -> Iterator[str]:
+    """Paths of all pictures below a folder, with forward slashes, in no particular order; hidden ones are left out."""
+    return _places(root, "", frozenset())
 
 
-def _classes_of_folders(folders: Sequence[str], space: ClassSpace, layout: Layout, root: Path) -> dict[str, int]:
-    readings = {kind: reading for kind, reading in _readings(space).items() if layout in (kind, Layout.PROVEN)}
-    fitting = {kind: r for kind, r in readings.items() if all(_last(folder) in r for folder in folders)}
-    if not fitting:
-        raise _misfit(folders, readings, space, root)
-    found = {kind: {folder: reading[_last(folder)] for folder in folders} for kind, reading in fitting.items()}
-    if len({tuple(classes.values()) for classes in found.values()}) > 1:
-        kinds = ", ".join(kind.value for kind in found)
-        raise InputError(f"the folders below {root} could be any of {kinds} of {space.name}: say which with --layout")
-    return next(iter(found.values()))
+def _places(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[str]:
+    here = folder.resolve()
+    if here in above:
+        return  # a link that leads back up would be followed for ever
+    try:
+        entries = list(os.scandir(folder))
+    except OSError as error:
+        raise InputError(f"folder {folder} cannot be read: {error.strerror or error}") from None
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        below = folder / entry.name
+        if below.is_dir():
+            yield from _places(below, f"{prefix}{entry.name}/", above | {here})
+        elif below.suffix.lower() in SUFFIXES:
+            if below.is_file() or entry.is_symlink():
+                yield prefix + entry.name
+        elif not below.suffix and not below.exists():
+            raise InputError(f"{below} is a link that leads nowhere: a folder of pictures may be missing")
 
 
-def _readings(space: ClassSpace) -> dict[Layout, Mapping[str, int]]:
-    """What a folder's name would mean under each layout."""
-    return {
-        Layout.ID: space.index_of,
-        Layout.INDEX: {str(index): index for index in range(len(space))},
-        Layout.NAME: {name: index for index, name in enumerate(space.names)},
-    }
+def _folder(place: str) -> str:
+    return place.rpartition("/")[0]
 
 
-def _misfit(
-    folders: Sequence[str], readings: Mapping[Layout, Mapping[str, int]], space: ClassSpace, root: Path
-) -> InputError:
-    """The error that names the folder which spoils the reading that fits most."""
-    best = max(readings.values(), key=lambda reading: sum(_last(folder) in reading for folder in folders))
-    stranger = next(folder for folder in folders if _last(folder) not in best)
-    kinds = " or ".join(kind.value for kind in readings)
-    where = f"folder {stranger!r}" if stranger else "the folder itself"
-    return MismatchError(
-        f"{where} of {root} is no class {kinds} of {space.name}; pictures without labels: --layout flat"
-    )
-
-
-def _last(folder: str) -> str:
-    return folder.rpartition("/")[2]
+def _last(place: str) -> str:
+    return place.rpartition("/")[2]

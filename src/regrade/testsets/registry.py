@@ -12,23 +12,36 @@ from regrade.testsets.folder import FolderReader
 from regrade.testsets.reader import Reader
 from regrade.testsets.table import ManifestReader, ParquetReader
 from regrade.testsets.tar import TarReader
+from regrade.testsets.third_party import load_reader
 
 ENTRY_POINTS = "regrade.readers"
 """The entry-point group in which third parties offer readers of their own."""
 
-_BUILT_IN: tuple[Reader, ...] = (
+_IN_ORDER: tuple[Reader, ...] = (
     ArrayReader(), CifarReader(), ParquetReader(), ManifestReader(), TarReader(), FolderReader()
 )  # fmt: skip
+_BUILT_IN = {reader.name: reader for reader in _IN_ORDER}
+_ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 
 
 def readers() -> dict[str, Reader]:
     """All readers by name, those of third parties first, so that they may recognise what the built-in ones do not."""
-    offered = [point.load()() for point in entry_points(group=ENTRY_POINTS)]
-    return {reader.name: reader for reader in (*offered, *_BUILT_IN)}
+    offered: dict[str, Reader] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        reader = load_reader(point)
+        if reader.name in _BUILT_IN or reader.name in offered:
+            raise InputError(
+                f"the reader of entry point {point.name!r} ({ENTRY_POINTS}) calls itself {reader.name!r}, a name that "
+                "is taken: uninstall it"
+            )
+        offered[reader.name] = reader
+    return offered | _BUILT_IN
 
 
 def reader_named(name: str) -> Reader:
     """A reader by name."""
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]  # whatever third parties bring
     known = readers()
     if name not in known:
         raise UnknownName("reader", name, known)
@@ -39,10 +52,12 @@ def reader_for(path: Path) -> Reader:
     """The first reader that recognises a path."""
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
-    for reader in readers().values():
+    known = readers()
+    for reader in known.values():
         if reader.recognises(path):
             return reader
-    raise InputError(f"{path} is in no form that a reader knows ({', '.join(readers())})")
+    unpack = ": unpack it first" if path.suffix.lower() in _ARCHIVES else ""
+    raise InputError(f"{path} is in no form that a reader knows ({', '.join(known)}){unpack}")
 
 
 def open_pictures(source: PictureSource) -> Pictures:

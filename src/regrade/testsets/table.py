@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.tables import TABLE_SUFFIXES, Columns, Examples, read_examples, read_table
-from regrade.testsets.folder import FilePictures
-from regrade.testsets.reader import Found, Reader, Wanted
+from regrade.tables import TABLE_SUFFIXES, Columns, check_file, first_line, read_examples, read_table, texts
+from regrade.testsets.folder import FilePictures, picture_places
+from regrade.testsets.reader import Found, Reader, Wanted, check_still_there
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
-PICTURE_COLUMNS = ("image", "picture", "bytes", "jpeg", "png")
+PICTURE_COLUMNS = ("image", "img", "picture", "bytes", "jpeg", "png")
 
 
 class ManifestReader(Reader):
@@ -35,7 +34,7 @@ class ManifestReader(Reader):
         places = _path_column(table)
         if places is None:
             return False
-        return places in STATED_PATHS or (path.parent / str(table[places][0].as_py())).is_file()
+        return places.casefold() in STATED_PATHS or _is_file(path.parent / str(table[places][0].as_py()))
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a row; its id is the id column, or the path."""
@@ -44,12 +43,13 @@ class ManifestReader(Reader):
         if places is None:
             raise FormatError(f"{path}: there is no column with paths: call it path")
         examples = read_examples(table, wanted.space, wanted.columns)
-        locations = tuple(str(place) for place in table[places].to_pylist())
-        return Found(examples.ids, examples.labels, locations, examples.groups)
+        return Found(examples.ids, examples.labels, texts(table, places), examples.groups)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths beside the table."""
-        return FilePictures(Path(source.root).parent, source.locations)
+        folder = Path(source.root).parent
+        check_still_there(folder)
+        return FilePictures(folder, source.locations)
 
 
 class ParquetReader(Reader):
@@ -58,26 +58,30 @@ class ParquetReader(Reader):
     name = "parquet"
 
     def recognises(self, path: Path) -> bool:
-        """A Parquet file with a column of pictures, or a folder of such files."""
+        """A Parquet file with a column of pictures, or a folder of such files and no other pictures."""
         files = _files(path)
-        return bool(files) and _holds_pictures(files[0])
+        if not files or not _holds_pictures(files[0]):
+            return False
+        return path.is_file() or next(picture_places(path), None) is None
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a row; its id is the id column, the picture's own path, or file and row."""
-        parts = [_examples(file, wanted) for file in _files(path)]
-        ids = tuple(i for part, _ in parts for i in part.ids)
-        labels = [part.labels for part, _ in parts]
-        groups = {
-            name: tuple(value for part, _ in parts for value in part.groups[name]) for name in wanted.columns.groups
-        }
-
-        joined = (
-            None if any(label is None for label in labels) else np.concatenate([x for x in labels if x is not None])
-        )
-        return Found(ids, joined, tuple(place for _, places in parts for place in places), groups)
+        parts = [part for part in map(_part, _files(path)) if part.places]
+        if not parts:
+            raise FormatError(f"{path} holds no rows")
+        columns = wanted.columns
+        tables = [part.table for part in parts]
+        if not columns.id and columns.usual_id_in(tables[0]) is None:
+            columns = Columns("example", columns.label, columns.groups, columns.reading)
+            tables = [
+                table.append_column("example", pa.array(ids)) for table, ids in zip(tables, _ids(parts), strict=True)
+            ]
+        examples = read_examples(_joined(tables, path), wanted.space, columns)
+        return Found(examples.ids, examples.labels, tuple(p for part in parts for p in part.places), examples.groups)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by file and row."""
+        check_still_there(Path(source.root))
         return ParquetPictures(Path(source.root), source.locations)
 
 
@@ -88,52 +92,79 @@ class ParquetPictures(Pictures):
     root: Path
     places: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_last", _LastGroup())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ParquetPictures, (self.root, self.places)
+
     def read(self, position: int) -> Picture:
         """The bytes of a picture."""
         name, group, row = self.places[position].rsplit(":", 2)
-        cell = self._group(name, int(group))[int(row)].as_py()
+        folder = self.root if self.root.is_dir() else self.root.parent
+        column = self._last.column(folder / name, int(group))  # type: ignore[attr-defined]
+        cell = column[int(row)].as_py() if int(row) < len(column) else None
         data = cell.get("bytes") if isinstance(cell, dict) else cell
         if not isinstance(data, bytes):
             raise UnreadablePicture(f"row {row} of group {group} of {name} holds no picture")
         return data
 
-    def _group(self, name: str, group: int) -> Any:
+
+class _LastGroup:
+    """The pictures of the row group that was asked for last."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._key: tuple[Path, int] | None = None
+        self._column: Any = None
+
+    def column(self, path: Path, group: int) -> Any:
         with self._lock:
-            if self._cached.get("key") != (name, group):
-                folder = self.root if self.root.is_dir() else self.root.parent
-                try:
-                    file = pq.ParquetFile(folder / name)
-                    column = file.read_row_group(group, columns=[picture_column(file.schema_arrow) or ""])
-                except (OSError, pa.ArrowException) as error:
-                    raise UnreadablePicture(f"{name}: {str(error).partition(chr(10))[0]}") from None
-                self._cached.update(key=(name, group), column=column.column(0).combine_chunks())
-            return self._cached["column"]
+            if self._key != (path, group):
+                self._key, self._column = None, None  # the old group goes before the new one comes
+                self._column = _read_group(path, group)
+                self._key = (path, group)
+            return self._column
 
-    @cached_property
-    def _cached(self) -> dict[str, Any]:
-        return {}
 
-    @cached_property
-    def _lock(self) -> Lock:
-        return Lock()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"root": self.root, "places": self.places}
+def _read_group(path: Path, group: int) -> Any:
+    try:
+        with pq.ParquetFile(path) as file:
+            name = picture_column(file.schema_arrow)
+            if name is None or group >= file.num_row_groups:
+                raise UnreadablePicture(f"{path.name} was changed: there is no row group {group} of pictures")
+            return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
+    except (OSError, pa.ArrowException) as error:
+        raise UnreadablePicture(f"{path.name}: {first_line(error)}") from None
 
 
 def _path_column(table: pa.Table) -> str | None:
-    return next((name for name in PATH_COLUMNS if name in table.column_names), None)
+    named = {name.casefold(): name for name in reversed(table.column_names)}
+    return next((named[name] for name in PATH_COLUMNS if name in named), None)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a cell that is far too long for a path, say
+        return False
 
 
 def picture_column(schema: pa.Schema) -> str | None:
-    """The column of a table that holds encoded pictures, if there is one."""
-    for name in (n for n in PICTURE_COLUMNS if n in schema.names):
-        kind = schema.field(name).type
-        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-            return name
-        if pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0:
-            return name
-    return None
+    """The column of a table that holds encoded pictures: one with a usual name, or the only one in the usual form."""
+    usual = next(
+        (name for name in PICTURE_COLUMNS if name in schema.names and _may_hold(schema.field(name).type)), None
+    )
+    if usual is not None:
+        return usual
+    pairs = [field.name for field in schema if pa.types.is_struct(field.type) and _may_hold(field.type)]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _may_hold(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return kind.get_field_index("bytes") >= 0
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
 def _holds_pictures(path: Path) -> bool:
@@ -145,33 +176,64 @@ def _holds_pictures(path: Path) -> bool:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(path.glob("*.parquet"))
-    return [path] if path.suffix == ".parquet" else []
+        return sorted(file for file in path.glob("*.parquet") if not file.name.startswith("."))
+    return [path] if path.suffix.lower() == ".parquet" else []
 
 
-def _examples(file: Path, wanted: Wanted) -> tuple[Examples, tuple[str, ...]]:
-    parquet = pq.ParquetFile(file)
-    pictures = picture_column(parquet.schema_arrow)
-    if pictures is None:
-        raise FormatError(f"{file} has no column of pictures")
-    table = parquet.read(columns=[name for name in parquet.schema_arrow.names if name != pictures])
-    places = tuple(
-        f"{file.name}:{group}:{row}"
+@dataclass(frozen=True)
+class _Part:
+    """One file: all its columns but the pictures, the place of each row, and the paths that come with the pictures."""
+
+    table: pa.Table
+    places: tuple[str, ...]
+    paths: tuple[str | None, ...]
+
+
+def _part(file: Path) -> _Part:
+    check_file(file)
+    try:
+        with pq.ParquetFile(file) as parquet:
+            pictures = picture_column(parquet.schema_arrow)
+            if pictures is None:
+                raise FormatError(f"{file} has no column of pictures")
+            table = parquet.read(columns=[name for name in parquet.schema_arrow.names if name != pictures])
+            return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, pictures))
+    except (OSError, pa.ArrowException) as error:
+        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from None
+
+
+def _places(name: str, parquet: pq.ParquetFile) -> list[str]:
+    return [
+        f"{name}:{group}:{row}"
         for group in range(parquet.num_row_groups)
         for row in range(parquet.metadata.row_group(group).num_rows)
-    )
-    columns = wanted.columns
-    if not columns.id and columns.usual_id_in(table) is None:
-        ids = _own_paths(parquet, pictures) or places
-        table = table.append_column("example", pa.array(ids))
-        columns = Columns("example", columns.label, columns.groups, columns.reading)
-    return read_examples(table, wanted.space, columns), places
+    ]
 
 
-def _own_paths(parquet: pq.ParquetFile, pictures: str) -> tuple[str, ...] | None:
-    """The paths that come with the pictures, where each has one of its own."""
+def _plain(table: pa.Table) -> pa.Table:
+    """A table whose categories, as pandas writes them, are the values themselves."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
+    return table
+
+
+def _joined(tables: Sequence[pa.Table], path: Path) -> pa.Table:
+    try:
+        return pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        raise FormatError(f"the files of {path} do not have the same columns: {first_line(error)}") from None
+
+
+def _ids(parts: Sequence[_Part]) -> list[tuple[str, ...]]:
+    """The paths that come with the pictures, where each of them all has one of its own; else their places."""
+    paths = [path for part in parts for path in part.paths]
+    own = all(paths) and len(set(paths)) == len(paths)
+    return [tuple(path or "" for path in part.paths) if own else part.places for part in parts]
+
+
+def _own_paths(parquet: pq.ParquetFile, pictures: str) -> tuple[str | None, ...]:
     kind = parquet.schema_arrow.field(pictures).type
     if not pa.types.is_struct(kind) or kind.get_field_index("path") < 0:
-        return None
-    paths = parquet.read(columns=[f"{pictures}.path"]).column(0).combine_chunks().field("path").to_pylist()
-    return tuple(paths) if all(paths) and len(set(paths)) == len(paths) else None
+        return (None,) * parquet.metadata.num_rows
+    return tuple(parquet.read(columns=[f"{pictures}.path"]).column(0).combine_chunks().field("path").to_pylist())

@@ -1,0 +1,137 @@
+"""regrade predict: pictures through models into the workspace."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regrade.cli.options import Csv, Json, Latex, Markdown, WorkspaceOption, opened
+from regrade.cli.output import chosen_form, prediction_bars, say, show
+
+if TYPE_CHECKING:
+    from regrade.core import Preprocessing
+
+
+class DeviceName(StrEnum):
+    """Where a model runs."""
+
+    cpu = "cpu"
+    cuda = "cuda"
+    mps = "mps"
+
+
+class PrecisionName(StrEnum):
+    """In which precision a model computes."""
+
+    fp32 = "fp32"
+    bf16 = "bf16"
+    fp16 = "fp16"
+
+
+class InterpolationName(StrEnum):
+    """How pixels in between are found."""
+
+    nearest = "nearest"
+    bilinear = "bilinear"
+    bicubic = "bicubic"
+
+
+class KeepName(StrEnum):
+    """What is kept beside the best five classes."""
+
+    scores = "scores"
+
+
+def predict(
+    model: Annotated[
+        list[str], typer.Argument(help="Models by prefix and name: onnx:FILE, torch:module:function, lite:NAME, ...")
+    ],
+    test_set: Annotated[
+        list[str], typer.Option("--test-set", "-t", help="A test set that has pictures. May be repeated.")
+    ],
+    classes: Annotated[
+        str | None, typer.Option(help="The class space of models that do not say: a name, CSV, JSON or folder.")
+    ] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="The recipe's crop, for models that bring none.")] = None,
+    short_side: Annotated[
+        int | None, typer.Option(min=1, help="To what the shorter side is resized before the crop; as --size if left.")
+    ] = None,
+    interpolation: Annotated[
+        InterpolationName | None, typer.Option(help="How pixels in between are found; bilinear if left.")
+    ] = None,
+    mean: Annotated[
+        str | None, typer.Option(help="Mean of each channel on the scale of 0 to 1; ImageNet's if left. One: grey.")
+    ] = None,
+    std: Annotated[str | None, typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225.")] = None,
+    device: Annotated[DeviceName, typer.Option(help="Where the models run.")] = DeviceName.cpu,
+    precision: Annotated[PrecisionName, typer.Option(help="In which precision they compute.")] = PrecisionName.fp32,
+    batch: Annotated[int, typer.Option(min=1, help="Pictures a batch; halved where memory does not suffice.")] = 32,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads that read and decode pictures; one a core if left.")
+    ] = None,
+    keep: Annotated[
+        list[KeepName], typer.Option(help="Also keep all scores, in half precision: 200-way grades need them.")
+    ] = [],
+    workspace: WorkspaceOption = Path(),
+    as_json: Json = False,
+    csv: Csv = False,
+    markdown: Markdown = False,
+    latex: Latex = False,
+) -> None:
+    """Predict every picture of the test sets by every model, once; a run that was stopped goes on where it was.
+
+    Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong.
+    """
+    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
+    recipe = _recipe(size, short_side, interpolation, mean, std)
+    here = opened(workspace)
+    try:
+        with prediction_bars() as watch:
+            run = here.predict(
+                model,
+                test_sets=test_set,
+                classes=classes,
+                preprocessing=recipe,
+                device=device.value,
+                precision=precision.value,
+                batch=batch,
+                workers=workers,
+                keep=[what.value for what in keep],
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        say("stopped: what is done is kept, and the same command goes on from there")
+        raise typer.Exit(130) from None
+    show(run.table(), run.as_dict(), form)
+    if run.unreadable:
+        say(f"unreadable pictures: {run.unreadable:,}; they have no answer and count as wrong")
+        raise typer.Exit(3)
+
+
+def _recipe(
+    size: int | None, short_side: int | None, interpolation: InterpolationName | None, mean: str | None, std: str | None
+) -> Preprocessing | None:
+    """The recipe that the options spell out, none if they are left."""
+    from regrade.core import IMAGENET, Interpolation, Preprocessing
+
+    if size is None:
+        if any(option is not None for option in (short_side, interpolation, mean, std)):
+            raise typer.BadParameter("a recipe needs --size")
+        return None
+    return Preprocessing(
+        size,
+        size if short_side is None else short_side,
+        interpolation=Interpolation(interpolation.value) if interpolation else IMAGENET.interpolation,
+        mean=IMAGENET.mean if mean is None else _numbers(mean, "--mean"),
+        std=IMAGENET.std if std is None else _numbers(std, "--std"),
+    )
+
+
+def _numbers(text: str, option: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"{option} takes numbers with commas between them, such as 0.5,0.5,0.5") from None

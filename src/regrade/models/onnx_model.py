@@ -1,0 +1,165 @@
+"""``onnx:FILE``: a model in an ONNX file, run by onnxruntime."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import InputError, MismatchError, ScoreKind
+from regrade.core.arrays import FloatArray
+from regrade.core.preprocessing import Preprocessing
+from regrade.models.failures import loading, needs, running
+from regrade.models.model import Device, Model, Precision, Settings
+from regrade.models.score_checks import check_width, checked_scores, proven_score_kind
+from regrade.models.statement import Statement, statement
+
+_PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
+_TYPES: dict[str, Any] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What an ONNX graph takes and gives; an axis that is free is None."""
+
+    input: str
+    output: str
+    type: str
+    shape: tuple[int | None, ...]
+    width: int | None
+
+
+class OnnxModel(Model):
+    """An ONNX graph as a model. A graph whose batch axis is fixed gets full batches; what filled them up is cut off."""
+
+    def __init__(
+        self,
+        session: Any,
+        statement: Statement,
+        *,
+        weights_hash: str,
+        runtime: str,
+        score_kind: ScoreKind | None = None,
+        training_data: str = "",
+    ) -> None:
+        self._session = session
+        self._signature = _signature(session, statement.name)
+        _check_input(self._signature, statement.preprocessing, statement.name)
+        if self._signature.width is not None:
+            space = statement.class_space
+            check_width(statement.name, self._signature.width, len(space), space.name)
+        self.statement = statement
+        self.class_space = statement.class_space
+        self.preprocessing = statement.preprocessing
+        self.spec = statement.spec(weights_hash, training_data)
+        self.runtime = runtime
+        self.score_kind = score_kind or proven_score_kind(self)
+
+    def scores(self, batch: FloatArray) -> FloatArray:
+        """Scores (n, c) for inputs (n, channels, size, size)."""
+        rows = len(batch)
+        step = self._signature.shape[0] or max(rows, 1)
+        with running(self.statement.name, batch.shape):
+            images = np.ascontiguousarray(batch, dtype=_TYPES[self._signature.type])
+            parts = [self._run(_filled(images[start : start + step], step)) for start in range(0, rows, step)]
+        if not parts:
+            return np.empty((0, len(self.class_space)), dtype=np.float32)
+        scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return checked_scores(scores[:rows] if len(scores) == len(parts) * step else scores, self.statement, rows=rows)
+
+    def _run(self, images: FloatArray) -> FloatArray:
+        return np.asarray(self._session.run([self._signature.output], {self._signature.input: images})[0])
+
+
+def load_onnx(file: str, settings: Settings) -> Model:
+    """The model in an ONNX file; its classes and preprocessing must be stated, the file does not know them."""
+    name, path = f"onnx:{file}", Path(file)
+    _check_settings(name, path, settings)
+    known = statement(name, settings)
+    with loading(f"{name} cannot be read"):
+        digest = file_hash(path)
+    session = onnx_session(path, settings, name=name)
+    return OnnxModel(session, known, weights_hash=digest, runtime=onnx_runtime(settings.device))
+
+
+def onnx_session(path: Path, settings: Settings, *, name: str) -> Any:
+    """An onnxruntime session over a file, on the device and with the threads of the settings."""
+    with needs("onnx", name):
+        import onnxruntime
+
+    provider = _PROVIDERS[settings.device]
+    if provider not in onnxruntime.get_available_providers():
+        raise InputError(
+            f"{name}: this onnxruntime cannot run on {settings.device.value}: "
+            "install onnxruntime-gpu, or give --device cpu"
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = settings.threads
+    options.log_severity_level = 3
+    with loading(f"{name} cannot be loaded by onnxruntime"):
+        return onnxruntime.InferenceSession(str(path), options, providers=[provider])
+
+
+def onnx_runtime(device: Device) -> str:
+    """What computes, as manifests record it."""
+    import onnxruntime
+
+    return f"onnxruntime {onnxruntime.__version__} {device.value} fp32"
+
+
+def file_hash(path: Path) -> str:
+    """A hash of an ONNX file, with the file of weights beside it where there is one (FILE.data or FILE_data)."""
+    state = hashlib.sha256()
+    beside = (path.with_name(path.name + ending) for ending in (".data", "_data"))
+    for part in (path, *(other for other in beside if other.is_file())):
+        with part.open("rb") as content:
+            while block := content.read(1 << 20):
+                state.update(block)
+    return state.hexdigest()
+
+
+def _check_settings(name: str, path: Path, settings: Settings) -> None:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    if settings.precision is not Precision.FP32:
+        raise InputError(f"{name} computes in the precision it was exported in: leave out --precision")
+    if settings.device not in _PROVIDERS:
+        raise InputError(f"{name}: onnxruntime runs on cpu or cuda here, not on {settings.device.value}")
+
+
+def _signature(session: Any, name: str) -> Signature:
+    inputs, outputs = session.get_inputs(), session.get_outputs()
+    for what, found in (("inputs", inputs), ("outputs", outputs)):
+        if len(found) != 1:
+            names = ", ".join(one.name for one in found)
+            raise InputError(f"{name} has {len(found)} {what} ({names}), expected one: pictures in, scores out")
+    shape = tuple(axis if isinstance(axis, int) and axis > 0 else None for axis in inputs[0].shape)
+    last = outputs[0].shape[-1] if outputs[0].shape else None
+    return Signature(
+        inputs[0].name, outputs[0].name, inputs[0].type, shape, last if isinstance(last, int) and last > 0 else None
+    )
+
+
+def _check_input(signature: Signature, recipe: Preprocessing, name: str) -> None:
+    if signature.type not in _TYPES:
+        raise InputError(f"{name} takes {signature.type}, expected 32-bit floats: export it with a float input")
+    shape, wanted = signature.shape, (recipe.channels, recipe.size, recipe.size)
+    if len(shape) != 4:
+        raise InputError(f"{name} takes an input of {len(shape)} axes, expected (batch, channels, height, width)")
+    if shape[3] in (1, 3) and shape[1] not in (1, 3):
+        raise InputError(f"{name} takes the channels last, expected (batch, channels, height, width): export it so")
+    if any(axis not in (None, size) for axis, size in zip(shape[1:], wanted, strict=True)):
+        given = " x ".join("?" if axis is None else str(axis) for axis in shape[1:])
+        raise MismatchError(
+            f"{name} takes inputs of {given}, but its preprocessing makes {' x '.join(map(str, wanted))}: "
+            "give a --preprocessing that fits"
+        )
+
+
+def _filled(images: FloatArray, step: int) -> FloatArray:
+    """A batch of exactly ``step`` rows: the last row is repeated."""
+    missing = step - len(images)
+    return np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images

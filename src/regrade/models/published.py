@@ -1,0 +1,80 @@
+"""Published accuracies, to notice a model that is not run as its authors ran it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from regrade.core import Estimate, FormatError, InputError
+
+TOLERANCE = 0.005
+"""How far outside the interval a published figure may lie: half a point, for other decoders and resizers."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Published top-1 accuracies on one test set, between 0 and 1, by model name.
+
+    A model that was published at several sizes has a figure for each.
+    """
+
+    test_set: str
+    source: str
+    top1: Mapping[str, tuple[float, ...]]
+
+
+LITE_FIGURES = Figures(
+    "imagenet-val",
+    "github.com/tensorflow/tpu, models/official/efficientnet/lite/README.md",
+    {"lite:efficientnet_lite0": (0.751,), "lite:efficientnet_lite1": (0.767,), "lite:efficientnet_lite2": (0.776,)},
+)
+"""The fp32 accuracies on the models' own card."""
+
+
+def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Figures:
+    """Read a CSV file in the form of timm's results: columns ``model`` and ``top1``, which is in percent."""
+    path = Path(path)
+    top1: dict[str, tuple[float, ...]] = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines)
+            for row in rows:
+                name, value = _figure(row, rows.line_num)
+                top1[f"{prefix}:{name}"] = (*top1.get(f"{prefix}:{name}", ()), value)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except (FormatError, UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{path}: {error}") from error
+    if not top1:
+        raise FormatError(f"{path}: has no rows; expected the columns model and top1")
+    return Figures(test_set, path.name, top1)
+
+
+def far_from_published(name: str, accuracy: Estimate, figures: Figures) -> str:
+    """A line of warning where no published figure lies within the interval widened by `TOLERANCE`, else nothing.
+
+    A model without a published figure gives no warning.
+    """
+    published = figures.top1.get(name, ())
+    if not published or any(accuracy.low - TOLERANCE <= value <= accuracy.high + TOLERANCE for value in published):
+        return ""
+    values = " or ".join(f"{100 * value:.1f}" for value in published)
+    return (
+        f"{name}: top-1 on {figures.test_set} is {accuracy}, published is {values} ({figures.source}): "
+        "check preprocessing, class order and labels"
+    )
+
+
+def _figure(row: dict[str | None, str | None], line: int) -> tuple[str, float]:
+    name, text = row.get("model"), row.get("top1")
+    if not name or text is None:
+        raise FormatError(f"line {line} has no model or no top1; the first line must name both columns")
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 100:
+        raise FormatError(f"line {line}: top1 is {text!r}, expected percent from 0 to 100")
+    return name, value / 100

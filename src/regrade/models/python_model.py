@@ -1,0 +1,57 @@
+"""``python:module:function``: a user's own function from a batch of inputs to scores."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from regrade.core import InputError, ScoreKind
+from regrade.core.arrays import FloatArray
+from regrade.models.failures import running
+from regrade.models.model import Model, Settings
+from regrade.models.score_checks import checked_scores, proven_score_kind
+from regrade.models.statement import Statement, statement
+from regrade.models.user_code import called, stated_class_space, stated_preprocessing, user_object
+
+
+class PythonModel(Model):
+    """A function as a model; device, precision and threads are its own affair."""
+
+    def __init__(self, function: Any, statement: Statement) -> None:
+        self._function = function
+        self.statement = statement
+        self.class_space = statement.class_space
+        self.preprocessing = statement.preprocessing
+        self.spec = statement.spec(str(getattr(function, "weights_hash", "")))
+        self.runtime = f"python {platform.python_version()}"
+        stated = getattr(function, "score_kind", None)
+        self.score_kind = stated if isinstance(stated, ScoreKind) else proven_score_kind(self)
+
+    def scores(self, batch: FloatArray) -> FloatArray:
+        """Scores (n, c) for inputs (n, channels, size, size)."""
+        with running(self.statement.name, batch.shape):
+            output = np.asarray(self._function(batch))
+        return checked_scores(output, self.statement, rows=len(batch))
+
+
+def load_python(place: str, settings: Settings) -> Model:
+    """The model of a function (n, channels, size, size) -> (n, classes), or of an object that can be called so.
+
+    Attributes ``class_space``, ``preprocessing``, ``score_kind`` and ``weights_hash`` say of it what they say of a
+    model. A class is called once, without arguments.
+    """
+    name = f"python:{place}"
+    function = user_object(place, prefix="python")
+    if isinstance(function, type):
+        function = called(function, name)
+    if not callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}; expected a function from a batch to scores")
+    known = statement(
+        name,
+        settings,
+        class_space=stated_class_space(function, name),
+        preprocessing=stated_preprocessing(function, name),
+    )
+    return PythonModel(function, known)

@@ -1,0 +1,57 @@
+"""Scores as a model gave them: checked before anything is made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from regrade.core import InputError, MismatchError, ScoreKind
+from regrade.core.arrays import FloatArray
+from regrade.models.model import Model
+from regrade.models.statement import Statement
+
+_SUM_TOLERANCE = 1e-3
+
+
+def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArray:
+    """Shape (rows, classes): a model's output as an array; another shape, NaN or +infinity raises.
+
+    -infinity is allowed: it is the logarithm of a probability of 0.
+    """
+    scores = np.asarray(output)
+    name, space = statement.name, statement.class_space
+    if scores.dtype.kind not in "fiu":
+        raise InputError(f"{name} gave {scores.dtype} where scores, one number a class, were expected")
+    if scores.ndim != 2 or len(scores) != rows:
+        raise MismatchError(
+            f"{name} gave scores of shape {scores.shape} for {rows} pictures, expected ({rows}, classes)"
+        )
+    check_width(name, scores.shape[1], len(space), space.name)
+    if scores.dtype.kind != "f":
+        scores = scores.astype(np.float64)
+    bad = np.isnan(scores) | np.isposinf(scores)
+    if bad.any():
+        raise InputError(
+            f"{name} gave NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} pictures; "
+            "check its weights and --preprocessing, and with fp16 try --precision fp32"
+        )
+    return scores
+
+
+def check_width(name: str, width: int, classes: int, class_space: str) -> None:
+    """Raise where a model has another number of outputs than there are classes."""
+    if width != classes:
+        raise MismatchError(
+            f"{name} gives {width} scores a picture, but {class_space} has {classes} classes: give its own --classes"
+        )
+
+
+def proven_score_kind(model: Model) -> ScoreKind:
+    """What a model's scores are, by what it answers to two made-up inputs: only probabilities sum to 1."""
+    recipe = model.preprocessing
+    shape = (recipe.channels, recipe.size, recipe.size)
+    noise = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
+    scores = model.scores(np.stack([np.zeros_like(noise), noise]))
+    proven = np.all(scores >= 0) and np.allclose(scores.sum(axis=1), 1, rtol=0, atol=_SUM_TOLERANCE)
+    return ScoreKind.PROBABILITIES if proven else ScoreKind.LOGITS

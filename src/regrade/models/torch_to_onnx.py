@@ -1,0 +1,80 @@
+"""Running a torch model through onnxruntime, where both give the same answers."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from regrade.core.arrays import FloatArray
+from regrade.core.errors import RegradeError
+from regrade.models.failures import first_line
+from regrade.models.model import Device, Model, Precision
+from regrade.models.onnx_model import OnnxModel, onnx_runtime, onnx_session
+from regrade.models.torch_runtime import TorchModel
+
+TOLERANCE = 1e-3
+"""How far scores may lie from torch's, as a part of the largest absolute score of the batch."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A model that onnxruntime runs, or None and the reason why there is none."""
+
+    model: Model | None
+    reason: str = ""
+
+
+def as_onnx(model: Model, batch: FloatArray) -> Exported:
+    """A torch model as one that onnxruntime runs on the CPU, if on ``batch`` (n, channels, size, size) both agree.
+
+    They agree when the best class of every picture is the same and all scores lie within `TOLERANCE`, in the batch
+    and for its first picture alone. The recorded weights are those of the torch model.
+    """
+    if not isinstance(model, TorchModel):
+        return Exported(None, "it is not a torch model")
+    settings = model.settings
+    if settings.device is not Device.CPU or settings.precision is not Precision.FP32:
+        return Exported(None, f"it runs on {settings.device.value} in {settings.precision.value}")
+    if len(batch) == 0:
+        return Exported(None, "there is no picture to compare on")
+    expected = model.scores(batch)
+    try:
+        twin = _exported(model)
+        reason = _difference(expected, twin.scores(batch)) or _difference(expected[:1], twin.scores(batch[:1]))
+    except RegradeError as error:
+        return Exported(None, str(error))
+    except Exception as error:  # an exporter fails in as many ways as there are operators
+        return Exported(None, f"it cannot be exported ({first_line(error)})")
+    return Exported(None, reason) if reason else Exported(twin)
+
+
+def _exported(model: TorchModel) -> OnnxModel:
+    with tempfile.TemporaryDirectory(prefix="regrade-") as folder:
+        path = Path(folder) / "model.onnx"
+        model.export(path)
+        session = onnx_session(path, model.settings, name=model.spec.name)
+        return OnnxModel(
+            session,
+            model.statement,
+            weights_hash=model.spec.weights_hash,
+            runtime=f"{onnx_runtime(Device.CPU)}, exported from {model.runtime.rsplit(' ', 2)[0]}",
+            score_kind=model.score_kind,
+            training_data=model.spec.training_data,
+        )
+
+
+def _difference(expected: FloatArray, scores: FloatArray) -> str:
+    changed = int(np.sum(expected.argmax(axis=1) != scores.argmax(axis=1)))
+    if changed:
+        return f"its export changes the best class of {changed} of {len(expected)} pictures"
+    finite = np.isfinite(expected)
+    if not np.array_equal(finite, np.isfinite(scores)):
+        return "its export gives infinite scores elsewhere"
+    scale = float(np.abs(expected[finite]).max(initial=0))
+    apart = float(np.abs(expected[finite] - scores[finite]).max(initial=0))
+    if apart > TOLERANCE * scale:
+        return f"its export's scores lie up to {apart:.2g} from torch's, more than {TOLERANCE:g} of {scale:.3g}"
+    return ""

@@ -1,0 +1,52 @@
+"""``torchvision:NAME`` or ``torchvision:NAME:WEIGHTS``: the classifiers of torchvision with their weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from regrade.classes import imagenet_1k
+from regrade.core import Framing, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.failures import loading, needs
+from regrade.models.model import Model, Settings
+from regrade.models.statement import statement
+from regrade.models.torch_runtime import TorchModel
+
+
+def load_torchvision(place: str, settings: Settings) -> Model:
+    """A torchvision classifier; without WEIGHTS, the ones that torchvision calls its default."""
+    name = f"torchvision:{place}"
+    with needs("timm", name):
+        import torchvision
+
+    architecture, _, tag = place.partition(":")
+    known_models = torchvision.models.list_models(module=torchvision.models)
+    if architecture not in known_models:
+        raise UnknownName("torchvision classifier", architecture, known_models)
+    weights = _weights(torchvision.models.get_model_weights(architecture), tag or "DEFAULT", architecture)
+    known = statement(
+        name,
+        settings,
+        class_space=imagenet_1k() if "ImageNet-1K" in weights.meta.get("_metrics", {}) else None,
+        preprocessing=settings.preprocessing or torchvision_preprocessing(weights.transforms(), name),
+    )
+    with loading(f"{name} cannot be loaded"):
+        module = torchvision.models.get_model(architecture, weights=weights)
+    return TorchModel(module, known, settings)
+
+
+def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:
+    """The recipe that the ``transforms()`` of torchvision's weights describe."""
+    try:
+        (size,), (short_side,) = transforms.crop_size, transforms.resize_size
+        interpolation = Interpolation(transforms.interpolation.value)
+        mean, std = tuple(transforms.mean), tuple(transforms.std)
+    except (AttributeError, ValueError):
+        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --preprocessing") from None
+    return Preprocessing(size, short_side, Framing.RESIZE_THEN_CROP, interpolation, mean, std)
+
+
+def _weights(offered: Any, tag: str, architecture: str) -> Any:
+    tags = [*offered.__members__]
+    if tag not in tags:
+        raise UnknownName(f"weights of {architecture}", tag, tags)
+    return offered[tag]

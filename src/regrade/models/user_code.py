@@ -1,0 +1,98 @@
+"""A user's own function or object, named by its module or file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from regrade.classes import class_space
+from regrade.core import ClassSpace, InputError, UnknownName
+from regrade.core.preprocessing import Preprocessing
+from regrade.models.failures import first_line, loading
+
+
+def user_object(place: str, *, prefix: str) -> Any:
+    """What ``package.module:name`` or ``path/to/file.py:name`` names; every failure is one line with the name.
+
+    Modules are found in the working folder too, after all that is installed.
+    """
+    source, colon, name = place.rpartition(":")
+    if not colon or not source or not name:
+        raise InputError(f"{prefix}:{place} should be {prefix}:package.module:name or {prefix}:path/to/file.py:name")
+    module = _module_from_file(Path(source)) if source.endswith(".py") else _module(source)
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        public = [known for known, value in vars(module).items() if callable(value) and not known.startswith("_")]
+        raise UnknownName(f"function of {source}", name, public) from None
+
+
+def called(function: Any, name: str) -> Any:
+    """What a user's function without arguments returns."""
+    if not callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}, not a function")
+    with _also_found(Path.cwd()), loading(f"{name} raised"):
+        return function()
+
+
+def stated_class_space(thing: Any, name: str) -> ClassSpace | None:
+    """The attribute ``class_space`` of a user's function or object, itself or a built-in one's name; None without."""
+    stated = getattr(thing, "class_space", None)
+    if isinstance(stated, str):
+        return class_space(stated)
+    if stated is None or isinstance(stated, ClassSpace):
+        return stated
+    raise InputError(f"{name}: its class_space is a {type(stated).__name__}, expected a ClassSpace or a name")
+
+
+def stated_preprocessing(thing: Any, name: str) -> Preprocessing | None:
+    """The attribute ``preprocessing`` of a user's function or object; None without."""
+    stated = getattr(thing, "preprocessing", None)
+    if stated is None or isinstance(stated, Preprocessing):
+        return stated
+    raise InputError(f"{name}: its preprocessing is a {type(stated).__name__}, expected a Preprocessing")
+
+
+def _module(name: str) -> ModuleType:
+    with _also_found(Path.cwd()):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+                raise InputError(
+                    f"there is no module {name!r}, neither installed nor in {Path.cwd()}: "
+                    "give path/to/file.py:name, or the module as Python imports it"
+                ) from error
+            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
+        except Exception as error:
+            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
+
+
+def _module_from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+    name = f"regrade_user_code_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses and pickle look there
+    with _also_found(path.resolve().parent), loading(f"{path} cannot be imported"):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _also_found(folder: Path) -> Iterator[None]:
+    """Modules beside the user's own are found while it is imported, after all that is installed."""
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))

@@ -1,0 +1,77 @@
+"""What a run has done, one line a model and test set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from regrade.core import Cell, Column, Table, Tabular
+
+_SHOWN = 10  # unreadable pictures named a pair
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One model on one test set: ``resumed`` examples were there from an earlier run, ``already`` says all were.
+
+    ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores.
+    """
+
+    model: str
+    test_set: str
+    examples: int
+    resumed: int
+    seconds: float
+    unreadable: dict[str, str]
+    runtime: str
+    already: bool = False
+
+    @property
+    def rate(self) -> float | None:
+        """Pictures a second, of those that this run has computed."""
+        computed = self.examples - self.resumed
+        return computed / self.seconds if computed and self.seconds else None
+
+
+@dataclass(frozen=True)
+class Run(Tabular):
+    """What a run has done."""
+
+    pairs: tuple[Pair, ...]
+
+    @property
+    def unreadable(self) -> int:
+        """How many pictures could not be read, over all pairs."""
+        return sum(len(pair.unreadable) for pair in self.pairs)
+
+    def as_dict(self) -> dict[str, object]:
+        """The run, ready for JSON."""
+        return {"pairs": [{**asdict(pair), "rate": pair.rate} for pair in self.pairs]}
+
+    def table(self) -> Table:
+        """One line a pair; the first unreadable pictures of each are named below."""
+        columns = (
+            Column("model", "model"),
+            Column("test_set", "test set"),
+            Column("examples", "examples"),
+            Column("resumed", "from before"),
+            Column("unreadable", "unreadable"),
+            Column("seconds", "seconds", percent=False),
+            Column("rate", "images/s", percent=False),
+        )
+        runtimes = dict.fromkeys(pair.runtime for pair in self.pairs if pair.runtime)
+        notes = [f"computed by {runtime}" for runtime in runtimes]
+        notes += [note for pair in self.pairs for note in _notes(pair)]
+        return Table("predictions", columns, tuple(_row(pair) for pair in self.pairs), tuple(notes))
+
+
+def _row(pair: Pair) -> tuple[Cell, ...]:
+    seconds = None if pair.already else pair.seconds
+    return (pair.model, pair.test_set, pair.examples, pair.resumed, len(pair.unreadable), seconds, pair.rate)
+
+
+def _notes(pair: Pair) -> Iterator[str]:
+    for example, reason in list(pair.unreadable.items())[:_SHOWN]:
+        yield f"unreadable for {pair.model} on {pair.test_set}: {example}: {reason}"
+    if len(pair.unreadable) > _SHOWN:
+        yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all of them in manifest.json"

@@ -1,0 +1,180 @@
+"""Predictions under way: parts written as they are done, and put together once all are there."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import NO_ANSWER, FormatError, StoreError
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.store.atomic import replace_file, telling_refusals
+
+_HASH = 32  # bytes of a SHA-256, in front of every part
+_PLAN = "plan.json"
+_ALL_SCORES = "scores.npy"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The answers to examples ``start`` and following: best classes (n, k), their scores, and all scores or none.
+
+    All scores are in half precision, as they are stored. ``unreadable`` gives for each example without an answer the
+    reason, by its position within the test set.
+    """
+
+    start: int
+    classes: IntArray
+    scores: FloatArray
+    full_scores: FloatArray | None = None
+    unreadable: dict[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+@dataclass(frozen=True)
+class PartialPredictions:
+    """One model on one test set, not finished yet; ``plan`` is everything the answers depend on.
+
+    Every plan has parts of its own: those of other weights or another recipe are never mixed with these, and wait
+    beside them until the pair is finished. Use it within `alone`.
+    """
+
+    folder: Path
+    examples: int
+    part_size: int
+    plan: dict[str, Any]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out; where another is at work this raises. A killed process lets go."""
+        with telling_refusals(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise StoreError(f"another process is at this already, in {self.folder}: wait for it") from None
+            except OSError:  # some network disks know no locks
+                pass
+            yield
+        finally:
+            os.close(handle)
+
+    def begin(self) -> None:
+        """Make ready to take parts, and check those that an earlier run of the same plan has left."""
+        with telling_refusals(self.folder):
+            self._own.mkdir(parents=True, exist_ok=True)
+        replace_file(self._own / _PLAN, self._text.encode())  # for people: what the parts belong to
+        for path in self._own.glob("*.part"):
+            self._read(path)
+
+    def missing(self) -> list[range]:
+        """The positions of each part that is not there yet, in order."""
+        return [positions for positions in self._ranges() if not self._path(positions).is_file()]
+
+    def add(self, part: Part) -> None:
+        """Write a part, whole or not at all."""
+        arrays: dict[str, Any] = {"classes": part.classes, "scores": part.scores}
+        if part.full_scores is not None:
+            arrays["full_scores"] = part.full_scores
+        reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()})
+        replace_file(self._path(range(part.start, part.start + len(part))), _packed(arrays, reasons))
+
+    def finished(self) -> Part:
+        """All parts as one, each example exactly once, all scores as a memory map; a part too few or many raises."""
+        paths = {self._path(positions): positions for positions in self._ranges()}
+        if set(self._own.glob("*.part")) != set(paths):
+            raise StoreError(f"the parts in {self._own} do not hold every example exactly once: remove it, run again")
+        parts: list[Part] = []
+        with telling_refusals(self._own), (self._own / _ALL_SCORES).open("wb") as scores:
+            for path in paths:
+                part = self._read(path)
+                if part.full_scores is not None:
+                    self._append(scores, part.full_scores, first=not parts)
+                parts.append(Part(part.start, part.classes, part.scores, None, part.unreadable))
+        return Part(
+            0,
+            np.concatenate([part.classes for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            np.load(self._own / _ALL_SCORES, mmap_mode="r") if (self._own / _ALL_SCORES).stat().st_size else None,
+            {position: reason for part in parts for position, reason in part.unreadable.items()},
+        )
+
+    def remove(self) -> None:
+        """Clear the parts of every plan away, once the pair is stored for good."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for parent in list(self.folder.parents)[:2]:
+            with suppress(OSError):  # others are at work there
+                parent.rmdir()
+
+    @property
+    def _text(self) -> str:
+        return json.dumps({**self.plan, "examples": self.examples, "part_size": self.part_size}, sort_keys=True)
+
+    @property
+    def _own(self) -> Path:
+        """The folder of this plan's parts."""
+        return self.folder / hashlib.sha256(self._text.encode()).hexdigest()[:16]
+
+    def _ranges(self) -> Iterator[range]:
+        for start in range(0, self.examples, self.part_size):
+            yield range(start, min(start + self.part_size, self.examples))
+
+    def _path(self, positions: range) -> Path:
+        return self._own / f"{positions.start:09d}-{positions.stop:09d}.part"
+
+    def _read(self, path: Path) -> Part:
+        data = path.read_bytes()
+        if hashlib.sha256(data[_HASH:]).digest() != data[:_HASH]:
+            raise FormatError(f"{path} is damaged: remove it and run again")
+        start, stop = (int(number) for number in path.stem.split("-"))
+        part = _unpacked(data[_HASH:], start)
+        if len(part) != stop - start:
+            raise FormatError(f"{path} holds {len(part)} answers: remove it and run again")
+        return part
+
+    def _append(self, file: io.BufferedWriter, scores: FloatArray, *, first: bool) -> None:
+        if first:
+            header = np.lib.format.header_data_from_array_1_0(scores)
+            np.lib.format.write_array_header_1_0(file, {**header, "shape": (self.examples, scores.shape[1])})
+        file.write(np.ascontiguousarray(scores).data)
+
+
+def no_answers(positions: range, *, k: int, width: int | None) -> Part:
+    """A part that has no answer yet to any of its examples; ``width`` classes have room for all scores."""
+    count = len(positions)
+    return Part(
+        positions.start,
+        np.full((count, k), NO_ANSWER, dtype=np.int32),
+        np.full((count, k), np.nan, dtype=np.float32),
+        None if width is None else np.full((count, width), np.nan, dtype=np.float16),
+    )
+
+
+def _packed(arrays: dict[str, Any], reasons: str) -> bytes:
+    """Arrays and reasons as bytes, with a hash in front that tells damage."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays, unreadable=np.frombuffer(reasons.encode(), dtype=np.uint8))
+    content = buffer.getvalue()
+    return hashlib.sha256(content).digest() + content
+
+
+def _unpacked(content: bytes, start: int) -> Part:
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        reasons = json.loads(archive["unreadable"].tobytes().decode())
+        full = archive["full_scores"] if "full_scores" in archive.files else None
+        unreadable = {int(position): reason for position, reason in reasons.items()}
+        return Part(start, archive["classes"], archive["scores"], full, unreadable)

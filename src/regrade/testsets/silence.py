@@ -1,0 +1,35 @@
+"""Pillow's warnings, muted while pictures are decoded in any number of threads."""
+
+from __future__ import annotations
+
+import warnings
+from threading import Lock
+from types import TracebackType
+
+
+class Silence:
+    """A context in which Pillow does not warn; the first thread to enter mutes it, the last to leave unmutes it.
+
+    The filters of warnings belong to the whole process: a context a thread would restore those of another.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._filters = warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._filters = warnings.catch_warnings()
+                self._filters.__enter__()
+                warnings.filterwarnings("ignore", module=r"PIL\.")
+            self._inside += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._filters.__exit__(kind, error, trace)

@@ -1,0 +1,78 @@
+"""Small pictures and small models, to predict with."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import regrade
+from regrade.classes import class_space
+from regrade.core import ModelSpec, Preprocessing, ScoreKind
+from regrade.models import Model
+from regrade.store import Store
+
+RECIPE = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+CIFAR = class_space("cifar-10")
+
+
+def noise(folder: Path, count: int) -> Path:
+    """Pictures of noise, a folder a class of CIFAR-10 by its index."""
+    rng = np.random.default_rng(7)
+    for number in range(count):
+        path = folder / str(number % 10) / f"x{number:03d}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(path)
+    return folder
+
+
+def noisy(folder: Path, count: int = 40) -> Store:
+    """A new workspace with the test set ``noise``."""
+    workspace = regrade.init(folder / "W")
+    workspace.add_test_set("noise", noise(folder / "pictures", count), classes="cifar-10", layout="index")
+    return workspace.store
+
+
+def linear(batch: np.ndarray, *, seed: int = 0) -> np.ndarray:
+    """Scores (n, 10) as fixed weighted sums of the pixels."""
+    weights = np.random.default_rng(seed).normal(size=(batch[0].size, 10)).astype(np.float32)
+    return batch.reshape(len(batch), -1) @ weights
+
+
+class Toy(Model):
+    """A model that is a function; it counts its batches."""
+
+    def __init__(
+        self, function: Callable[[np.ndarray], object] = linear, *, name="toy", weights="1", recipe=RECIPE, space=CIFAR
+    ) -> None:
+        self.spec = ModelSpec(name, space.name, recipe.recipe, weights)
+        self.class_space = space
+        self.preprocessing = recipe
+        self.score_kind = ScoreKind.LOGITS
+        self.runtime = "toy"
+        self.function = function
+        self.batches: list[int] = []
+
+    def scores(self, batch):
+        self.batches.append(len(batch))
+        return self.function(batch)
+
+
+class Counted:
+    """Pictures that count how many were read, and wake up who waits for that."""
+
+    def __init__(self, pictures) -> None:
+        self.pictures = pictures
+        self.count = 0
+        self.changed = threading.Condition()
+
+    def read(self, position):
+        with self.changed:
+            self.count += 1
+            self.changed.notify_all()
+        return self.pictures.read(position)
+
+    def reached(self, count: int, seconds: float = 10) -> bool:
+        with self.changed:
+            return self.changed.wait_for(lambda: self.count >= count, seconds)

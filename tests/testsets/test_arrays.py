@@ -1,0 +1,107 @@
+"""Pictures as arrays, in the shapes that libraries save them in."""
+
+import numpy as np
+import pytest
+from small_set import SPACE, found_in, noise
+
+from regrade.core import FormatError, InputError, MismatchError, PictureSource, UnreadablePicture
+from regrade.testsets import Layout, Wanted, open_pictures
+
+PIXELS = np.stack([np.asarray(noise(k, (6, 5))) for k in range(4)])
+GREY = PIXELS[..., 0]
+LABELS = np.array([3, 0, 2, 1])
+
+
+def saved(folder, **arrays):
+    np.savez(folder / "x.npz", **arrays)
+    return folder / "x.npz"
+
+
+class TestShapes:
+    @pytest.mark.parametrize("channels_first", [PIXELS.transpose(0, 3, 1, 2), PIXELS], ids=["first", "last"])
+    def test_colour(self, tmp_path, channels_first):
+        _, source = found_in(saved(tmp_path, images=channels_first, labels=LABELS))
+        np.testing.assert_array_equal(open_pictures(source).read(2), PIXELS[2])
+
+    @pytest.mark.parametrize("grey", [GREY, GREY[..., None], GREY[:, None]], ids=["bare", "last", "first"])
+    def test_grey(self, tmp_path, grey):
+        _, source = found_in(saved(tmp_path, data=grey, y=LABELS))
+        assert open_pictures(source).read(2).squeeze().tolist() == GREY[2].tolist()
+
+    def test_in_fortran_order(self, tmp_path):
+        np.save(tmp_path / "x.npy", np.asfortranarray(PIXELS))
+        _, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
+        np.testing.assert_array_equal(open_pictures(source).read(1), PIXELS[1])
+
+    @pytest.mark.parametrize(
+        "pixels",
+        [PIXELS / 255, PIXELS.astype(int), PIXELS.reshape(4, -1), PIXELS[0, 0, 0], PIXELS[:0], PIXELS[:, :0],
+         np.zeros((4, 5, 6, 4), np.uint8), PIXELS[None]],
+        ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
+    )  # fmt: skip
+    def test_others_are_refused(self, tmp_path, pixels):
+        with pytest.raises(FormatError, match=r"pictures must be bytes \(n, height, width, 3\), got"):
+            found_in(saved(tmp_path, images=pixels, labels=LABELS))
+
+
+class TestLabels:
+    @pytest.mark.parametrize("name", ["labels", "label", "targets", "y", "y_test"])
+    @pytest.mark.parametrize("labels", [LABELS, LABELS[:, None], LABELS.astype(np.uint8)], ids=["n", "n x 1", "bytes"])
+    def test_in_the_archive(self, tmp_path, name, labels):
+        found = found_in(saved(tmp_path, images=PIXELS, **{name: labels}))[0]
+        assert (found.ids, found.labels.tolist()) == (("0", "1", "2", "3"), [3, 0, 2, 1])
+
+    @pytest.mark.parametrize(
+        ("data", "labels"), [("v6_data", "v6_labels"), ("data", "labels"), ("pictures", "pictures_labels")]
+    )
+    def test_beside_the_array(self, tmp_path, data, labels):
+        np.save(tmp_path / f"{data}.npy", PIXELS)
+        np.save(tmp_path / f"{labels}.npy", LABELS)
+        assert found_in(tmp_path / f"{data}.npy")[0].labels.tolist() == [3, 0, 2, 1]
+
+    def test_none(self, tmp_path):
+        np.save(tmp_path / "x.npy", PIXELS)
+        for path in (tmp_path / "x.npy", saved(tmp_path, images=PIXELS)):
+            with pytest.raises(FormatError, match="has no labels; pictures without labels: --layout flat"):
+                found_in(path)
+            assert found_in(path, Wanted(SPACE, Layout.FLAT))[0].labels is None
+
+    @pytest.mark.parametrize("label", [4, -1, 2**40])
+    def test_that_are_no_class(self, tmp_path, label):
+        with pytest.raises(MismatchError, match=rf"label '{label}' of .*x\.npz is no class"):
+            found_in(saved(tmp_path, images=PIXELS, labels=np.array([0, 1, label, 2])))
+
+    @pytest.mark.parametrize("labels", [LABELS[:3], LABELS / 1, np.eye(4, dtype=int), np.array(["n01"] * 4)])
+    def test_of_the_wrong_kind(self, tmp_path, labels):
+        with pytest.raises(FormatError, match="4 pictures, but labels"):
+            found_in(saved(tmp_path, images=PIXELS, labels=labels))
+
+
+class TestDamage:
+    def test_no_pictures_inside(self, tmp_path):
+        with pytest.raises(FormatError, match="the array of pictures must be called images"):
+            found_in(saved(tmp_path, foo=PIXELS))
+
+    @pytest.mark.parametrize("name", ["x.npz", "x.npy"])
+    @pytest.mark.parametrize("content", [b"", b"not an array", b"PK\x03\x04 half", b"\x93NUMPY\x01\x00"])
+    def test_files_that_are_no_arrays(self, tmp_path, name, content):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FormatError, match=rf"{name} cannot be read"):
+            found_in(tmp_path / name)
+
+    def test_objects_are_not_unpickled(self, tmp_path):
+        np.savez(tmp_path / "x.npz", images=np.array([{}], dtype=object))
+        with pytest.raises(FormatError, match="cannot be read"):
+            found_in(tmp_path / "x.npz")
+
+    def test_a_shorter_array_later(self, tmp_path):
+        np.save(tmp_path / "x.npy", PIXELS)
+        found, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
+        np.save(tmp_path / "x.npy", PIXELS[:2])
+        pictures = open_pictures(source)
+        np.testing.assert_array_equal(pictures.read(1), PIXELS[1])
+        with pytest.raises(UnreadablePicture, match=r"x\.npy has no row 3"):
+            pictures.read(3)
+        (tmp_path / "x.npy").unlink()
+        with pytest.raises(InputError, match="which is gone"):
+            open_pictures(PictureSource("arrays", str(tmp_path / "x.npy"), found.locations))

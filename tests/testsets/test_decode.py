@@ -1,0 +1,283 @@
+"""Pictures as they really come: odd modes, odd orientations, odd names, damage."""
+
+import io
+import random
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms, ImageOps
+from small_set import encoded, noise
+
+from regrade.core import Orientation, UnreadablePicture
+from regrade.testsets import decode
+
+GREY = np.arange(256, dtype=np.uint8).reshape(16, 16)
+RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
+
+
+def rgb(data: bytes, **options) -> np.ndarray:
+    image = decode(data, **options)
+    assert image.mode == "RGB"
+    return np.asarray(image)
+
+
+def grey_rgb(values: np.ndarray) -> np.ndarray:
+    return np.repeat(values[..., None], 3, axis=2)
+
+
+class TestModes:
+    @pytest.mark.parametrize("form", ["PNG", "TIFF", "BMP", "PPM"])
+    def test_grey(self, form):
+        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(GREY), form)), grey_rgb(GREY))
+
+    def test_one_bit(self):
+        bits = (GREY > 100).astype(np.uint8) * 255
+        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(bits).convert("1"))), grey_rgb(bits))
+
+    def test_grey_with_alpha_keeps_its_grey(self):
+        image = Image.fromarray(GREY).convert("LA")
+        image.putalpha(Image.fromarray(GREY[::-1].copy()))
+        np.testing.assert_array_equal(rgb(encoded(image)), grey_rgb(GREY))
+
+    def test_transparent_pixels_keep_their_colour(self):
+        image = noise(1).convert("RGBA")
+        image.putalpha(7)
+        np.testing.assert_array_equal(rgb(encoded(image)), np.asarray(noise(1)))
+
+    @pytest.mark.parametrize("transparency", [2, bytes([0, 128, 255, 7])], ids=["one index", "a list"])
+    @pytest.mark.parametrize("form", ["PNG", "GIF"])
+    def test_palette_with_transparency(self, form, transparency):
+        if form == "GIF" and isinstance(transparency, bytes):
+            transparency = 3
+        image = Image.fromarray(np.array([[0, 1], [2, 3]], dtype=np.uint8), "P")
+        image.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9])
+        got = rgb(encoded(image, form, transparency=transparency))
+        assert got.tolist() == [[[255, 0, 0], [0, 255, 0]], [[0, 0, 255], [9, 9, 9]]]
+
+    def test_cmyk_jpeg_is_not_inverted(self):
+        data = encoded(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG", quality=95)
+        assert b"Adobe" in data, "Pillow writes what Photoshop does: inverted, with a marker"
+        assert np.abs(rgb(data).astype(int) - [255, 0, 0]).max() < 6
+
+    def test_cmyk_jpeg_without_the_marker(self):
+        data = encoded(Image.new("CMYK", (16, 16), (0, 255, 255, 0)), "JPEG", quality=95)
+        marker = data.index(b"\xff\xee")
+        length = int.from_bytes(data[marker + 2 : marker + 4], "big")
+        plain = data[:marker] + data[marker + 2 + length :]
+        assert b"Adobe" not in plain
+        assert np.abs(rgb(plain).astype(int) - [255, 0, 0]).max() < 6
+
+    def test_a_colour_profile_does_no_harm(self):
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+        np.testing.assert_array_equal(rgb(encoded(noise(1), icc_profile=profile)), np.asarray(noise(1)))
+
+
+class TestDeepGrey:
+    @pytest.mark.parametrize("form", ["PNG", "TIFF", "PPM"])
+    def test_sixteen_bits_are_scaled_not_clipped(self, form):
+        got = rgb(encoded(Image.fromarray(RAMP), form))
+        np.testing.assert_array_equal(got, grey_rgb(np.round(RAMP / 257).astype(np.uint8)))
+        assert (got.min(), got.max()) == (0, 255)
+        assert len(np.unique(got)) > 200
+
+    @pytest.mark.parametrize("form", ["PNG", "TIFF", "PPM"])
+    def test_a_dark_sixteen_bit_picture_stays_dark(self, form):
+        assert rgb(encoded(Image.fromarray(RAMP // 300), form)).max() <= 1
+
+    def test_fractions_up_to_one(self):
+        values = np.linspace(0, 1, 256, dtype=np.float32).reshape(16, 16)
+        assert np.abs(rgb(encoded(Image.fromarray(values), "TIFF"))[..., 0].astype(int) - GREY).max() <= 1
+
+    def test_what_is_no_number_is_black(self):
+        values = np.array([[np.nan, 200.0], [np.inf, -5.0]], dtype=np.float32)
+        assert rgb(encoded(Image.fromarray(values), "TIFF"))[0, 0].tolist() == [0, 0, 0]
+
+
+class TestOrientation:
+    UPRIGHT = noise(5, (24, 16))
+
+    def stored(self, note: int, form: str = "PNG") -> bytes:
+        """The upright picture as a camera held otherwise would store it."""
+        undo = {2: 2, 3: 3, 4: 4, 5: 5, 6: 8, 7: 7, 8: 6}
+        exif = Image.Exif()
+        exif[0x0112] = undo.get(note, 1)
+        turned = ImageOps.exif_transpose(_with(self.UPRIGHT, exif)) if note in undo else self.UPRIGHT
+        exif[0x0112] = note
+        return encoded(turned, form, exif=exif, **({"quality": 100, "subsampling": 0} if form == "JPEG" else {}))
+
+    @pytest.mark.parametrize("note", range(1, 9))
+    def test_all_eight(self, note):
+        got = rgb(self.stored(note))
+        np.testing.assert_array_equal(got, np.asarray(self.UPRIGHT))
+
+    @pytest.mark.parametrize("note", range(1, 9))
+    def test_jpeg(self, note):
+        got = rgb(self.stored(note, "JPEG"), orientation=Orientation.UPRIGHT)
+        assert got.shape == (16, 24, 3)
+        assert np.abs(got.astype(int) - np.asarray(self.UPRIGHT)).mean() < 3
+
+    @pytest.mark.parametrize("note", range(1, 9))
+    def test_as_stored_passes_over_the_note(self, note):
+        got = decode(self.stored(note, "JPEG"), orientation=Orientation.AS_STORED)
+        plain = Image.open(io.BytesIO(self.stored(note, "JPEG"))).convert("RGB")
+        np.testing.assert_array_equal(np.asarray(got), np.asarray(plain))
+        assert got.size == ((16, 24) if note >= 5 else (24, 16))
+
+    @pytest.mark.parametrize("note", [0, 9, 65535])
+    def test_a_note_that_means_nothing(self, note):
+        np.testing.assert_array_equal(rgb(self.stored(note)), np.asarray(self.UPRIGHT))
+
+    def test_a_damaged_note_leaves_the_picture(self):
+        exif = Image.Exif()
+        exif[0x010E] = "a camera's words " * 4
+        data = encoded(self.UPRIGHT, "JPEG", exif=exif)
+        start = data.index(b"Exif\0\0")
+        for seed in range(60):
+            damaged = bytearray(data)
+            for place in random.Random(seed).sample(range(start + 6, start + 40), 6):
+                damaged[place] = random.Random(seed + place).randrange(256)
+            assert sorted(decode(bytes(damaged)).size) == [16, 24]
+
+
+def _with(image: Image.Image, exif: Image.Exif) -> Image.Image:
+    return Image.open(io.BytesIO(encoded(image, exif=exif)))
+
+
+class TestForms:
+    @pytest.mark.parametrize("form", ["GIF", "WEBP", "PNG", "TIFF"])
+    def test_the_first_frame_of_an_animation(self, form):
+        first, others = Image.new("RGB", (9, 9), (255, 0, 0)), [Image.new("RGB", (9, 9), c) for c in ("blue", "lime")]
+        data = encoded(first, form, save_all=True, append_images=others)
+        assert Image.open(io.BytesIO(data)).n_frames == 3
+        assert np.abs(rgb(data).astype(int) - [255, 0, 0]).max() < 6
+
+    @pytest.mark.parametrize("form", ["PNG", "WEBP", "GIF", "BMP"])
+    def test_the_content_counts_not_the_name(self, form, tmp_path):
+        path = tmp_path / "n01.JPEG"
+        path.write_bytes(
+            encoded(Image.new("RGB", (5, 4), (0, 128, 255)), form, **({"lossless": True} if form == "WEBP" else {}))
+        )
+        assert np.abs(rgb(path.read_bytes()).astype(int) - [0, 128, 255]).max() < 40
+
+    def test_postscript_is_not_run(self):
+        data = encoded(Image.new("RGB", (4, 4)), "EPS")
+        with pytest.raises(UnreadablePicture, match="not a picture of a known format"):
+            decode(data)
+
+
+class TestDamage:
+    @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
+    def test_half_a_picture(self, form):
+        data = encoded(noise(3, (64, 64)), form)
+        with pytest.raises(UnreadablePicture, match=r"\w"):
+            decode(data[: len(data) // 2])
+
+    def test_half_a_jpeg_says_so(self):
+        data = encoded(noise(3, (64, 64)), "JPEG")
+        with pytest.raises(UnreadablePicture, match="image file is truncated"):
+            decode(data[: len(data) // 2])
+
+    @pytest.mark.parametrize(
+        ("data", "reason"),
+        [
+            (b"", "the file is empty"),
+            (b"hello, I am a picture", "not a picture of a known format"),
+            (b"<html><body>404</body></html>", "not a picture of a known format"),
+            (b"\xff\xd8\xff", "not a picture of a known format"),
+            (b"\x89PNG\r\n\x1a\n", "."),
+            (bytes(1000), "not a picture of a known format"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not a picture of a known format"),
+        ],
+    )
+    def test_what_is_no_picture(self, data, reason):
+        with pytest.raises(UnreadablePicture, match=reason):
+            decode(data)
+
+    @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "PPM"])
+    def test_any_damage_is_read_or_told_in_one_line(self, form):
+        data = encoded(noise(3), form)
+        for seed in range(80):
+            rng = random.Random(seed)
+            damaged = bytearray(data)
+            for _ in range(3):
+                damaged[rng.randrange(min(len(data), rng.choice((40, 10_000))))] = rng.randrange(256)
+            try:
+                image = decode(bytes(damaged))
+            except UnreadablePicture as error:
+                assert str(error) and "\n" not in str(error)
+            else:
+                assert image.mode == "RGB"
+
+
+class TestBombs:
+    @pytest.fixture(autouse=True)
+    def _small_limit(self, monkeypatch):
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+
+    def test_a_large_picture_is_read_without_a_word(self, capfd):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            assert decode(encoded(noise(1, (12, 12)))).size == (12, 12)
+        assert told == []
+        assert capfd.readouterr().err == ""
+
+    def test_an_absurd_one_is_refused(self):
+        with pytest.raises(UnreadablePicture, match="exceeds limit of 200 pixels"):
+            decode(encoded(noise(1, (20, 20))))
+
+    def test_many_threads_leave_the_filters_as_they_were(self):
+        before = list(warnings.filters)
+        data = encoded(noise(1, (12, 12)))
+        with ThreadPoolExecutor(8) as pool:
+            assert {image.size for image in pool.map(decode, [data] * 400)} == {(12, 12)}
+        assert warnings.filters == before
+        with pytest.raises(Image.DecompressionBombWarning):
+            Image.open(io.BytesIO(data))
+
+
+class TestPixels:
+    def test_colour_and_grey(self):
+        colour = np.asarray(noise(2))
+        np.testing.assert_array_equal(np.asarray(decode(colour)), colour)
+        np.testing.assert_array_equal(np.asarray(decode(GREY)), grey_rgb(GREY))
+        np.testing.assert_array_equal(np.asarray(decode(GREY[..., None])), grey_rgb(GREY))
+
+    def test_views_with_odd_strides(self):
+        colour = np.asarray(noise(2))
+        np.testing.assert_array_equal(np.asarray(decode(colour[::-2, ::3])), colour[::-2, ::3])
+
+    @pytest.mark.parametrize(
+        "pixels",
+        [
+            np.zeros((4, 4, 3)),
+            np.zeros((4, 4, 3), dtype=np.int64),
+            np.zeros((4, 4), dtype=bool),
+            np.zeros((4, 4, 4), dtype=np.uint8),
+            np.zeros((3, 4, 4), dtype=np.uint8),
+            np.zeros((1, 4, 4, 3), dtype=np.uint8),
+            np.zeros(48, dtype=np.uint8),
+            np.zeros((0, 4, 3), dtype=np.uint8),
+            np.zeros((4, 0), dtype=np.uint8),
+        ],
+        ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
+    )
+    def test_other_types_and_shapes_are_told(self, pixels):
+        with pytest.raises(UnreadablePicture, match="pixels"):
+            decode(pixels)
+
+
+class TestBorder:
+    def test_is_cut_off_on_every_side(self):
+        whole = np.asarray(noise(2))
+        np.testing.assert_array_equal(rgb(encoded(noise(2)), border=2), whole[2:-2, 2:-2])
+        np.testing.assert_array_equal(np.asarray(decode(whole, border=3)), whole[3:-3, 3:-3])
+
+    @pytest.mark.parametrize("size", [(4, 9), (9, 4), (1, 1)])
+    def test_a_picture_that_is_all_border(self, size):
+        with pytest.raises(UnreadablePicture, match=f"a picture of {size[0]} x {size[1]} has nothing within"):
+            decode(encoded(noise(2, size)), border=2)
+
+    def test_the_smallest_that_has_something_within(self):
+        assert decode(encoded(noise(2, (5, 5))), border=2).size == (1, 1)

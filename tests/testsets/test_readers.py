@@ -1,0 +1,131 @@
+"""One set of pictures in every form: the same labels and the same pixels, from any thread and any process."""
+
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small_set import FORMS, ITEMS, LABELS, SPACE, WITH_GROUPS, found_in, key_of
+
+from regrade.core import InputError
+from regrade.tables import Columns
+from regrade.testsets import Layout, Wanted, decode, open_pictures
+
+WANTED_PIXELS = {item.key: item.pixels for item in ITEMS}
+
+
+def name(form) -> str:
+    return form.__name__
+
+
+@pytest.fixture(params=FORMS, ids=name)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return request.param(tmp_path / "set")
+
+
+def test_labels_and_pixels_are_the_same(path):
+    found, source = found_in(path)
+    keys = [key_of(example) for example in found.ids]
+    assert sorted(keys) == sorted(LABELS)
+    assert dict(zip(keys, found.labels.tolist(), strict=True)) == LABELS
+    pictures = open_pictures(source)
+    for position, key in enumerate(keys):
+        np.testing.assert_array_equal(np.asarray(decode(pictures.read(position))), WANTED_PIXELS[key])
+
+
+def test_the_same_is_found_again(path):
+    first, second = found_in(path)[0], found_in(path)[0]
+    assert (first.ids, first.locations) == (second.ids, second.locations)
+
+
+def test_order_does_not_depend_on_the_file_system(path, monkeypatch):
+    found = found_in(path)[0]
+    scandir, listdir, glob = os.scandir, os.listdir, Path.glob
+    monkeypatch.setattr(os, "scandir", lambda *a: Backwards(scandir(*a)))
+    monkeypatch.setattr(os, "listdir", lambda *a: listdir(*a)[::-1])
+    monkeypatch.setattr(Path, "glob", lambda *a: iter(list(glob(*a))[::-1]))
+    again = found_in(path)[0]
+    assert (again.ids, again.locations) == (found.ids, found.locations)
+    np.testing.assert_array_equal(again.labels, found.labels)
+
+
+class Backwards(list):
+    """The entries of a folder from last to first, closed as `os.scandir` is."""
+
+    def __init__(self, entries):
+        super().__init__(list(entries)[::-1])
+
+    def __enter__(self):
+        return iter(self)
+
+    def __exit__(self, *trouble):
+        pass
+
+
+def test_reading_from_many_threads_at_once(path):
+    found, source = found_in(path)
+    for _ in range(5):  # a fresh object each time: the first reads are where threads would collide
+        pictures = open_pictures(source)
+        positions = [*range(len(found.ids))] * 8
+        with ThreadPoolExecutor(8) as pool:
+            got = list(pool.map(pictures.read, positions))
+        for position, picture in zip(positions, got, strict=True):
+            np.testing.assert_array_equal(np.asarray(decode(picture)), WANTED_PIXELS[key_of(found.ids[position])])
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_pictures_travel_to_another_process(path, used):
+    found, source = found_in(path)
+    pictures = open_pictures(source)
+    if used:
+        pictures.read(0)
+    travelled = pickle.loads(pickle.dumps(pictures))
+    assert len(pickle.dumps(pictures)) < 5000, "the pictures stay where they are"
+    for position, example in enumerate(found.ids):
+        np.testing.assert_array_equal(np.asarray(decode(travelled.read(position))), WANTED_PIXELS[key_of(example)])
+
+
+TABLES = ("csv_manifest", "parquet_manifest", "hugging_face")
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if f.__name__ not in TABLES], ids=name)
+def test_labels_can_be_left_out(form, tmp_path):
+    assert found_in(form(tmp_path / "set"), Wanted(SPACE, Layout.FLAT))[0].labels is None
+
+
+@pytest.mark.parametrize("form", WITH_GROUPS, ids=name)
+def test_groups_come_along(form, tmp_path):
+    found = found_in(form(tmp_path / "set"), Wanted(SPACE, columns=Columns(groups=("region",))))[0]
+    regions = {item.key: item.region for item in ITEMS}
+    assert dict(zip(map(key_of, found.ids), found.groups["region"], strict=True)) == regions
+
+
+@pytest.mark.parametrize("form", FORMS, ids=name)
+def test_a_group_that_is_not_there_is_told(form, tmp_path):
+    with pytest.raises(InputError, match="continent"):
+        found_in(form(tmp_path / "set"), Wanted(SPACE, columns=Columns(groups=("continent",))))
+
+
+def test_what_has_moved_away_is_one_clear_line(path, tmp_path):
+    _, source = found_in(path)
+    (tmp_path / "set").rename(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"the pictures were at .*set.*gone"):
+        open_pictures(source)
+
+
+NUMBERS = ["by_index", "tar_index", "tar_json", "hugging_face", "npz", "npy", "parquet_manifest"]
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if f.__name__ in NUMBERS], ids=name)
+def test_numbers_that_could_be_ids_or_indices_are_refused(form, tmp_path):
+    path = form(tmp_path / "set")
+    space = type(SPACE)("odd", ("3", "2", "1", "0"), ("a", "b", "c", "d"))
+    with pytest.raises(InputError, match=r"--layout|--class-numbers"):
+        found_in(path, Wanted(space))
+    for reading, meaning in (("ids", lambda label: 3 - label), ("indices", lambda label: label)):
+        columns = Columns(reading=type(Columns().reading)(reading))
+        found = found_in(path, Wanted(space, columns=columns))[0]
+        got = dict(zip(map(key_of, found.ids), found.labels.tolist(), strict=True))
+        assert got == {key: meaning(label) for key, label in LABELS.items()}

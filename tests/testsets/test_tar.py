@@ -1,0 +1,175 @@
+"""Tar shards in the layout of WebDataset, tidy and otherwise."""
+
+import gzip
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from small_set import ITEMS, SPACE, by_id, encoded, found_in, noise, tar_id, write_tar
+
+from regrade.core import FormatError, InputError, MismatchError, UnreadablePicture
+from regrade.tables import Columns
+from regrade.testsets import Layout, Wanted, open_pictures, reader_for
+
+PNG = encoded(noise(0))
+
+
+def labels(path, wanted=None):
+    found = found_in(path, wanted)[0]
+    return dict(zip(found.ids, found.labels.tolist(), strict=True))
+
+
+class TestLabels:
+    @pytest.mark.parametrize(
+        ("name", "text", "index"),
+        [
+            ("a.cls", "2", 2),
+            ("a.cls", " n03\n", 2),
+            ("a.cls", "hérisson", 2),
+            ("a.txt", "n04", 3),
+            ("a.label", "0", 0),
+            ("a.json", json.dumps({"label": 1}), 1),
+            ("a.json", json.dumps({"wnid": "n02", "label": None}), 1),
+            ("a.json", json.dumps({"class": "n01"}), 0),
+        ],
+    )
+    def test_beside_the_picture(self, tmp_path, name, text, index):
+        assert labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), (name, text))) == {"a": index}
+
+    @pytest.mark.parametrize("text", ["4", "-1", "n05", "²", "", "1.0", "n01 n02"])
+    def test_what_is_no_class_is_shown(self, tmp_path, text):
+        with pytest.raises(
+            MismatchError, match=rf"a picture|label '{text}' of .*x\.tar is no class id or index or name"
+        ):
+            labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", text)))
+
+    def test_one_reading_for_all(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "1"), ("b.png", PNG), ("b.cls", "n01"))
+        with pytest.raises(MismatchError, match="is no class"):
+            labels(path)
+
+    def test_a_column_of_ones_own(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", json.dumps({"label": 1, "fine": 3})))
+        assert labels(path, Wanted(SPACE, columns=Columns(label="fine"))) == {"a": 3}
+        with pytest.raises(FormatError, match=r"a has no \.json with a value for 'coarse'"):
+            labels(path, Wanted(SPACE, columns=Columns(label="coarse")))
+
+    def test_none_is_told(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "1"), ("b.png", PNG))
+        with pytest.raises(FormatError, match=r"b has no .cls, .txt or .json with its class; or say --layout flat"):
+            labels(path)
+        assert found_in(path, Wanted(SPACE, Layout.FLAT))[0].ids == ("a", "b")
+
+    @pytest.mark.parametrize("text", ["{", "[1]", "3", '"n01"', "null", "[" * 100_000])
+    def test_json_that_is_no_object(self, tmp_path, text):
+        with pytest.raises(FormatError, match=r"a.json (is not valid JSON|holds \w+, an object is wanted)"):
+            labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", text)))
+
+    def test_a_label_that_is_no_text(self, tmp_path):
+        with pytest.raises(FormatError, match=r"x\.tar cannot be read"):
+            labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", b"\xff\xfe")))
+
+    def test_an_id_column_means_nothing(self, tmp_path):
+        with pytest.raises(InputError, match="--id-column"):
+            found_in(tar_id(tmp_path / "set"), Wanted(SPACE, columns=Columns(id="key")))
+
+
+class TestMembers:
+    def test_keys_keep_their_folders(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("./u/a.png", PNG), ("./u/a.cls", "0"), ("v/a.png", PNG), ("v/a.cls", "1"))
+        assert labels(path) == {"u/a": 0, "v/a": 1}
+
+    def test_label_and_picture_in_any_order(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("b.cls", "1"), ("a.png", PNG), ("b.png", PNG), ("a.cls", "0"))
+        assert labels(path) == {"a": 0, "b": 1}
+
+    def test_other_files_are_left_out(self, tmp_path):
+        members = [("a.png", PNG), ("a.cls", "0"), ("README.txt", "x"), ("._a.png", b"x"), (".x.jpg", b"x"), ("d/", "")]
+        assert labels(write_tar(tmp_path / "x.tar", *members, ("a.seg.png", b"mask"))) == {"a": 0}
+
+    @pytest.mark.parametrize(
+        ("members", "reason"),
+        [
+            ([("a.png", PNG), ("a.jpg", PNG)], "there are two pictures of a"),
+            ([("a.png", PNG), ("a.png", PNG)], "there are two pictures of a"),
+            ([("a.1.png", PNG)], r"a\.1\.png: a sample's name ends at its first dot"),
+            ([("b.png", PNG), ("b.cls", "0"), ("a.cls", "0")], "a has a class but no picture"),
+        ],
+    )
+    def test_nothing_is_dropped_without_a_word(self, tmp_path, members, reason):
+        with pytest.raises(FormatError, match=reason):
+            labels(write_tar(tmp_path / "x.tar", *members, ("z.png", PNG), ("z.cls", "0")))
+
+    def test_no_picture(self, tmp_path):
+        with pytest.raises(InputError, match="there is no picture in"):
+            labels(write_tar(tmp_path / "x.tar", ("README.txt", "x")))
+
+    def test_links_and_folders_within(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"))
+        with tarfile.open(path, "a") as archive:
+            link = tarfile.TarInfo("b.png")
+            link.type, link.linkname = tarfile.SYMTYPE, "a.png"
+            archive.addfile(link)
+        assert labels(path) == {"a": 0}
+
+    def test_long_names(self, tmp_path):
+        key = "folder " * 20 + "/" + "ü" * 90
+        path = write_tar(tmp_path / "x.tar", (f"{key}.png", PNG), (f"{key}.cls", "0"))
+        found, source = found_in(path)
+        assert found.ids == (key,)
+        assert open_pictures(source).read(0) == PNG
+
+    def test_a_name_that_is_no_text(self, tmp_path):
+        name = os.fsdecode(b"caf\xe9")
+        path = tmp_path / "x.tar"
+        with tarfile.open(path, "w", format=tarfile.GNU_FORMAT, encoding="utf-8") as archive:
+            archive.addfile(tarfile.TarInfo(f"{name}.png"))
+            archive.addfile(tarfile.TarInfo(f"{name}.cls"))
+        with pytest.raises(InputError, match="not valid UTF-8"):
+            labels(path, Wanted(SPACE, Layout.FLAT))
+
+
+class TestShards:
+    def test_a_folder_with_pictures_too_is_a_folder(self, tmp_path):
+        write_tar(by_id(tmp_path) / "official.tar", ("x.png", PNG))
+        assert reader_for(tmp_path).name == "folder"
+
+    def test_hidden_ones_are_left_out(self, tmp_path):
+        (tar_id(tmp_path / "set") / "._a.tar").write_bytes(b"x")
+        assert len(labels(tmp_path / "set")) == 12
+
+    def test_a_compressed_one_is_refused(self, tmp_path):
+        path = tar_id(tmp_path / "set") / "a.tar"
+        path.write_bytes(gzip.compress(path.read_bytes()))
+        with pytest.raises(FormatError, match=r"a\.tar cannot be read as an uncompressed tar"):
+            labels(path)
+
+    @pytest.mark.parametrize("cut", [0, 100, 700, 5000])
+    def test_a_damaged_one_is_named(self, tmp_path, cut):
+        path = tar_id(tmp_path / "set") / "b.tar"
+        path.write_bytes(path.read_bytes()[:cut])
+        with pytest.raises(FormatError, match=r"b\.tar"):
+            labels(tmp_path / "set")
+
+    def test_one_that_shrinks_or_vanishes_later(self, tmp_path):
+        _, source = found_in(tar_id(tmp_path / "set"))
+        pictures = open_pictures(source)
+        path = tmp_path / "set" / "b.tar"
+        assert pictures.read(11) == ITEMS[11].data
+        path.write_bytes(path.read_bytes()[:3000])
+        with pytest.raises(UnreadablePicture, match=r"b\.tar ends within the picture"):
+            pictures.read(11)
+        path.unlink()
+        with pytest.raises(UnreadablePicture, match=r"b\.tar: No such file"):
+            pictures.read(11)
+        assert pictures.read(0) == ITEMS[0].data
+
+    def test_no_file_is_left_open(self, tmp_path):
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        _, source = found_in(tar_id(tmp_path / "set"))
+        pictures = open_pictures(source)
+        for position in range(12):
+            pictures.read(position)
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
