@@ -11,7 +11,8 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"report", "studies", "store", "testsets"},
+    {"report", "studies", "store", "testsets", "models"},
+    {"predict"},
     {"workspace"},
     {"demo"},
     {"cli"},
@@ -82,7 +83,7 @@ def test_pure_packages_draw_only_from_a_generator_they_are_given(path):
         assert seed not in text, f"{path} uses {seed}"
 
 
-def test_only_the_demo_imports_an_optional_dependency():
-    optional = {"sklearn", "torch", "timm", "statsmodels"}
+def test_only_models_and_the_demo_import_an_optional_dependency():
+    optional = {"sklearn", "torch", "torchvision", "timm", "onnxruntime", "transformers", "open_clip", "statsmodels"}
     users = {package_of(path) for path in modules() for name in imported(path) if name.split(".")[0] in optional}
-    assert users == {"demo"}
+    assert users == {"demo", "models"}

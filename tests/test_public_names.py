@@ -9,7 +9,10 @@ import pytest
 
 import regrade
 
-PACKAGES = ("core", "classes", "stats", "metrics", "tables", "store", "testsets", "studies", "report", "demo")
+PACKAGES = (
+    "core", "classes", "stats", "metrics", "tables", "store", "testsets", "models", "predict", "studies", "report",
+    "demo",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PACKAGES)

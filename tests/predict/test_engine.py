@@ -105,7 +105,7 @@ class TestBadModels:
             ),
             (lambda b: linear(b)[1:], r"shape \(3, 10\) for the 4 examples 'x0\d\d.png' to 'x0\d\d.png'"),
             (lambda b: linear(b).astype(int), "returned int64"),
-            (lambda b: np.where(np.arange(4)[:, None] == 2, np.nan, linear(b)), "not finite for example 'x030.png'"),
+            (lambda b: np.where(np.arange(4)[:, None] == 2, np.nan, linear(b)), "not finite for example 'x020.png'"),
             (lambda b: np.where(np.arange(10) == 2, np.inf, linear(b)), "not finite for example 'x000.png'"),
             (lambda _: np.full((4, 10), -np.inf), "not finite for example 'x000.png'"),
             (lambda b: 1e6 * linear(b), "too large for half precision: run it without --keep scores"),

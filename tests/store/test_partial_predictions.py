@@ -99,7 +99,7 @@ def test_a_part_of_the_wrong_length_raises(partial):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda b: b[:-1], lambda _: b"", lambda b: b[:40] + b"\0" + b[41:], lambda b: b[:10]]
+    "damage", [lambda b: b[:-1], lambda _: b"", lambda b: b[:40] + bytes([b[40] ^ 1]) + b[41:], lambda b: b[:10]]
 )
 def test_a_damaged_part_is_told_before_any_work(partial, damage):
     fill(partial)

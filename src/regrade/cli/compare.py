@@ -9,21 +9,19 @@ import typer
 
 from regrade.cli.options import (
     CollapsedOption,
-    Csv,
-    Json,
     LabelsOption,
-    Latex,
     MapOption,
-    Markdown,
     RuleOption,
     TestSetOption,
     WithinOption,
     WorkspaceOption,
     opened,
 )
-from regrade.cli.output import chosen_form, show, watching
+from regrade.cli.output import watching
+from regrade.cli.shown import Shown, shown
 
 
+@shown
 def compare(
     test_set: TestSetOption,
     models: Annotated[list[str] | None, typer.Argument(help="Two or more models.")] = None,
@@ -36,13 +34,8 @@ def compare(
     within: WithinOption = None,
     class_map: MapOption = None,
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """Compare models on the same images: difference, McNemar's tests, corrected for many pairs, and ranks."""
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     if everyone == bool(models):
         raise typer.BadParameter("name two or more models, or give --all")
     result = opened(workspace).compare(
@@ -56,4 +49,4 @@ def compare(
         class_map=class_map,
         watch=watching,
     )
-    show(result.pair_table() if pairs else result.table(), result.as_dict(), form)
+    return Shown(result.pair_table() if pairs else result.table(), result.as_dict())

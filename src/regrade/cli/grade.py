@@ -9,21 +9,19 @@ import typer
 
 from regrade.cli.options import (
     CollapsedOption,
-    Csv,
-    Json,
     LabelsOption,
-    Latex,
     MapOption,
-    Markdown,
     RuleOption,
     TestSetOption,
     WithinOption,
     WorkspaceOption,
     opened,
 )
-from regrade.cli.output import chosen_form, show, watching
+from regrade.cli.output import watching
+from regrade.cli.shown import Shown, shown
 
 
+@shown
 def grade(
     test_set: TestSetOption,
     labels: LabelsOption = None,
@@ -51,13 +49,8 @@ def grade(
         typer.Option(help="With reviewed labels: say how many more judgements reach this half-width, e.g. 0.005."),
     ] = None,
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     result = opened(workspace).grade(
         test_set,
         labels=labels,
@@ -71,4 +64,4 @@ def grade(
         half_width=half_width,
         watch=watching,
     )
-    show(result.table(), result.as_dict(), form)
+    return Shown(result.table(), result.as_dict())

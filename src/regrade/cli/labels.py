@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.options import Csv, Json, Latex, Markdown, TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import Form, chosen_form, say, show, watching
+from regrade.cli.options import TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import say, watching
+from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.core import Table, TestSet
@@ -29,17 +30,13 @@ class By(StrEnum):
 
 
 @app.command("list")
+@shown
 def list_(
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """List the label sets with their versions."""
     from regrade.core import Column, Table
 
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     store = opened(workspace).store
     keys = ("test_set", "labels", "images", "judgements", "problematic", "origin", "digest")
     rows = []
@@ -51,25 +48,20 @@ def list_(
                 found.digest[:12],
             ))  # fmt: skip
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
-    show(table, {"label_sets": table.records()}, form)
+    return Shown(table, {"label_sets": table.records()})
 
 
 @app.command()
+@shown
 def novel(
     test_set: TestSetOption,
     labels: LabelSet,
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """List every prediction that no one has judged for its image, those of most models first."""
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     table = opened(workspace).novel(test_set, labels=labels, models=model, watch=watching).table()
-    shown = _head(table) if form is Form.TERMINAL else table
-    show(shown, {"test_set": test_set, "labels": labels, "novel": table.records()}, form)
+    return Shown(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
 
 
 @app.command()
@@ -123,12 +115,3 @@ def _review_table(drawn: DrawnReview, test_set: TestSet) -> Table:
         for row in drawn.rows
     )
     return Table("to be judged", tuple(Column(key, key) for key in keys), rows)
-
-
-def _head(table: Table) -> Table:
-    from regrade.core import Table
-
-    if len(table.rows) <= _SHOWN:
-        return table
-    note = f"the first {_SHOWN} of {len(table.rows):,}; all of them with --csv or --json"
-    return Table(table.title, table.columns, table.rows[:_SHOWN], (*table.notes, note))

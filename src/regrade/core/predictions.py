@@ -80,5 +80,5 @@ class Predictions:
         for what, scores in (("scores", self.scores), ("full scores", self.full_scores)):
             if scores is not None:
                 state.update(f"{what} {self.score_kind} {scores.dtype.name}".encode())
-                state.update(np.ascontiguousarray(scores, dtype=scores.dtype.newbyteorder("<")).tobytes())
+                state.update(np.ascontiguousarray(scores, dtype=scores.dtype.newbyteorder("<")).data)
         return state.hexdigest()

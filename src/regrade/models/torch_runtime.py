@@ -122,7 +122,7 @@ class TorchModel(Model):
 
         if self.settings.threads and torch.get_num_threads() != self.settings.threads:
             torch.set_num_threads(self.settings.threads)
-        with running(self.statement.name, batch.shape), torch.inference_mode(), self._autocast():
+        with running(self.statement.name, batch.shape), torch.inference_mode(), self._precision():
             images = torch.from_numpy(np.require(batch, np.float32, ["C", "W"]))
             output = self._module(images.to(self.settings.device.value, memory_format=self._layout))
             if not isinstance(output, torch.Tensor):
@@ -151,12 +151,14 @@ class TorchModel(Model):
                 dynamic_axes={"images": {0: "n"}, "scores": {0: "n"}},
             )
 
-    def _autocast(self) -> AbstractContextManager[Any]:
+    def _precision(self) -> AbstractContextManager[Any]:
         import torch
 
         types = {Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
         if self.settings.precision is Precision.FP32:
-            return nullcontext()
+            # else convolutions keep 10 bits of 23 (TF32), and scores change with the size of the batch
+            cuda = self.settings.device is Device.CUDA
+            return torch.backends.cudnn.flags(enabled=True, allow_tf32=False) if cuda else nullcontext()
         return torch.autocast(self.settings.device.value, dtype=types[self.settings.precision])
 
 

@@ -71,6 +71,8 @@ def processor_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
     normal = bool(config.get("do_normalize", True))
     mean = tuple(config["image_mean"]) if normal else (0.0,) * 3
     std = tuple(config["image_std"]) if normal else (1.0,) * 3
+    if config.get("include_top"):
+        std = tuple(value * own for value, own in zip(std, config["image_std"], strict=True))  # it divides once more
     return Preprocessing(size, short_side, framing, interpolation, mean, std)
 
 

@@ -32,6 +32,7 @@ def predict(store: Store, model: Model, test_set: TestSet, how: How, *, watch: W
     """
     _check_before(store, model, how)
     if pair := _stored(store, model, test_set, how):
+        store.partial_predictions(test_set, pair.model, part_size=how.part_size, plan={}).remove()
         return pair
     source = store.pictures(test_set)
     check_place(source)

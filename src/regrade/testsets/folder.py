@@ -81,14 +81,16 @@ def _places(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[str]:
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        below = folder / entry.name
+        # an entry knows what it is without asking the disk, but not where a link leads
+        below = folder / entry.name if entry.is_symlink() else entry
+        suffix = Path(entry.name).suffix.lower()
         if below.is_dir():
-            yield from _places(below, f"{prefix}{entry.name}/", above | {here})
-        elif below.suffix.lower() in SUFFIXES:
+            yield from _places(folder / entry.name, f"{prefix}{entry.name}/", above | {here})
+        elif suffix in SUFFIXES:
             if below.is_file() or entry.is_symlink():
                 yield prefix + entry.name
-        elif not below.suffix and not below.exists():
-            raise InputError(f"{below} is a link that leads nowhere: a folder of pictures may be missing")
+        elif not suffix and entry.is_symlink() and not below.is_file():
+            raise InputError(f"{folder / entry.name} is a link that leads nowhere: a folder of pictures may be missing")
 
 
 def _folder(place: str) -> str:

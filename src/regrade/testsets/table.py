@@ -34,7 +34,7 @@ class ManifestReader(Reader):
         places = _path_column(table)
         if places is None:
             return False
-        return places.casefold() in STATED_PATHS or _is_file(path.parent / str(table[places][0].as_py()))
+        return places.casefold() in STATED_PATHS or _is_file(path.parent, table[places][0])
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a row; its id is the id column, or the path."""
@@ -134,7 +134,7 @@ def _read_group(path: Path, group: int) -> Any:
             if name is None or group >= file.num_row_groups:
                 raise UnreadablePicture(f"{path.name} was changed: there is no row group {group} of pictures")
             return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeError) as error:
         raise UnreadablePicture(f"{path.name}: {first_line(error)}") from None
 
 
@@ -143,10 +143,10 @@ def _path_column(table: pa.Table) -> str | None:
     return next((named[name] for name in PATH_COLUMNS if name in named), None)
 
 
-def _is_file(path: Path) -> bool:
+def _is_file(folder: Path, cell: pa.Scalar) -> bool:
     try:
-        return path.is_file()
-    except (OSError, ValueError):  # a cell that is far too long for a path, say
+        return (folder / str(cell.as_py())).is_file()
+    except (OSError, ValueError):  # a cell that is far too long for a path, or is no text
         return False
 
 
@@ -170,7 +170,7 @@ def _may_hold(kind: pa.DataType) -> bool:
 def _holds_pictures(path: Path) -> bool:
     try:
         return path.is_file() and picture_column(pq.read_schema(path)) is not None
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException, UnicodeError):
         return False
 
 
@@ -198,7 +198,7 @@ def _part(file: Path) -> _Part:
                 raise FormatError(f"{file} has no column of pictures")
             table = parquet.read(columns=[name for name in parquet.schema_arrow.names if name != pictures])
             return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, pictures))
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, pa.ArrowException, UnicodeError) as error:
         raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from None
 
 

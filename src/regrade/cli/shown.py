@@ -1,0 +1,68 @@
+"""Commands that return a result and leave it to this decorator how it is printed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from regrade.cli.output import Form, chosen_form, show
+
+if TYPE_CHECKING:
+    from regrade.core import Table
+
+_FLAGS = {
+    "as_json": Annotated[bool, typer.Option("--json", help="Print JSON, values as fractions.")],
+    "csv": Annotated[bool, typer.Option("--csv", help="Print CSV, values as fractions.")],
+    "markdown": Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")],
+    "latex": Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")],
+}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a command found: a table, the same as data for JSON, and the exit code.
+
+    On the terminal a table of more than ``head`` lines is cut short, and says so.
+    """
+
+    table: Table
+    data: dict[str, Any]
+    head: int | None = None
+    exit_code: int = 0
+
+
+def shown(command: Callable[..., Shown]) -> Callable[..., None]:
+    """Give a command the options --json, --csv, --markdown and --latex, and print what it returns."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        form = chosen_form(**{flag: arguments.pop(flag) for flag in _FLAGS})
+        found = command(**arguments)
+        table = _cut(found.table, found.head) if form is Form.TERMINAL and found.head else found.table
+        show(table, found.data, form)
+        if found.exit_code:
+            raise typer.Exit(found.exit_code)
+
+    hints = {**get_type_hints(command, include_extras=True), **_FLAGS}
+    del hints["return"]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    own = inspect.signature(command).parameters
+    defaults = {**{name: parameter.default for name, parameter in own.items()}, **dict.fromkeys(_FLAGS, False)}
+    parameters = [
+        inspect.Parameter(name, kind, default=default, annotation=hints[name]) for name, default in defaults.items()
+    ]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = hints
+    return run
+
+
+def _cut(table: Table, head: int) -> Table:
+    if len(table.rows) <= head:
+        return table
+    note = f"the first {head} of {len(table.rows):,}; all of them with --csv or --json"
+    return replace(table, rows=table.rows[:head], notes=(*table.notes, note))

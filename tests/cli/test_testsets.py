@@ -1,0 +1,333 @@
+"""regrade testsets: add, check, list, catalogue, download, as a hurried user types them."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from offered_readers import install
+from PIL import Image
+from running import assert_one_line, run, run_process, run_well, snapshot
+from small_set import encoded, noise, write_tar
+
+from regrade.workspace import open as open_workspace
+
+PNG = encoded(noise(0))
+CLASSES = ("--classes", "cifar-10")
+PETS = ("cat/p0.png", "dog/p1.png", "bird/p2.png", "cat/p3.JPEG", "ship/p4.png", "frog/p5.png")
+
+
+def fill(root: Path, places: tuple[str, ...] = PETS) -> Path:
+    for number, place in enumerate(places):
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_bytes(encoded(noise(number)))
+    return root
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """The pictures of the test set pets, in folders by class."""
+    return fill(tmp_path / "pictures")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Path:
+    run_well("init", tmp_path / "E")
+    return tmp_path / "E"
+
+
+def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None:
+    before = snapshot(workspace)
+    assert_one_line(run("testsets", *arguments, "-w", workspace), *words)
+    assert snapshot(workspace) == before
+
+
+class TestAdd:
+    def test_a_folder(self, empty, pictures):
+        done = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 6 examples, pictures by reader folder\n"
+        assert done.out == ""
+        again = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+        assert again.err == "unchanged: test set zoo: 6 examples, pictures by reader folder\n"
+
+    def test_the_pictures_stay_where_they_are(self, empty, pictures):
+        before = snapshot(pictures)
+        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+        assert snapshot(pictures) == before
+        assert not list(empty.rglob("*.png"))
+
+    def test_by_a_relative_path(self, empty, pictures, monkeypatch):
+        monkeypatch.chdir(pictures.parent)
+        run_well("testsets", "add", "zoo", "pictures/", *CLASSES, "-w", empty)
+        monkeypatch.chdir("/")
+        run_well("testsets", "check", "zoo", "-w", empty)
+
+    def test_a_name_of_the_catalogue_brings_its_classes(self, empty, tmp_path):
+        np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
+        run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
+        assert open_workspace(empty).store.test_set("cifar-10.2").class_space.name == "cifar-10"
+
+    def test_folder_100_is_class_100(self, empty, tmp_path):
+        fill(tmp_path / "v2", tuple(f"{index}/{index}.png" for index in (*range(10), 100)))
+        run_well("testsets", "add", "imagenetv2-top-images", tmp_path / "v2", "-w", empty)
+        found = open_workspace(empty).store.test_set("imagenetv2-top-images")
+        assert {example: int(label) for example, label in zip(found.ids, found.labels, strict=True)} == {
+            f"{index}.png": index for index in (*range(10), 100)
+        }
+
+    def test_the_layout_can_be_stated(self, empty, tmp_path):
+        (tmp_path / "odd.csv").write_text("id,name\n1,one\n2,two\n0,none\n")
+        path = fill(tmp_path / "odd", ("1/a.png", "2/b.png"))
+        options = ("add", "odd", path, "--classes", tmp_path / "odd.csv")
+        refused(empty, *options, words=("could be any of id, index", "--layout"))
+        run_well("testsets", *options, "--layout", "index", "-w", empty)
+        assert open_workspace(empty).store.test_set("odd").labels.tolist() == [1, 2]
+
+    def test_without_labels(self, empty, pictures):
+        run_well("testsets", "add", "zoo", pictures, *CLASSES, "--layout", "flat", "-w", empty)
+        assert open_workspace(empty).store.test_set("zoo").labels.tolist() == [-1] * 6
+
+    def test_a_table_without_pictures(self, empty, tmp_path):
+        (tmp_path / "x.csv").write_text("image,label,region\na,cat,north\nb,dog,south\n")
+        done = run_well("testsets", "add", "zoo", tmp_path / "x.csv", *CLASSES, "--group", "region", "-w", empty)
+        assert done.err == "added test set zoo: 2 examples, without pictures\n"
+        refused(empty, "check", "zoo", words=("test set zoo has no pictures: regrade testsets add zoo PATH",))
+
+    def test_groups_of_a_manifest(self, empty, pictures):
+        rows = "".join(f"{place},{place.split('/')[0]},r{n % 2}\n" for n, place in enumerate(PETS))
+        (pictures / "list.csv").write_text("path,label,region\n" + rows)
+        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "--group", "region", "-w", empty)
+        assert open_workspace(empty).store.test_set("zoo").groups["region"] == ("r0", "r1") * 3
+        run_well("testsets", "check", "zoo", "-w", empty)
+
+    @pytest.mark.parametrize(
+        ("places", "options", "words"),
+        [
+            ((), CLASSES, ("there is no picture below",)),
+            (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
+            (("a.png",), CLASSES, ("--layout flat",)),
+            (("cat/a.png",), (), ("say what its classes are with --classes",)),
+            (("cat/a.png",), ("--classes", "cifar-11"), ("cifar-11", "cifar-10")),
+            (("cat/a.png",), (*CLASSES, "--layout", "index"), ("folder 'cat'", "no class index")),
+            (("cat/a.png",), (*CLASSES, "--group", "region"), ("no columns", "'region'")),
+        ],
+    )
+    def test_folders_that_do_not_fit(self, empty, tmp_path, places, options, words):
+        (tmp_path / "set").mkdir()
+        refused(empty, "add", "zoo", fill(tmp_path / "set", places), *options, words=words)
+
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("x.npz", b"PK\x03\x04", ("x.npz cannot be read",)),
+            ("x.npy", b"", ("x.npy cannot be read",)),
+            ("x.tar", b"junk", ("x.tar cannot be read",)),
+            ("x.parquet", b"PAR1", ("x.parquet cannot be read",)),
+            ("x.csv", b"", ("x.csv is empty",)),
+            ("x.csv", b"path,label\n", ("x.csv holds no rows",)),
+            ("x.zip", b"PK", ("in no form that a reader knows", "unpack it first")),
+            ("x.jpg", b"x", ("in no form that a reader knows",)),
+            ("x", b"x", ("in no form that a reader knows",)),
+        ],
+    )
+    def test_files_that_cannot_be_read(self, empty, tmp_path, name, content, words):
+        (tmp_path / name).write_bytes(content)
+        refused(empty, "add", "zoo", tmp_path / name, *CLASSES, words=words)
+
+    @pytest.mark.parametrize("name", ["nowhere", "nowhere.csv", "nowhere.tar", "nowhere.npz", "nowhere.parquet"])
+    def test_paths_that_are_not_there(self, empty, tmp_path, name):
+        refused(empty, "add", "zoo", tmp_path / name, *CLASSES, words=("there is no file", name))
+
+    def test_a_key_in_two_shards(self, empty, tmp_path):
+        for shard in ("a", "b"):
+            write_tar(tmp_path / "set" / f"{shard}.tar", ("x.png", PNG), ("x.cls", "3"))
+        refused(empty, "add", "zoo", tmp_path / "set", *CLASSES, words=("'x' stands more than once",))
+
+    def test_a_layout_that_does_not_exist(self, empty, pictures):
+        ran = run("testsets", "add", "zoo", pictures, *CLASSES, "--layout", "sorted", "-w", empty)
+        assert ran.code == 2
+        assert "sorted" in ran.err
+
+    def test_a_broken_reader_of_a_third_party(self, empty, pictures, monkeypatch):
+        install(monkeypatch, mine="no_such_module:Reader")
+        refused(empty, "add", "zoo", pictures, *CLASSES, words=("entry point 'mine'", "no_such_module"))
+
+    def test_a_reader_of_a_third_party(self, empty, pictures, monkeypatch):
+        (pictures / "drawers").touch()
+        install(monkeypatch, mine="Drawers")
+        done = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 2 examples, pictures by reader drawers\n"
+        checked = run("testsets", "check", "zoo", "--json", "-w", empty)
+        assert checked.code == 3
+        assert json.loads(checked.out)["unreadable"] == [["two", "reader mine: KeyError: 'drawer 2'"]]
+
+
+class TestAttach:
+    """The test set pets came with predictions; its pictures come later."""
+
+    def test_by_id_without_ending(self, pets, pictures):
+        run_well("testsets", "add", "pets", pictures, "-w", pets)
+        workspace = open_workspace(pets)
+        test_set = workspace.store.test_set("pets")
+        assert workspace.store.pictures(test_set).locations == PETS
+        run_well("testsets", "check", "pets", "-w", pets)
+        run_well("grade", "-t", "pets", "-w", pets)
+
+    def test_a_flat_folder(self, pets, tmp_path):
+        fill(tmp_path / "flat", tuple(place.rpartition("/")[2] for place in reversed(PETS)))
+        refused(pets, "add", "pets", tmp_path / "flat", words=("--layout flat",))
+        run_well("testsets", "add", "pets", tmp_path / "flat", "--layout", "flat", "-w", pets)
+        assert open_workspace(pets).store.test_set("pets").labels.tolist() == [3, 5, 2, 3, 8, 6]
+
+    def test_a_missing_picture(self, pets, pictures):
+        (pictures / PETS[1]).unlink()
+        refused(pets, "add", "pets", pictures, words=("1 of the 6 examples of pets have no picture here", "'p1'"))
+
+    def test_a_picture_too_many(self, pets, pictures):
+        fill(pictures, ("cat/p7.png",))
+        refused(pets, "add", "pets", pictures, words=("belong to no example of pets", "'p7.png'"))
+
+    def test_labels_that_disagree(self, pets, pictures):
+        (pictures / "deer").mkdir()
+        (pictures / PETS[0]).rename(pictures / "deer" / "p0.png")
+        refused(pets, "add", "pets", pictures, words=("1 pictures lie under another class", "'p0'"))
+
+    def test_pictures_elsewhere_are_refused(self, pets, pictures, tmp_path):
+        run_well("testsets", "add", "pets", pictures, "-w", pets)
+        shutil.copytree(pictures, tmp_path / "copy")
+        refused(pets, "add", "pets", tmp_path / "copy", words=("known to be elsewhere: remove",))
+
+
+class TestCheck:
+    @pytest.fixture
+    def zoo(self, empty, pictures) -> Path:
+        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+        return empty
+
+    def test_a_sound_set(self, zoo):
+        done = run_well("testsets", "check", "zoo", "-w", zoo)
+        assert "zoo: sound" in done.out
+        assert done.err == ""
+
+    def test_as_json(self, zoo):
+        found = json.loads(run_well("testsets", "check", "zoo", "--json", "-w", zoo).out)
+        assert (found["sound"], found["examples"], found["classes"], found["unreadable"]) == (True, 6, 5, [])
+
+    def test_as_csv(self, zoo):
+        rows = list(csv.reader(io.StringIO(run_well("testsets", "check", "zoo", "--csv", "-w", zoo).out)))
+        assert ["examples", "6"] in rows
+
+    def test_an_unreadable_picture_exits_with_3(self, zoo, pictures):
+        (pictures / PETS[3]).write_bytes(b"")
+        ran = run("testsets", "check", "zoo", "--csv", "-w", zoo)
+        assert ran.code == 3
+        assert "unreadable: p3.JPEG,the file is empty" in ran.out
+        assert ran.err == ""
+
+    def test_checking_changes_nothing(self, zoo, pictures):
+        (pictures / PETS[3]).write_bytes(b"")
+        before = snapshot(zoo)
+        run("testsets", "check", "zoo", "-w", zoo)
+        assert snapshot(zoo) == before
+
+    def test_the_count_of_the_catalogue(self, empty, tmp_path):
+        np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
+        run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
+        ran = run("testsets", "check", "cifar-10.2", "-w", empty)
+        assert ran.code == 3
+        assert "cifar-10.2: not sound" in ran.out
+        assert "3 (expected 2,000)" in ran.out
+
+    def test_the_catalogue_says_how_to_hold_pictures(self, empty, tmp_path):
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        for name, size in (("imagenetv2-top-images", [20, 24]), ("mine", [24, 20])):
+            path = fill(tmp_path / name, ("0/a.png",))
+            (path / "0" / "a.png").write_bytes(encoded(noise(0, (20, 24)), exif=exif))
+            run_well("testsets", "add", name, path, "--classes", "imagenet-1k", "-w", empty)
+            found = json.loads(run("testsets", "check", name, "--json", "-w", empty).out)
+            assert found["largest"] == size
+
+    def test_pictures_of_a_manifest_that_vanished(self, empty, pictures):
+        rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
+        (pictures / "list.csv").write_text("path,label\n" + rows)
+        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "-w", empty)
+        shutil.rmtree(pictures / "cat")
+        ran = run("testsets", "check", "zoo", "--json", "-w", empty)
+        assert ran.code == 3
+        assert [name for name, _ in json.loads(ran.out)["unreadable"]] == ["cat/p0.png", "cat/p3.JPEG"]
+
+    def test_a_folder_that_moved_is_one_line(self, zoo, pictures):
+        pictures.rename(pictures.with_name("moved"))
+        refused(zoo, "check", "zoo", words=("the pictures were at", "pictures, which is gone"))
+        refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which is gone",))
+        assert not (zoo.parent / "s.png").exists()
+
+    def test_a_contact_sheet(self, zoo, tmp_path):
+        for name in ("a.png", "b.png"):
+            done = run_well("testsets", "check", "zoo", "--sheet", tmp_path / name, "--seed", "3", "-w", zoo)
+            assert done.err == f"contact sheet: {tmp_path / name}\n"
+        assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+        with Image.open(tmp_path / "a.png") as sheet:
+            assert (sheet.format, sheet.size) == ("PNG", (6 * 168 + 8, 210))
+
+    def test_a_contact_sheet_that_cannot_be_written(self, zoo, tmp_path):
+        ran = run("testsets", "check", "zoo", "--sheet", tmp_path / "no" / "where.png", "-w", zoo)
+        assert ran.code == 1
+        assert ran.err.startswith("error: ") and ran.err.count("\n") == 1
+
+    def test_an_unknown_name(self, zoo):
+        refused(zoo, "check", "zo", words=("'zo'", "zoo"))
+
+    def test_in_a_process_of_its_own(self, zoo, pictures):
+        (pictures / PETS[0]).write_bytes(PNG[:200])
+        ran = run_process("testsets", "check", "zoo", "-w", zoo)
+        assert (ran.code, ran.err) == (3, "")
+
+
+class TestList:
+    def test_sets_with_and_without_pictures(self, pets, pictures):
+        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", pets)
+        rows = json.loads(run_well("testsets", "list", "--json", "-w", pets).out)["test_sets"]
+        assert [(row["test_set"], row["examples"], row["classes"]) for row in rows] == [("pets", 6, 5), ("zoo", 6, 5)]
+
+    def test_none(self, empty):
+        assert json.loads(run_well("testsets", "list", "--json", "-w", empty).out) == {"test_sets": []}
+
+    def test_no_workspace(self, tmp_path):
+        assert_one_line(run("testsets", "list", "-w", tmp_path / "nowhere"), "nowhere")
+
+
+class TestCatalogue:
+    def test_all(self):
+        rows = json.loads(run_well("testsets", "catalogue", "--json").out)["catalogue"]
+        assert {"imagenet-val", "imagenetv2-matched-frequency", "objectnet", "real"} <= {row["name"] for row in rows}
+
+    def test_one_in_full(self):
+        done = run_well("testsets", "catalogue", "imagenet-a")
+        assert "200-way" in done.out
+        row = json.loads(run_well("testsets", "catalogue", "objectnet", "--json").out)["catalogue"][0]
+        assert (row["border"], row["examples"], row["files"]) == (2, 50_000, "folder by class name")
+
+    @pytest.mark.parametrize("form", ["--csv", "--markdown", "--latex"])
+    def test_other_forms(self, form):
+        assert "imagenet-sketch" in run_well("testsets", "catalogue", form).out
+
+    def test_an_unknown_name(self):
+        assert_one_line(run("testsets", "catalogue", "imagenet-vla"), "'imagenet-vla'", "imagenet-val")
+
+    def test_two_forms_at_once(self):
+        assert run("testsets", "catalogue", "--csv", "--json").code == 2
+
+
+class TestDownload:
+    def test_what_may_not_be_downloaded(self, tmp_path):
+        ran = run("testsets", "download", "imagenet-val", "--to", tmp_path)
+        assert_one_line(ran, "imagenet-val cannot be downloaded directly", "registration", "https://image-net.org")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_an_unknown_name(self, tmp_path):
+        assert_one_line(run("testsets", "download", "imagnet-a", "--to", tmp_path), "'imagnet-a'", "imagenet-a")

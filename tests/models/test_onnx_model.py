@@ -1,0 +1,164 @@
+"""An ONNX file is a model, whatever its batch axis."""
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from regrade.core import InputError, MismatchError, Preprocessing, ScoreKind
+from regrade.models import Device, Precision, Settings, load_model
+
+WEIGHTS = np.random.default_rng(0).standard_normal((192, 10), dtype=np.float32) / 14
+
+
+@pytest.fixture
+def write(tmp_path, library):
+    """Write a graph: flatten, multiply with WEIGHTS, and what else is asked for."""
+    onnx = library("onnx")
+    library("onnxruntime")
+    from onnx import TensorProto, helper, numpy_helper
+
+    def written(shape=("n", 3, 8, 8), *, kind=TensorProto.FLOAT, softmax=False, outputs=1, inputs=1, width=10):
+        weights = WEIGHTS.astype(np.float16) if kind == TensorProto.FLOAT16 else WEIGHTS
+        nodes = [helper.make_node("Flatten", ["x"], ["flat"]), helper.make_node("MatMul", ["flat", "w"], ["product"])]
+        nodes += [helper.make_node("Softmax" if softmax else "Identity", ["product"], ["y"])]
+        nodes += [helper.make_node("Identity", ["y"], [f"y{i}"]) for i in range(1, outputs)]
+        names = ["x", *(f"x{i}" for i in range(1, inputs))]
+        graph = helper.make_graph(
+            nodes,
+            "linear",
+            [helper.make_tensor_value_info(name, kind, shape) for name in names],
+            [
+                helper.make_tensor_value_info(name, kind, [shape[0], width])
+                for name in ("y", *(f"y{i}" for i in range(1, outputs)))
+            ],
+            [numpy_helper.from_array(weights, "w")],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        path = tmp_path / "linear.onnx"
+        onnx.save(model, path)
+        return path
+
+    return written
+
+
+def expected(batch):
+    return batch.reshape(len(batch), -1) @ WEIGHTS
+
+
+def test_scores_are_those_of_the_graph(write, settings, batch):
+    path = write()
+    model = load_model(f"onnx:{path}", settings)
+    np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
+    assert model.score_kind is ScoreKind.LOGITS
+    assert model.runtime.startswith("onnxruntime ") and model.runtime.endswith(" cpu fp32")
+    assert model.spec.weights_hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert model.spec.name == f"onnx:{path}"
+
+
+@pytest.mark.parametrize("fixed", [1, 2, 3, 7, 16])
+def test_a_fixed_batch_gives_the_same(write, settings, batch, fixed):
+    model = load_model(f"onnx:{write((fixed, 3, 8, 8))}", settings)
+    np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
+    assert model.scores(batch[:0]).shape == (0, 10)
+
+
+def test_probabilities_are_proven(write, settings):
+    assert load_model(f"onnx:{write(softmax=True)}", settings).score_kind is ScoreKind.PROBABILITIES
+
+
+def test_half_precision_inputs_are_cast(write, settings, batch):
+    from onnx import TensorProto
+
+    model = load_model(f"onnx:{write(kind=TensorProto.FLOAT16)}", settings)
+    np.testing.assert_allclose(model.scores(batch), expected(batch), atol=0.02)
+
+
+def test_threads_change_nothing(write, settings, batch):
+    path = write()
+    one, two = (load_model(f"onnx:{path}", replace(settings, threads=n)) for n in (1, 2))
+    np.testing.assert_array_equal(one.scores(batch), two.scores(batch))
+
+
+def test_the_hash_covers_weights_in_a_second_file(write, settings):
+    path = write()
+    alone = load_model(f"onnx:{path}", settings).spec.weights_hash
+    path.with_name("linear.onnx.data").write_bytes(b"weights")
+    assert load_model(f"onnx:{path}", settings).spec.weights_hash != alone
+
+
+def test_a_torch_export_gives_the_scores_of_torch(tmp_path, settings, batch, user_module, library):
+    library("torch")
+    library("onnxruntime")
+    text = "from torch import nn\ndef f():\n    return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))\n"
+    model = load_model(f"torch:{user_module(text)}:f", settings)
+    model.export(tmp_path / "m.onnx")
+    twin = load_model(f"onnx:{tmp_path / 'm.onnx'}", settings)
+    np.testing.assert_allclose(twin.scores(batch), model.scores(batch), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "graph, kind, what",
+    [
+        ({"outputs": 2}, InputError, r"has 2 outputs \(y, y1\), expected one: pictures in, scores out"),
+        ({"inputs": 2}, InputError, r"has 2 inputs \(x, x1\), expected one"),
+        ({"shape": ("n", 8, 8, 3)}, InputError, "takes the channels last"),
+        ({"shape": ("n", 192)}, InputError, "takes an input of 2 axes"),
+        (
+            {"shape": ("n", 3, 4, 16)},
+            MismatchError,
+            r"takes inputs of 3 x 4 x 16, but its preprocessing makes 3 x 8 x 8",
+        ),
+        ({"kind": 11}, InputError, r"takes tensor\(double\), expected 32-bit floats|cannot be loaded by onnxruntime"),
+    ],
+)
+def test_another_graph_is_refused_in_one_line(write, settings, graph, kind, what):
+    with pytest.raises(kind, match=what):
+        load_model(f"onnx:{write(**graph)}", settings)
+
+
+def test_another_number_of_classes_is_refused(write, settings):
+    from regrade.classes import imagenet_1k
+
+    with pytest.raises(MismatchError, match="gives 10 scores a picture, but imagenet-1k has 1000 classes"):
+        load_model(f"onnx:{write()}", replace(settings, class_space=imagenet_1k()))
+
+
+def test_classes_and_recipe_must_be_stated(write, settings):
+    path = write()
+    with pytest.raises(InputError, match="give --classes"):
+        load_model(f"onnx:{path}", Settings(preprocessing=settings.preprocessing))
+    with pytest.raises(InputError, match="give --preprocessing"):
+        load_model(f"onnx:{path}", Settings(class_space=settings.class_space))
+
+
+def test_a_free_size_meets_its_limit_in_the_graph(write, settings):
+    path = write(("n", 3, "h", "w"))
+    assert load_model(f"onnx:{path}", settings).scores(np.zeros((1, 3, 8, 8), np.float32)).shape == (1, 10)
+    with pytest.raises(InputError, match=r"failed on a batch of shape \(2, 3, 9, 9\)"):
+        load_model(f"onnx:{path}", replace(settings, preprocessing=Preprocessing(9, 9)))
+
+
+def test_what_is_no_onnx_file_is_one_line(tmp_path, settings, library):
+    library("onnxruntime")
+    path = tmp_path / "m.onnx"
+    with pytest.raises(InputError, match=r"there is no file .*m\.onnx"):
+        load_model(f"onnx:{path}", settings)
+    path.write_bytes(b"not a graph")
+    with pytest.raises(InputError, match="cannot be loaded by onnxruntime: ") as raised:
+        load_model(f"onnx:{path}", settings)
+    assert "\n" not in str(raised.value)
+
+
+def test_what_onnxruntime_cannot_do_is_one_line(write, settings):
+    path = write()
+    with pytest.raises(InputError, match="computes in the precision it was exported in: leave out --precision"):
+        load_model(f"onnx:{path}", replace(settings, precision=Precision.BF16))
+    with pytest.raises(InputError, match="not on mps"):
+        load_model(f"onnx:{path}", replace(settings, device=Device.MPS))
+    import onnxruntime
+
+    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        with pytest.raises(InputError, match="install onnxruntime-gpu, or give --device cpu"):
+            load_model(f"onnx:{path}", replace(settings, device=Device.CUDA))

@@ -1,0 +1,114 @@
+"""A function from inputs to scores is a model."""
+
+import numpy as np
+import pytest
+
+from regrade.classes import digits
+from regrade.core import InputError, MismatchError, ScoreKind
+from regrade.models import OutOfMemory, Settings, load_model
+
+FUNCTION = """
+import numpy as np
+
+def means(batch):
+    flat = batch.reshape(len(batch), -1)
+    return flat[:, :10]
+
+def softmax(batch):
+    powers = np.exp(means(batch))
+    return powers / powers.sum(axis=1, keepdims=True)
+"""
+
+
+def load(path, name, settings):
+    return load_model(f"python:{path}:{name}", settings)
+
+
+def test_scores_are_what_the_function_gives(user_module, settings, batch):
+    model = load(user_module(FUNCTION), "means", settings)
+    np.testing.assert_array_equal(model.scores(batch), batch.reshape(7, -1)[:, :10])
+    assert model.score_kind is ScoreKind.LOGITS
+    assert model.runtime.startswith("python 3")
+    assert model.spec.class_space == "digits" and model.spec.preprocessing == settings.preprocessing.recipe
+
+
+def test_probabilities_are_proven_by_their_sum(user_module, settings):
+    assert load(user_module(FUNCTION), "softmax", settings).score_kind is ScoreKind.PROBABILITIES
+
+
+def test_an_object_states_its_classes_and_recipe(user_module, batch):
+    text = """
+import numpy as np
+from regrade.core import Preprocessing, ScoreKind
+
+class Mine:
+    class_space = "digits"
+    preprocessing = Preprocessing(8, 8)
+    score_kind = ScoreKind.PROBABILITIES
+    weights_hash = "abc"
+
+    def __call__(self, batch):
+        return np.zeros((len(batch), 10))
+
+ready = Mine()
+"""
+    path = user_module(text)
+    for name in ("Mine", "ready"):
+        model = load(path, name, Settings())
+        assert model.class_space == digits() and model.score_kind is ScoreKind.PROBABILITIES
+        assert model.spec.weights_hash == "abc"
+        assert model.scores(batch).shape == (7, 10)
+
+
+@pytest.mark.parametrize(
+    "line, what", [("class_space = 5", "its class_space is a int"), ("preprocessing = 5", "its preprocessing is a int")]
+)
+def test_a_wrong_attribute_is_named(user_module, settings, line, what):
+    path = user_module(f"def f(batch): ...\nf.{line}\n")
+    with pytest.raises(InputError, match=what):
+        load(path, "f", settings)
+
+
+@pytest.mark.parametrize(
+    "expression, kind, what",
+    [
+        ("np.zeros((len(batch), 9))", MismatchError, "gives 9 scores a picture, but digits has 10 classes"),
+        ("np.zeros((1, 10))", MismatchError, r"shape \(1, 10\) for 2 pictures"),
+        ("np.full((len(batch), 10), np.nan)", InputError, "NaN or infinity for 2 of 2 pictures"),
+        ("batch.nothing", InputError, r"failed on a batch of shape \(2, 3, 8, 8\): AttributeError: "),
+        ("[[1], [2, 3]]", InputError, "failed on a batch of shape"),
+    ],
+)
+def test_what_a_function_does_wrong_is_one_line_at_loading(user_module, settings, expression, kind, what):
+    path = user_module(f"import numpy as np\ndef f(batch):\n    return {expression}\n")
+    with pytest.raises(kind, match=what) as raised:
+        load(path, "f", settings)
+    assert str(raised.value).startswith(f"python:{path}:f ") and "\n" not in str(raised.value)
+
+
+def test_too_little_memory_asks_for_a_smaller_batch(user_module, settings, batch):
+    text = """
+import numpy as np
+
+def f(batch):
+    if len(batch) > 4:
+        raise MemoryError
+    return np.zeros((len(batch), 10))
+"""
+    model = load(user_module(text), "f", settings)
+    with pytest.raises(OutOfMemory, match="a batch of 7 does not fit into memory"):
+        model.scores(batch)
+    assert model.scores(batch[:4]).shape == (4, 10)
+
+
+def test_what_cannot_be_called_is_refused(user_module, settings):
+    with pytest.raises(InputError, match="is a int; expected a function from a batch to scores"):
+        load(user_module("f = 5\n"), "f", settings)
+
+
+def test_classes_and_recipe_must_be_stated(user_module, settings):
+    path = user_module(FUNCTION)
+    with pytest.raises(InputError, match="give --classes"):
+        load(path, "means", Settings(preprocessing=settings.preprocessing))
+    with pytest.raises(InputError, match="give --preprocessing"):
+        load(path, "means", Settings(class_space=settings.class_space))

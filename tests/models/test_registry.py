@@ -1,0 +1,62 @@
+"""A model's name leads to its adapter, and everything wrong with it is one line."""
+
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+from regrade.classes import digits
+from regrade.core import InputError, ModelSpec, ScoreKind, UnknownName
+from regrade.models import Model, load_model, prefixes, registry
+
+
+class Constant(Model):
+    def __init__(self, rest, settings):
+        self.spec = ModelSpec(f"constant:{rest}", "digits")
+        self.class_space = digits()
+        self.preprocessing = settings.preprocessing
+        self.score_kind = ScoreKind.LOGITS
+        self.runtime = "by hand"
+
+    def scores(self, batch):
+        return np.zeros((len(batch), 10))
+
+
+def offer(monkeypatch, *points):
+    monkeypatch.setattr(registry, "entry_points", lambda group: list(points) if group == "regrade.models" else [])
+
+
+def test_prefixes_are_sorted():
+    assert prefixes() == ("lite", "onnx", "open_clip", "python", "timm", "torch", "torchvision", "transformers")
+
+
+def test_an_unknown_prefix_suggests_its_neighbours(settings):
+    with pytest.raises(UnknownName, match=r"unknown model prefix 'tim'; did you mean timm"):
+        load_model("tim:resnet50", settings)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "timm:", ""])
+def test_a_name_without_prefix_or_rest_says_what_to_give(name, settings):
+    with pytest.raises(InputError, match=r"is no model: give PREFIX:NAME, where the prefix is one of lite, onnx"):
+        load_model(name, settings)
+
+
+def test_third_parties_offer_adapters(monkeypatch, settings):
+    point = EntryPoint("constant", "somewhere:Constant", "regrade.models")
+    monkeypatch.setattr(EntryPoint, "load", lambda _: Constant)
+    offer(monkeypatch, point)
+    assert load_model("constant:a:b", settings).spec.name == "constant:a:b"
+    assert "constant" in prefixes()
+
+
+def test_an_adapter_that_cannot_be_imported_is_named(monkeypatch, settings):
+    offer(monkeypatch, EntryPoint("mine", "no_such_package_here:load", "regrade.models"))
+    with pytest.raises(InputError, match=r"the adapter of 'mine' \(no_such_package_here:load\) cannot be loaded"):
+        load_model("mine:x", settings)
+
+
+def test_an_adapter_must_return_a_model(monkeypatch, settings):
+    monkeypatch.setattr(EntryPoint, "load", lambda _: lambda *_: 5)
+    offer(monkeypatch, EntryPoint("mine", "somewhere:load", "regrade.models"))
+    with pytest.raises(InputError, match="returned a int for mine:x, not a Model"):
+        load_model("mine:x", settings)

@@ -1,0 +1,50 @@
+"""Scores are what they should be, or the model is named with what is wrong."""
+
+import numpy as np
+import pytest
+
+from regrade.classes import digits
+from regrade.core import InputError, MismatchError, Preprocessing
+from regrade.models.score_checks import checked_scores
+from regrade.models.statement import Statement
+
+KNOWN = Statement("m:x", digits(), Preprocessing(8, 8))
+
+
+def test_good_scores_pass_in_their_own_precision():
+    for kind in (np.float16, np.float32, np.float64):
+        assert checked_scores(np.zeros((2, 10), kind), KNOWN, rows=2).dtype == kind
+
+
+def test_whole_numbers_become_floats():
+    scores = checked_scores([[3] * 10], KNOWN, rows=1)
+    assert scores.dtype == np.float64 and scores.tolist() == [[3.0] * 10]
+
+
+def test_log_probability_of_zero_is_a_score():
+    assert checked_scores(np.full((1, 10), -np.inf), KNOWN, rows=1).shape == (1, 10)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_no_number_is_counted(bad):
+    scores = np.zeros((4, 10), np.float32)
+    scores[[1, 3], 5] = bad
+    with pytest.raises(InputError, match="m:x gave NaN or infinity for 2 of 4 pictures"):
+        checked_scores(scores, KNOWN, rows=4)
+
+
+def test_another_width_names_both():
+    with pytest.raises(MismatchError, match="m:x gives 11 scores a picture, but digits has 10 classes"):
+        checked_scores(np.zeros((2, 11)), KNOWN, rows=2)
+
+
+@pytest.mark.parametrize("shape", [(3, 10), (10,), (2, 10, 1)])
+def test_another_shape_names_what_was_expected(shape):
+    with pytest.raises(MismatchError, match=r"for 2 pictures, expected \(2, classes\)"):
+        checked_scores(np.zeros(shape), KNOWN, rows=2)
+
+
+@pytest.mark.parametrize("output", [[["cat"] * 10] * 2, None, np.zeros((2, 10), complex)])
+def test_what_are_no_scores_is_refused(output):
+    with pytest.raises(InputError, match="where scores, one number a class, were expected"):
+        checked_scores(output, KNOWN, rows=2)

@@ -1,0 +1,80 @@
+"""torchvision's classifiers with their own recipes; weights are random ones, as none can be fetched here."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from regrade.classes import cifar_10, imagenet_1k
+from regrade.core import InputError, MismatchError, Preprocessing, UnknownName
+from regrade.models import Settings, load_model, preprocess
+from regrade.models.torchvision_model import torchvision_preprocessing
+
+
+@pytest.fixture(autouse=True)
+def torchvision(library):
+    return library("torchvision")
+
+
+@pytest.fixture
+def random_weights(torchvision, monkeypatch):
+    from torchvision.models._api import WeightsEnum
+
+    def state(self, *_, **__):
+        name = type(self).__name__.removesuffix("_Weights").lower()
+        return torchvision.models.get_model(name, weights=None).state_dict()
+
+    monkeypatch.setattr(WeightsEnum, "get_state_dict", state)
+
+
+def test_the_recipes_are_those_of_torchvisions_own_transforms(torchvision):
+    picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
+    for name in ("resnet18", "vit_b_16", "regnet_y_16gf", "inception_v3"):
+        for weights in torchvision.models.get_model_weights(name):
+            recipe = torchvision_preprocessing(weights.transforms(), name)
+            theirs = weights.transforms()(picture).numpy()
+            np.testing.assert_allclose(preprocess(picture, recipe), theirs, atol=2e-6)
+
+
+def test_all_weights_have_a_recipe_and_are_of_imagenet(torchvision):
+    for name in torchvision.models.list_models(module=torchvision.models):
+        for weights in torchvision.models.get_model_weights(name):
+            assert torchvision_preprocessing(weights.transforms(), name).size >= 224
+            assert "ImageNet-1K" in weights.meta["_metrics"]
+
+
+@pytest.mark.usefixtures("random_weights")
+@pytest.mark.parametrize("place, short_side", [("squeezenet1_1", 256), ("resnet18:IMAGENET1K_V1", 256)])
+def test_a_model_is_loaded_with_its_weights(place, short_side):
+    model = load_model(f"torchvision:{place}", Settings())
+    assert model.class_space == imagenet_1k()
+    assert model.preprocessing == Preprocessing(224, short_side)
+    assert model.scores(np.zeros((2, 3, 224, 224), np.float32)).shape == (2, 1000)
+
+
+def test_names_and_weights_that_are_not_there_suggest():
+    with pytest.raises(UnknownName, match=r"unknown torchvision classifier 'resnet19'; did you mean"):
+        load_model("torchvision:resnet19", Settings())
+    with pytest.raises(UnknownName, match=r"unknown weights of resnet50 'IMAGENET1K_V3'; did you mean IMAGENET1K_V"):
+        load_model("torchvision:resnet50:IMAGENET1K_V3", Settings())
+
+
+def test_detectors_are_no_classifiers():
+    with pytest.raises(UnknownName, match="unknown torchvision classifier"):
+        load_model("torchvision:retinanet_resnet50_fpn", Settings())
+
+
+def test_other_classes_are_refused_before_anything_is_fetched():
+    with pytest.raises(MismatchError, match="predicts the classes imagenet-1k, not cifar-10"):
+        load_model("torchvision:resnet18", Settings(class_space=cifar_10()))
+
+
+def test_weights_that_cannot_be_fetched_are_one_line(monkeypatch):
+    from torchvision.models._api import WeightsEnum
+
+    def refuse(*_, **__):
+        raise OSError("no network here\nat all")
+
+    monkeypatch.setattr(WeightsEnum, "get_state_dict", refuse)
+    with pytest.raises(InputError, match="torchvision:resnet18 cannot be loaded: OSError: no network here") as raised:
+        load_model("torchvision:resnet18", Settings())
+    assert "at all" not in str(raised.value)

@@ -1,0 +1,97 @@
+"""Readers of third parties, sound and broken, as an installed package would offer them."""
+
+# ruff: noqa: ARG002 - they are handed more than they look at
+
+from importlib.metadata import EntryPoint
+
+import pytest
+from small_set import encoded, noise
+
+from regrade.classes import class_space
+from regrade.core import Pictures
+from regrade.testsets import ENTRY_POINTS, Found, Reader, registry
+
+CIFAR = class_space("cifar-10")
+PNG = encoded(noise(0))
+
+
+class Drawers(Reader):
+    """Folders that hold a file called drawers, which the built-in readers would take for folders of classes."""
+
+    name = "drawers"
+
+    def recognises(self, path):
+        return (path / "drawers").is_file()
+
+    def find(self, path, wanted):
+        return Found(("one", "two"), [wanted.space.index(i) for i in ("cat", "dog")], ("1", "2"))
+
+    def open(self, source):
+        return Drawn()
+
+
+class Drawn(Pictures):
+    """Two pictures: one sound, one that its reader stumbles over."""
+
+    def read(self, position):
+        if position:
+            raise KeyError("drawer 2")
+        return PNG
+
+
+class Unnamed(Drawers):
+    name = None
+
+
+class Taken(Drawers):
+    name = "folder"
+
+
+class Stumbling(Drawers):
+    name = "stumbling"
+
+    def recognises(self, path):
+        raise RuntimeError("oh\nno")
+
+
+class Short(Drawers):
+    name = "short"
+
+    def find(self, path, wanted):
+        return Found(("one", "two"), None, ("1",))
+
+
+class Nothing(Drawers):
+    name = "nothing"
+
+    def find(self, path, wanted):
+        return None
+
+
+class Odd(Drawers):
+    name = "odd"
+
+    def open(self, source):
+        return OddPictures()
+
+
+class OddPictures(Pictures):
+    def read(self, position):
+        return "a string"
+
+
+class Abstract(Reader):
+    name = "abstract"
+
+
+def not_a_reader():
+    return 17
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **offered: str) -> None:
+    """Offer readers of this module, or objects elsewhere, by the entry-point group."""
+    points = [
+        EntryPoint(name, value if ":" in value else f"{__name__}:{value}", ENTRY_POINTS)
+        for name, value in offered.items()
+    ]
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: points if group == ENTRY_POINTS else [])

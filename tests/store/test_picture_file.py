@@ -1,0 +1,70 @@
+"""Where pictures are, written and read back."""
+
+import io
+
+import numpy as np
+import pytest
+
+from regrade.classes import class_space
+from regrade.core import AlreadyStored, InputError, MismatchError, Orientation, PictureSource, TestSet
+from regrade.store import Store
+from regrade.store.picture_file import read_pictures, write_pictures
+
+CIFAR = class_space("cifar-10")
+PETS = TestSet("pets", CIFAR, ("a", "b", "c"), np.array([3, 5, 3]))
+SOURCE = PictureSource("folder", "/data/ça va", ("cat/a.png", "dog/b ü.png", "cat/c.png"), Orientation.AS_STORED, 2)
+
+
+def written(tmp_path, source: PictureSource = SOURCE):
+    file = io.BytesIO()
+    write_pictures(source, PETS, file)
+    (tmp_path / "pets.parquet").write_bytes(file.getvalue())
+    return tmp_path / "pets.parquet"
+
+
+@pytest.mark.parametrize("source", [SOURCE, PictureSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])
+def test_comes_back_as_it_was(tmp_path, source):
+    assert read_pictures(written(tmp_path, source), PETS) == source
+
+
+def test_the_same_content_is_the_same_file(tmp_path):
+    assert written(tmp_path).read_bytes() == written(tmp_path).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        TestSet("pets", CIFAR, ("a", "c", "b"), PETS.labels),
+        TestSet("pets", CIFAR, PETS.ids, np.array([3, 5, 4])),
+        TestSet("pets", class_space("digits"), PETS.ids, PETS.labels),
+    ],
+)
+def test_another_version_of_the_test_set_is_refused(tmp_path, other):
+    with pytest.raises(MismatchError, match="another version of test set 'pets'"):
+        read_pictures(written(tmp_path), other)
+
+
+class TestStore:
+    @pytest.fixture
+    def store(self, tmp_path):
+        return Store.create(tmp_path / "W")
+
+    def test_pictures_come_with_their_test_set(self, store):
+        assert store.add_pictures(PETS, SOURCE).new == ("pets",)
+        assert store.pictures(store.test_set("pets")) == SOURCE
+
+    def test_the_same_again_is_no_change(self, store):
+        store.add_pictures(PETS, SOURCE)
+        assert store.add_pictures(PETS, SOURCE).new == ()
+
+    def test_other_places_are_refused(self, store):
+        store.add_pictures(PETS, SOURCE)
+        moved = PictureSource("folder", "/elsewhere", SOURCE.locations)
+        with pytest.raises(AlreadyStored, match=r"remove .*pets\.parquet to look here instead"):
+            store.add_pictures(PETS, moved)
+        assert store.pictures(PETS) == SOURCE
+
+    def test_a_set_without_pictures_says_how_to_add_them(self, store):
+        store.add_test_set(PETS)
+        with pytest.raises(InputError, match="has no pictures: regrade testsets add pets PATH"):
+            store.pictures(PETS)

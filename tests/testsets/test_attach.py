@@ -1,0 +1,78 @@
+"""Pictures for a test set that came with predictions: found by id, or refused."""
+
+import numpy as np
+import pytest
+
+from regrade.classes import class_space
+from regrade.core import UNLABELED, MismatchError, TestSet
+from regrade.testsets import Found, locations_for
+
+CIFAR = class_space("cifar-10")
+
+
+def known(*ids: str, labels: tuple[int, ...] = (3, 5, 8)) -> TestSet:
+    return TestSet("pets", CIFAR, ids, np.array(labels[: len(ids)], dtype=np.int32))
+
+
+def found(*ids: str, labels: tuple[int, ...] | None = None) -> Found:
+    return Found(ids, None if labels is None else np.array(labels), tuple(f"at {i}" for i in ids))
+
+
+@pytest.mark.parametrize(
+    ("ids", "pictures"),
+    [
+        (("a", "b", "c"), ("a", "b", "c")),
+        (("a", "b", "c"), ("a.png", "b.JPEG", "c.webp")),
+        (("a.JPEG", "b.JPEG", "c.JPEG"), ("a", "b", "c")),
+        (("a.JPEG", "b.JPEG", "c.JPEG"), ("a.png", "b.png", "c.png")),
+        (("a", "b", "c"), ("n01/a.png", "n02/b.png", "n03/c.png")),
+        (("val/a.png", "val/b.png", "val/c.png"), ("a.png", "b.png", "c.png")),
+        (("n01/1.png", "n02/1.png", "n02/2.png"), ("n01/1.png", "n02/1.png", "n02/2.png")),
+        (("n01/1", "n02/1", "n02/2"), ("n01/1.png", "n02/1.png", "n02/2.png")),
+        (("a.png", "a.jpg", "b.png"), ("a.png", "a.jpg", "b.png")),
+        (("v1.0", "v1.1", "v1.2"), ("v1.0.png", "v1.1.png", "v1.2.png")),
+    ],
+)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_ids_in_any_order_with_and_without_ending(ids, pictures, order):
+    shuffled = found(*(pictures[place] for place in order), labels=tuple((3, 5, 8)[place] for place in order))
+    assert locations_for(known(*ids), shuffled) == tuple(f"at {picture}" for picture in pictures)
+
+
+def test_a_missing_picture_is_named():
+    with pytest.raises(MismatchError, match="2 of the 3 examples of pets have no picture here, for instance 'b'"):
+        locations_for(known("a", "b", "c"), found("a.png"))
+
+
+def test_a_picture_too_many_is_named():
+    with pytest.raises(MismatchError, match=r"1 pictures belong to no example of pets, for instance 'x\.png'"):
+        locations_for(known("a", "b"), found("a.png", "x.png", "b.png"))
+
+
+def test_many_pictures_too_many_are_told_at_once():
+    many = found(*(f"{k}.png" for k in range(100_000)))
+    with pytest.raises(MismatchError, match="99,997 pictures belong to no example"):
+        locations_for(known("0", "1", "2"), many)
+
+
+def test_labels_that_disagree():
+    with pytest.raises(MismatchError, match=r"1 pictures lie under another class than test set pets gives them.*'b'"):
+        locations_for(known("a", "b"), found("b.png", "a.png", labels=(4, 3)))
+
+
+def test_an_example_without_a_label_agrees_with_any():
+    assert locations_for(known("a", "b", labels=(3, UNLABELED)), found("a", "b", labels=(3, 7))) == ("at a", "at b")
+
+
+@pytest.mark.parametrize(
+    ("ids", "pictures"),
+    [(("a", "b"), ("a.png", "a.jpg", "b.png")), (("1", "2"), ("n01/1.png", "n02/1.png", "n02/2.png"))],
+)
+def test_two_pictures_for_one_id_are_refused(ids, pictures):
+    with pytest.raises(MismatchError, match="several pictures could be meant"):
+        locations_for(known(*ids), found(*pictures))
+
+
+def test_two_examples_never_share_a_picture():
+    with pytest.raises(MismatchError, match=r"no picture|several"):
+        locations_for(known("n01/1", "n02/1"), found("1.png"))

@@ -1,0 +1,176 @@
+"""Checking a test set: every picture is read, and what is amiss is named."""
+
+import dataclasses
+import threading
+
+import numpy as np
+import pytest
+from small_set import FORMS, ITEMS, SPACE, by_id, encoded, found_in, noise
+
+from regrade.core import Pictures, PictureSource, TestSet
+from regrade.testsets import check, content_hash
+
+
+def made(path):
+    found, source = found_in(path)
+    return TestSet("animals", SPACE, found.ids, found.labels, found.groups), source
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return by_id(tmp_path / "set")
+
+
+def a_picture(folder, number: int = 0):
+    return next(folder.rglob(ITEMS[number].file))
+
+
+def test_a_sound_set(folder):
+    done = check(*made(folder))
+    assert done.sound
+    assert (done.examples, done.expected, done.classes) == (12, None, 4)
+    assert (done.least_in_class, done.most_in_class) == (3, 3)
+    assert (done.unreadable, done.repeated) == ((), ())
+    assert (done.smallest, done.largest) == ((20, 24), (20, 24))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+def test_every_form_is_sound(form, tmp_path):
+    assert check(*made(form(tmp_path / "set")), expected=12).sound
+
+
+def test_unreadable_pictures_are_named_with_the_reason(folder):
+    a_picture(folder, 1).write_bytes(b"")
+    a_picture(folder, 2).write_bytes(b"<html>not found</html>")
+    a_picture(folder, 3).write_bytes(ITEMS[3].data[:-100])
+    test_set, source = made(folder)
+    a_picture(folder, 4).unlink()
+    done = check(test_set, source)
+    reasons = dict(done.unreadable)
+    assert not done.sound
+    assert set(reasons) == {ITEMS[number].file for number in (1, 2, 3, 4)}
+    assert reasons["pic01.JPEG"] == "the file is empty"
+    assert reasons["pic02.png"] == "not a picture of a known format"
+    assert "truncated" in reasons["pic03.JPEG"]
+    assert "No such file" in reasons["pic04.png"]
+    assert ("unreadable: pic01.JPEG", "the file is empty") in done.table().rows
+
+
+def test_the_order_of_what_is_unreadable_is_that_of_the_set(folder):
+    for number in range(12):
+        a_picture(folder, number).write_bytes(b"x")
+    test_set, source = made(folder)
+    assert tuple(name for name, _ in check(test_set, source, workers=8).unreadable) == test_set.ids
+
+
+def test_repeated_content(folder):
+    for number in (3, 7):
+        a_picture(folder, number).write_bytes(ITEMS[0].data)
+    assert check(*made(folder)).repeated == (tuple(i for i in made(folder)[0].ids if i[3:5] in ("00", "03", "07")),)
+
+
+def test_empty_files_are_unreadable_not_repeated(folder):
+    for number in (3, 7):
+        a_picture(folder, number).write_bytes(b"")
+    done = check(*made(folder))
+    assert (len(done.unreadable), done.repeated) == (2, ())
+
+
+def test_class_balance(folder):
+    for number in (0, 4):
+        a_picture(folder, number).unlink()
+    done = check(*made(folder))
+    assert (done.classes, done.least_in_class, done.most_in_class) == (4, 1, 3)
+
+
+@pytest.mark.parametrize(("expected", "sound"), [(12, True), (13, False), (11, False), (None, True)])
+def test_the_expected_count(folder, expected, sound):
+    assert check(*made(folder), expected=expected).sound is sound
+
+
+def test_a_set_without_labels(folder):
+    test_set, source = made(folder)
+    bare = TestSet("bare", SPACE, test_set.ids, np.full(12, -1))
+    done = check(bare, source)
+    assert (done.sound, done.classes, done.least_in_class, done.most_in_class) == (True, 0, 0, 0)
+
+
+def test_sizes_and_the_border(folder):
+    a_picture(folder, 0).write_bytes(encoded(noise(1, (3, 50))))
+    a_picture(folder, 2).write_bytes(encoded(noise(2, (60, 40))))
+    test_set, source = made(folder)
+    assert (check(test_set, source).smallest, check(test_set, source).largest) == ((3, 50), (60, 40))
+    cut = check(test_set, dataclasses.replace(source, border=2))
+    assert cut.largest == (56, 36)
+    assert cut.unreadable == (("pic00.png", "a picture of 3 x 50 has nothing within a border of 2"),)
+
+
+class TestDigest:
+    def test_does_not_depend_on_workers_or_form(self, folder):
+        digests = {check(*made(folder), workers=workers).digest for workers in (1, 2, 3, 16)}
+        assert len(digests) == 1
+
+    def test_changes_with_one_byte(self, folder):
+        before = check(*made(folder)).digest
+        path = a_picture(folder)
+        data = bytearray(path.read_bytes())
+        path.write_bytes(bytes(data) + b"\0")
+        assert check(*made(folder)).digest != before
+        data[len(data) // 2] ^= 1
+        path.write_bytes(bytes(data))
+        assert check(*made(folder)).digest != before
+
+    def test_changes_with_an_unreadable_picture(self, folder):
+        a_picture(folder).write_bytes(b"one")
+        before = check(*made(folder)).digest
+        a_picture(folder).write_bytes(b"two")
+        assert check(*made(folder)).digest != before
+
+    def test_tells_which_picture_is_missing(self, folder):
+        test_set, source = made(folder)
+        order = list(source.locations)
+        digests = set()
+        for gap in range(3):
+            places = [*order[1:3]]
+            places.insert(gap, "gone.png")
+            three = TestSet("three", SPACE, test_set.ids[:3], test_set.labels[:3])
+            digests.add(check(three, PictureSource("folder", source.root, tuple(places))).digest)
+        assert len(digests) == 3
+
+    def test_changes_with_the_order(self, folder):
+        test_set, source = made(folder)
+        backwards = PictureSource("folder", source.root, source.locations[::-1])
+        assert check(test_set, source).digest != check(test_set, backwards).digest
+
+    def test_pixels_of_another_shape_are_other_content(self):
+        pixels = np.arange(24, dtype=np.uint8)
+        assert content_hash(pixels.reshape(4, 6)) != content_hash(pixels.reshape(6, 4))
+        assert content_hash(pixels.reshape(4, 6)) == content_hash(np.asfortranarray(pixels.reshape(4, 6)))
+
+
+class Counting(Pictures):
+    """Ten thousand pictures, and how far reading runs ahead of what was taken in."""
+
+    def __init__(self):
+        self.read_so_far, self.lock = 0, threading.Lock()
+
+    def read(self, position):  # noqa: ARG002
+        with self.lock:
+            self.read_so_far += 1
+        return np.zeros((2, 2), dtype=np.uint8)
+
+
+def test_only_a_few_pictures_are_in_flight(monkeypatch):
+    pictures, ahead = Counting(), []
+    monkeypatch.setitem(check.__globals__, "open_pictures", lambda _: pictures)
+    many = TestSet("many", SPACE, tuple(map(str, range(10_000))), np.zeros(10_000, dtype=int))
+
+    def watch(seen, total):
+        assert total == 10_000
+        for taken, one in enumerate(seen):
+            ahead.append(pictures.read_so_far - taken)
+            yield one
+
+    assert check(many, PictureSource("folder", "/", many.ids), workers=2, watch=watch).sound
+    assert pictures.read_so_far == 10_000
+    assert max(ahead) <= 200

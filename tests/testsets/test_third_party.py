@@ -1,0 +1,107 @@
+"""Readers of third parties come first, and are named when they fail."""
+
+import functools
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from offered_readers import CIFAR, PNG, install
+from small_set import by_id, found_in
+
+from regrade.classes import class_space
+from regrade.core import InputError, PictureSource, TestSet, UnknownName, UnreadablePicture
+from regrade.testsets import Wanted, check, open_pictures, reader_for, readers
+
+
+@pytest.fixture
+def offer(monkeypatch):
+    """Offers readers by the entry-point group, as an installed package would."""
+    return functools.partial(install, monkeypatch)
+
+
+@pytest.fixture
+def drawers(tmp_path) -> Path:
+    path = by_id(tmp_path / "set")
+    (path / "drawers").touch()
+    return path
+
+
+class TestThirdParties:
+    def test_come_first(self, offer, drawers):
+        assert reader_for(drawers).name == "folder"
+        built_in = list(readers())
+        offer(mine="Drawers")
+        assert list(readers()) == ["drawers", *built_in]
+        assert reader_for(drawers).name == "drawers"
+
+    def test_leave_to_others_what_is_not_theirs(self, offer, tmp_path):
+        offer(mine="Drawers")
+        assert reader_for(by_id(tmp_path)).name == "folder"
+
+    def test_find_and_open(self, offer, drawers):
+        offer(mine="Drawers")
+        found, source = found_in(drawers, Wanted(CIFAR))
+        assert (found.ids, found.labels.tolist(), found.labels.dtype) == (("one", "two"), [3, 5], np.int32)
+        assert open_pictures(source).read(0) == PNG
+
+    def test_a_picture_they_stumble_over_is_unreadable(self, offer, drawers):
+        offer(mine="Drawers")
+        found, source = found_in(drawers, Wanted(CIFAR))
+        done = check(TestSet("x", CIFAR, found.ids, found.labels), source)
+        assert done.unreadable == (("two", "reader mine: KeyError: 'drawer 2'"),)
+
+    def test_what_is_no_picture_is_unreadable(self, offer, drawers):
+        offer(mine="Odd")
+        with pytest.raises(UnreadablePicture, match="reader mine gave str, not bytes"):
+            open_pictures(found_in(drawers, Wanted(CIFAR))[1]).read(0)
+
+    @pytest.mark.parametrize(
+        ("value", "reason"),
+        [
+            ("no_such_module:Reader", "ModuleNotFoundError: No module named 'no_such_module'"),
+            ("NoSuchClass", "AttributeError"),
+            ("Abstract", "TypeError: Can't instantiate abstract class"),
+            ("not_a_reader", "it is no regrade.testsets.Reader"),
+            ("Unnamed", "it is no regrade.testsets.Reader with a name"),
+            ("CIFAR", "TypeError"),
+            ("Stumbling", "RuntimeError: oh;"),
+            ("Taken", "calls itself 'folder', a name that is taken"),
+        ],
+    )
+    def test_broken_ones_are_named_in_one_line(self, offer, drawers, value, reason):
+        offer(mine=value)
+        with pytest.raises(InputError, match=rf"entry point 'mine' \(regrade\.readers\).*{reason}") as told:
+            reader_for(drawers)
+        assert "\n" not in str(told.value)
+
+    def test_two_of_one_name(self, offer, drawers):
+        offer(mine="Drawers", yours="Drawers")
+        with pytest.raises(InputError, match=r"'yours'.*calls itself 'drawers', a name that is taken"):
+            reader_for(drawers)
+
+    @pytest.mark.parametrize(("reader", "reason"), [("Short", "2 ids, but 1"), ("Nothing", "AttributeError")])
+    def test_a_find_that_makes_no_sense(self, offer, drawers, reader, reason):
+        offer(mine=reader)
+        with pytest.raises(InputError, match=f"entry point 'mine'.*{reason}"):
+            found_in(drawers, Wanted(CIFAR))
+
+    def test_an_error_told_in_regrades_words_passes(self, offer, drawers):
+        offer(mine="Drawers")
+        with pytest.raises(UnknownName, match="cat"):
+            found_in(drawers, Wanted(class_space("digits")))
+
+    def test_a_broken_one_does_not_stand_in_the_way_of_what_is_known(self, offer, tmp_path):
+        _, source = found_in(by_id(tmp_path))
+        offer(mine="no_such_module:Reader")
+        assert open_pictures(source).read(0)
+
+    def test_one_that_was_uninstalled(self, offer, drawers):
+        offer()
+        with pytest.raises(UnknownName, match="drawers"):
+            open_pictures(PictureSource("drawers", str(drawers), ("1",)))
+
+    def test_pictures_travel(self, offer, drawers):
+        offer(mine="Drawers")
+        pictures = pickle.loads(pickle.dumps(open_pictures(found_in(drawers, Wanted(CIFAR))[1])))
+        assert pictures.read(0) == PNG
