@@ -161,6 +161,10 @@ class Workspace:
         known = self.store.test_set(name) if self.store.has_test_set(name) else None
         listed = catalogue_entry(name) if name in catalogue_names() else None
         space = self._space_of(name, classes, known, listed)
+        if known is not None and space.digest != known.class_space.digest:
+            raise InputError(
+                f"test set {name} is stored with the classes of {known.class_space.name}: leave out --classes"
+            )
         wanted = Wanted(space, member(Layout, layout), columns or Columns())
         if _is_plain_table(path):
             examples = read_examples(read_table(path), space, wanted.columns)

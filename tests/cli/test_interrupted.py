@@ -176,7 +176,7 @@ class TestKilled:
         run_well(*import_many(file, pets))
         whole = snapshot(pets)
         shutil.rmtree(pets / "predictions" / "many" / "m2")
-        assert "models imported: 1, unchanged: 3" in run_well(*import_many(file, pets)).err
+        assert "models imported: 1 (m2), unchanged: 3" in run_well(*import_many(file, pets)).err
         assert snapshot(pets).keys() == whole.keys()
 
     def test_control_c_leaves_nothing(self, pets, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regrade.classes import class_space
-from regrade.core import FormatError, PictureSource, UnreadablePicture
+from regrade.core import FormatError, InputError, PictureSource, UnreadablePicture
 from regrade.testsets import Layout, Wanted, open_pictures, reader_for
 from regrade.testsets.cifar import CifarReader
 
@@ -47,8 +47,12 @@ def test_what_is_no_batch_is_refused(batch, tmp_path):
     assert CifarReader().find(batch, Wanted(CIFAR, Layout.FLAT)).labels is None
 
 
-def test_a_file_that_has_gone_is_told(batch):
+def test_a_file_that_has_gone_or_shrunk_is_told(batch):
     found = CifarReader().find(batch, Wanted(CIFAR))
-    pictures = CifarReader().open(PictureSource("cifar", str(batch.with_name("gone.bin")), found.locations))
-    with pytest.raises(UnreadablePicture, match=r"gone\.bin"):
-        pictures.read(0)
+    source = PictureSource("cifar", str(batch), found.locations)
+    batch.write_bytes(batch.read_bytes()[:3073])
+    with pytest.raises(UnreadablePicture, match="test_batch"):
+        CifarReader().open(source).read(2)
+    batch.unlink()
+    with pytest.raises(InputError, match="is gone"):
+        CifarReader().open(source)

@@ -1,4 +1,4 @@
-"""regrade testsets: list, add, check, catalogue, download."""
+"""regrade testsets: list, show, add, check, catalogue, download."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ import typer
 
 from regrade.cli.options import (
     ClassNumbers,
-    Csv,
     GroupColumns,
     IdColumn,
-    Json,
     LabelColumn,
-    Latex,
-    Markdown,
     NumbersOption,
     WorkspaceOption,
     columns,
     opened,
 )
-from regrade.cli.output import chosen_form, download_bar, say, show, watching_pictures
+from regrade.cli.output import download_bar, say, watching_pictures
+from regrade.cli.shown import Shown, shown
 
 
 class FolderLayout(StrEnum):
@@ -41,28 +38,38 @@ app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
 
 
 @app.command("list")
-def list_(
-    workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+@shown
+def list_(workspace: WorkspaceOption = Path()) -> Shown:
     """List the test sets."""
     from regrade.core import Column, Table
 
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     store = opened(workspace).store
-    keys = ("test_set", "examples", "classes", "class_space", "groups", "models", "labels", "digest")
+    keys = ("test_set", "examples", "classes", "class_space", "groups", "pictures", "models", "labels", "digest")
     rows = []
     for name in store.test_set_names():
         found = store.test_set(name)
+        groups, labels = ", ".join(found.groups), ", ".join(store.label_set_names(name))
         rows.append((
-            name, len(found), len(set(found.labels[found.labeled])), found.class_space.name, ", ".join(found.groups),
-            len(store.model_names(name)), ", ".join(store.label_set_names(name)), found.digest[:12],
+            name, len(found), len(set(found.labels[found.labeled])), found.class_space.name, groups, store.has_pictures(name), len(store.model_names(name)),
+            labels, found.digest[:12],
         ))  # fmt: skip
     table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
-    show(table, {"test_sets": table.records()}, form)
+    return Shown(table, {"test_sets": table.records()})
+
+
+@app.command("show")
+@shown
+def show_(name: Annotated[str, typer.Argument(help="The test set.")], workspace: WorkspaceOption = Path()) -> Shown:
+    """Show what a test set can be sliced by: its groups of classes and its group columns, with their sizes."""
+    from regrade.core import Column, Table
+
+    found = opened(workspace).store.test_set(name)
+    slices = [*found.class_space.groups]
+    slices += [f"{column}={value}" for column, values in found.groups.items() for value in sorted(set(values))]
+    rows = tuple((slice_, int(found.slice(slice_).sum())) for slice_ in slices)
+    title = f"slices of {name}: {len(found):,} examples in {len(set(found.labels[found.labeled])):,} classes"
+    table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows)
+    return Shown(table, {"test_set": name, "examples": len(found), "slices": table.records()})
 
 
 @app.command()
@@ -99,46 +106,37 @@ def add(
 
 
 @app.command()
+@shown
 def check(
     name: Annotated[str, typer.Argument(help="The test set.")],
     sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some pictures, as PNG.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of pictures for the sheet.")] = 0,
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """Read every picture of a test set: count, class balance, unreadable and repeated pictures.
 
     Exits with 3 if a picture is unreadable or the count is not the catalogue's.
     """
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     here = opened(workspace)
     found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_pictures)
-    show(found.table(), {"sound": found.sound, **dataclasses.asdict(found)}, form)
     if sheet is not None:
         from regrade.store import write_picture
 
         write_picture(sheet, here.contact_sheet(name, seed=seed))
         say(f"contact sheet: {sheet}")
-    if not found.sound:
-        raise typer.Exit(3)
+    data = {"sound": found.sound, **dataclasses.asdict(found)}
+    return Shown(found.table(), data, exit_code=0 if found.sound else 3)
 
 
 @app.command()
+@shown
 def catalogue(
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """The test sets and label sets of the field: what they are, how they are scored, where they come from."""
     from regrade.core import Column, Table
     from regrade.testsets import entry, names
 
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     keys: tuple[str, ...]
     if name is None:
         keys = ("name", "kind", "examples", "class_space", "rule")
@@ -148,7 +146,7 @@ def catalogue(
     found = [entry(name)] if name else [entry(known) for known in names()]
     rows = tuple(tuple(_cell(getattr(one, key)) for key in keys) for one in found)
     table = Table("catalogue", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
-    show(table, {"catalogue": table.records()}, form)
+    return Shown(table, {"catalogue": table.records()})
 
 
 @app.command("download")

@@ -31,6 +31,7 @@ class Precision(Enum):
 class Settings:
     """What a user says of a model: its classes and recipe where the model cannot, and how to run it.
 
+    A recipe stated here goes before the model's own; classes stated here must be the model's own where it knows them.
     ``threads`` is how many threads the model itself may use on a CPU; 0 leaves it to the runtime.
     """
 

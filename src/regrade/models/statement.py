@@ -39,13 +39,13 @@ def statement(
 
 def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> ClassSpace:
     stated = settings.class_space
-    if own is None and stated is None:
-        raise InputError(f"{name} does not say which classes it predicts: give --classes")
-    if own is not None and stated is not None and own.digest != stated.digest:
+    if own is None:
+        if stated is None:
+            raise InputError(f"{name} does not say which classes it predicts: give --classes")
+        return stated
+    if stated is not None and own.digest != stated.digest:
         raise MismatchError(f"{name} predicts the classes {own.name}, not {stated.name}: leave out --classes")
-    known = stated or own
-    assert known is not None  # for the type checker
-    return known
+    return own
 
 
 def _preprocessing(name: str, own: Preprocessing | None, settings: Settings) -> Preprocessing:

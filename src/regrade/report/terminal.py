@@ -18,13 +18,14 @@ def print_table(table: Table, console: Console | None = None) -> None:
     if not console.is_terminal:
         console = Console(width=400, file=console.file, no_color=True)
     single = len(table.rows) == 1 and len(table.columns) >= _MANY
+    console.print(Text(table.title, style="bold"))
     console.print(_turned(table) if single else _upright(table))
     for note in table.notes:
         console.print(Text(note, style="dim"))
 
 
 def _upright(table: Table) -> RichTable:
-    shown = _frame(table.title)
+    shown = _frame()
     for column, right in zip(table.columns, table.numeric(), strict=True):
         shown.add_column(column.heading, justify="right" if right else "left", overflow="fold")
     for row in table.texts():
@@ -34,7 +35,7 @@ def _upright(table: Table) -> RichTable:
 
 def _turned(table: Table) -> RichTable:
     """A single row with many columns, one line a column."""
-    shown = _frame(table.title)
+    shown = _frame()
     shown.show_header = False
     shown.add_column()
     shown.add_column(overflow="fold")
@@ -43,8 +44,8 @@ def _turned(table: Table) -> RichTable:
     return shown
 
 
-def _frame(title: str) -> RichTable:
-    return RichTable(title=Text(title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+def _frame() -> RichTable:
+    return RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _styled(text: str) -> Text:

@@ -275,6 +275,10 @@ class Store:
             raise InputError(f"test set {test_set.name} has no pictures: regrade testsets add {test_set.name} PATH")
         return read_pictures(path, test_set)
 
+    def has_pictures(self, test_set: str) -> bool:
+        """Whether it is known where a test set's pictures are."""
+        return self._picture_path(test_set).is_file()
+
     def _picture_path(self, test_set: str) -> Path:
         return self.root / "pictures" / f"{file_name(test_set)}.parquet"
 

@@ -24,6 +24,7 @@ def read_table(path: Path) -> pa.Table:
         raise FormatError(f"{path}: tables end in {', '.join(TABLE_SUFFIXES)}, not {suffix or 'nothing'}")
     try:
         table = _read(path, suffix)
+        table.validate(full=True)
         names = table.column_names
         table = pa.table([_plain(column) for column in table.columns], names=names)
     except (pa.ArrowException, OSError, UnicodeError, OverflowError, RecursionError, csv.Error) as error:

@@ -23,6 +23,11 @@ def locations_for(test_set: TestSet, found: Found) -> tuple[str, ...]:
         raise MismatchError(
             f"{len(unused):,} pictures belong to no example of {test_set.name}, for instance {found.ids[unused[0]]!r}"
         )
+    for column, values in found.groups.items():
+        if test_set.groups.get(column) != tuple(values[row] for row in rows):
+            raise MismatchError(
+                f"test set {test_set.name} is stored without this group column {column!r}, or with other values"
+            )
     if found.labels is not None:
         _check_labels(test_set, found.labels[rows])
     return tuple(found.locations[row] for row in rows)

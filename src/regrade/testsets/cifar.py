@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.testsets.reader import Found, Layout, Reader, Wanted
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there
 
 _SIDE = 32
 _RECORD = 1 + 3 * _SIDE * _SIDE
@@ -27,6 +27,7 @@ class CifarReader(Reader):
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a record; its id is the record's number."""
+        wanted.refuse_columns("batch of CIFAR")
         records = _records(path)
         rows = tuple(str(row) for row in range(len(records)))
         if wanted.layout is Layout.FLAT:
@@ -38,6 +39,7 @@ class CifarReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by record."""
+        check_still_there(Path(source.root))
         return CifarPictures(Path(source.root), source.locations)
 
 
