@@ -35,7 +35,7 @@ class Result:
     def aim(self) -> str:
         """The aim in words; empty where there is none."""
         if self.aim_ratio is not None:
-            return f"{self.aim_ratio:,.0f}x"
+            return f"{self.aim_ratio:,.3g}x" if self.aim_ratio < 1000 else f"{self.aim_ratio:,.0f}x"
         return "" if self.aim_most is None else f"under {self.aim_most:g} {self.unit}"
 
     @property

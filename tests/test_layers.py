@@ -16,6 +16,7 @@ ROWS = (
     {"workspace"},
     {"demo"},
     {"cli"},
+    {"__main__"},
 )
 PURE = ("core", "metrics", "stats", "studies")
 PURE_IMPORTS = {

@@ -105,7 +105,7 @@ def test_a_given_name_wins(written):
         ("a.json", '{"a": 1}', "or one that has the ids under the key 'ids'"),
         ("a.json", '{"ids": ["a"], "nmaes": ["x"]}', "unknown key .* 'nmaes'; did you mean names"),
         ("a.json", '{"ids": ["a"], "names": ["x", "y"]}', "1 ids, 2 names"),
-        ("a.json", '{"ids": ["a"], "groups": {"g": ["b"]}}', "unknown a class id 'b'"),
+        ("a.json", '{"ids": ["a"], "groups": {"g": ["b"]}}', "unknown class id of a 'b'"),
         ("a.json", '{"ids": ["a"], "groups": {"g": [1]}}', "a group names class 1 of 1"),
         ("a.json", '{"ids": ["a"], "groups": {"g": [true]}}', "by its id or its index, not by True"),
         ("a.json", '{"ids": ["a"], "groups": ["g"]}', "groups: expected an object"),

@@ -66,5 +66,5 @@ def test_collapsed_classes_may_be_named_by_id_or_index():
 
 
 def test_a_collapsed_label_must_be_a_class():
-    with pytest.raises(InputError, match="class id 'c'"):
+    with pytest.raises(InputError, match="class id of two 'c'"):
         class_space_from_json({"name": "two", "ids": ["a", "b"], "collapsed": {"c": ["b"]}})

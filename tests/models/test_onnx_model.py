@@ -129,7 +129,7 @@ def test_classes_and_recipe_must_be_stated(write, settings):
     path = write()
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"onnx:{path}", Settings(preprocessing=settings.preprocessing))
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         load_model(f"onnx:{path}", Settings(class_space=settings.class_space))
 
 

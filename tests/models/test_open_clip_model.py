@@ -92,7 +92,7 @@ def test_the_recipe_by_hand():
     assert (recipe.size, recipe.short_side, recipe.framing) == (224, 224, Framing.RESIZE_THEN_CROP)
     assert open_clip_preprocessing(CONFIG | {"resize_mode": "squash"}, "m").framing is Framing.STRETCH
     assert open_clip_preprocessing(CONFIG | {"interpolation": "bilinear"}, "m").interpolation is Interpolation.BILINEAR
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         open_clip_preprocessing(CONFIG | {"resize_mode": "longest"}, "m")
 
 

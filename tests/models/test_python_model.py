@@ -110,5 +110,5 @@ def test_classes_and_recipe_must_be_stated(user_module, settings):
     path = user_module(FUNCTION)
     with pytest.raises(InputError, match="give --classes"):
         load(path, "means", Settings(preprocessing=settings.preprocessing))
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         load(path, "means", Settings(class_space=settings.class_space))

@@ -59,7 +59,7 @@ def test_the_recipe_by_hand():
     "change", [{"crop_mode": "border"}, {"interpolation": "lanczos"}, {"input_size": (3, 224, 192)}]
 )
 def test_a_recipe_that_is_not_known_asks_for_one(change):
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         timm_preprocessing(CONFIG | change, "timm:m")
 
 

@@ -79,7 +79,7 @@ def test_classes_must_be_stated_and_as_many(write):
 
 def test_a_folder_without_processor_asks_for_the_recipe(write):
     folder, _ = write("0123456789", processor=False)
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         load_model(f"transformers:{folder}", Settings(class_space=digits()))
     stated = Settings(class_space=digits(), preprocessing=Preprocessing(32, 32))
     assert load_model(f"transformers:{folder}", stated).preprocessing == Preprocessing(32, 32)
@@ -144,5 +144,5 @@ def test_a_processor_that_does_more_asks_for_the_recipe(change):
         "image_std": [0.5] * 3,
     }
     assert processor_preprocessing(config, "m").size == 8
-    with pytest.raises(InputError, match="give --preprocessing"):
+    with pytest.raises(InputError, match="give --size"):
         processor_preprocessing(config | change, "m")

@@ -49,10 +49,9 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
     for name in store.test_set_names():
         found = store.test_set(name)
         groups, labels = ", ".join(found.groups), ", ".join(store.label_set_names(name))
-        rows.append((
-            name, len(found), len(set(found.labels[found.labeled])), found.class_space.name, groups, store.has_pictures(name), len(store.model_names(name)),
-            labels, found.digest[:12],
-        ))  # fmt: skip
+        classes = len(set(found.labels[found.labeled]))
+        stored = store.has_pictures(name), len(store.model_names(name))
+        rows.append((name, len(found), classes, found.class_space.name, groups, *stored, labels, found.digest[:12]))
     table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
     return Shown(table, {"test_sets": table.records()})
 

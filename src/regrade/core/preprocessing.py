@@ -21,7 +21,7 @@ class Framing(Enum):
 
     RESIZE_THEN_CROP = "resize the shorter side, then crop the centre"
     CROP_THEN_RESIZE = "crop the central square, then resize it"
-    STRETCH = "resize the whole picture"
+    STRETCH = "resize the whole picture to a square, then crop the centre"
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ def _check_input(signature: Signature, recipe: Preprocessing, name: str) -> None
         given = " x ".join("?" if axis is None else str(axis) for axis in shape[1:])
         raise MismatchError(
             f"{name} takes inputs of {given}, but its preprocessing makes {' x '.join(map(str, wanted))}: "
-            "give a --preprocessing that fits"
+            "give one that fits with --size and --short-side"
         )
 
 

@@ -13,7 +13,7 @@ from regrade.models.failures import running
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import checked_scores, proven_score_kind
 from regrade.models.statement import Statement, statement
-from regrade.models.user_code import called, stated_class_space, stated_preprocessing, user_object
+from regrade.models.user_code import called, source_hash, stated_class_space, stated_preprocessing, user_object
 
 
 class PythonModel(Model):
@@ -24,7 +24,7 @@ class PythonModel(Model):
         self.statement = statement
         self.class_space = statement.class_space
         self.preprocessing = statement.preprocessing
-        self.spec = statement.spec(str(getattr(function, "weights_hash", "")))
+        self.spec = statement.spec(str(getattr(function, "weights_hash", "")) or source_hash(function))
         self.runtime = f"python {platform.python_version()}"
         stated = getattr(function, "score_kind", None)
         self.score_kind = stated if isinstance(stated, ScoreKind) else proven_score_kind(self)

@@ -34,7 +34,7 @@ def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArra
     if bad.any():
         raise InputError(
             f"{name} gave NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} pictures; "
-            "check its weights and --preprocessing, and with fp16 try --precision fp32"
+            "check its weights and its input (--size, --mean, --std), and with fp16 try --precision fp32"
         )
     return scores
 

@@ -41,7 +41,7 @@ def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:
         interpolation = Interpolation(transforms.interpolation.value)
         mean, std = tuple(transforms.mean), tuple(transforms.std)
     except (AttributeError, ValueError):
-        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --preprocessing") from None
+        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --size") from None
     return Preprocessing(size, short_side, Framing.RESIZE_THEN_CROP, interpolation, mean, std)
 
 

@@ -32,7 +32,7 @@ def load_transformers(identifier: str, settings: Settings) -> Model:
         labels = [str(module.config.id2label[index]) for index in range(module.config.num_labels)]
     recipe = settings.preprocessing
     if recipe is None:
-        with loading(f"{name} has no image processor that can be loaded: give --preprocessing"):
+        with loading(f"{name} has no image processor that can be loaded: give --size"):
             processor = AutoImageProcessor.from_pretrained(identifier, local_files_only=local)
         recipe = processor_preprocessing(processor.to_dict(), name)
     known = statement(name, settings, class_space=_imagenet_if_named(labels), preprocessing=recipe)
@@ -66,7 +66,7 @@ def processor_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
     odd = config.get("rescale_offset") or config.get("do_reduce_labels") or not config.get("do_resize", True)
     interpolation = _INTERPOLATIONS.get(int(config.get("resample") or 2))
     if framing_of is None or odd or interpolation is None or not config.get("do_rescale", True):
-        raise InputError(f"{name} prepares pictures by a {kind} in a way regrade does not know: give --preprocessing")
+        raise InputError(f"{name} prepares pictures by a {kind} in a way regrade does not know: give --size")
     framing, short_side, size = framing_of(config)
     normal = bool(config.get("do_normalize", True))
     mean = tuple(config["image_mean"]) if normal else (0.0,) * 3
@@ -83,7 +83,7 @@ def _plain_framing(config: Mapping[str, Any]) -> tuple[Framing, int, int]:
     resized = shortest or _square(size)
     cropped = bool(config.get("do_center_crop", False))
     if shortest and not cropped:
-        raise InputError("an image processor that keeps the shape of pictures: give --preprocessing")
+        raise InputError("an image processor that keeps the shape of pictures: give --size")
     side = _square(config["crop_size"]) if cropped else resized
     return (Framing.RESIZE_THEN_CROP if shortest else Framing.STRETCH), resized, side
 
@@ -112,7 +112,7 @@ _FRAMINGS: dict[str, Callable[[Mapping[str, Any]], tuple[Framing, int, int]]] = 
 
 def _square(size: Mapping[str, int]) -> int:
     if size["height"] != size["width"]:
-        raise InputError("an image processor whose pictures are not square: give --preprocessing")
+        raise InputError("an image processor whose pictures are not square: give --size")
     return size["height"]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +41,15 @@ def called(function: Any, name: str) -> Any:
         raise InputError(f"{name} is a {type(function).__name__}, not a function")
     with _also_found(Path.cwd()), loading(f"{name} raised"):
         return function()
+
+
+def source_hash(thing: Any) -> str:
+    """A hash of the file that a user's function or object comes from, so that edited code is noticed; empty without."""
+    try:
+        file = inspect.getsourcefile(thing if inspect.isroutine(thing) else type(thing))
+    except TypeError:
+        return ""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file and Path(file).is_file() else ""
 
 
 def stated_class_space(thing: Any, name: str) -> ClassSpace | None:

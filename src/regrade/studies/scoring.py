@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from regrade.core import (
+    NO_ANSWER,
     UNLABELED,
     ClassMap,
     ClassSpace,
@@ -91,12 +92,14 @@ class Scoring:
             raise UndefinedError(f"top-{k} among {len(allowed)} classes has no meaning")
         if k > 1 and predictions.full_scores is None:
             raise UndefinedError(f"top-{k} among {len(allowed)} classes needs full scores")
-        best = best_within(predictions.classes, allowed)[:, None]
+        answered = predictions.top1 != NO_ANSWER
+        best = np.full((len(predictions), k), NO_ANSWER)
+        best[:, 0] = best_within(predictions.classes, allowed)
         if predictions.full_scores is not None:
-            within = top_k_within(np.asarray(predictions.full_scores), allowed, k=k)
-            # the stored best classes were found before scores were rounded
-            best = np.where(best < 0, within, best) if k == 1 else within
-        return TopK(mapped_correct(best, self.labels, class_map), best[:, 0] < 0)
+            within = top_k_within(np.asarray(predictions.full_scores)[answered], allowed, k=k)
+            # for one class the stored best ones go first: they were found before scores were rounded
+            best[answered] = np.where(best[answered] < 0, within, best[answered]) if k == 1 else within
+        return TopK(mapped_correct(best, self.labels, class_map), (best[:, 0] < 0) & answered)
 
 
 @dataclass(frozen=True, eq=False)

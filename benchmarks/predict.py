@@ -1,0 +1,80 @@
+"""Pictures through a model into the store, against a plain torch loop and against the bare model."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, ImageFilter
+
+import regrade
+from benchmarks.result import Result, verify
+from regrade.models import Settings, as_onnx, load_model, preprocess
+from regrade.testsets import decode
+
+MODEL = "lite:efficientnet_lite0"
+PICTURES, PLAIN, BARE = 2_000, 192, 640
+BATCH = 32
+
+
+def run() -> Iterator[Result]:
+    with tempfile.TemporaryDirectory() as folder:
+        pictures = Path(folder) / "pictures"
+        make_pictures(pictures)
+        plain_top1, plain = plain_loop(sorted(pictures.iterdir())[:PLAIN])
+        bare = bare_model()
+        workspace = regrade.init(Path(folder) / "W")
+        workspace.add_test_set("made-up", pictures, classes="imagenet-1k", layout="flat")
+        pair = workspace.predict([MODEL], test_sets=["made-up"], batch=BATCH).pairs[0]
+        ours = pair.seconds / PICTURES
+        test_set = workspace.store.test_set("made-up")
+        top1 = workspace.store.predictions(test_set, MODEL).top1[:PLAIN]
+        verify(float((top1 == plain_top1).mean()) >= 0.999, f"top-1 agrees with the plain loop on {PLAIN} pictures")
+        case = f"{PICTURES:,} JPEGs of 500 x 375, {MODEL}, {pair.runtime}"
+        plain_name = f"torch eager, DataLoader, Pillow, {PLAIN} pictures"
+        yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * plain, plain_name, aim_ratio=2.5)
+        bare_name = f"onnxruntime alone, fed from memory, {BARE} pictures"
+        yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
+
+
+def make_pictures(folder: Path) -> None:
+    """JPEGs of blurred noise: about as much detail, and as many bytes, as photographs have."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for number in range(PICTURES):
+        noise = Image.fromarray(rng.integers(0, 256, (375, 500, 3), dtype=np.uint8))
+        noise.filter(ImageFilter.GaussianBlur(2)).save(folder / f"{number:05d}.jpg", quality=90)
+
+
+def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
+    """What a short script does: torch, a DataLoader with two workers, Pillow."""
+    model = load_model(MODEL, Settings())
+
+    class Pictures(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return len(files)
+
+        def __getitem__(self, position: int) -> torch.Tensor:
+            return torch.from_numpy(preprocess(decode(files[position].read_bytes()), model.preprocessing))
+
+    start = time.perf_counter()
+    loader = torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, num_workers=2)
+    top1 = [model.scores(batch.numpy()).argmax(axis=1) for batch in loader]
+    return np.concatenate(top1), (time.perf_counter() - start) / len(files)
+
+
+def bare_model() -> float:
+    """Seconds a picture of the same exported model when its inputs lie in memory already."""
+    batch = np.random.default_rng(0).normal(size=(BATCH, 3, 224, 224)).astype(np.float32)
+    model = as_onnx(load_model(MODEL, Settings()), batch).model
+    if model is None:
+        raise SystemExit("the model cannot be exported, so there is no bare model to compare with")
+    model.scores(batch)
+    start = time.perf_counter()
+    for _ in range(BARE // BATCH):
+        model.scores(batch)
+    return (time.perf_counter() - start) / BARE
