@@ -2,7 +2,15 @@
 
 from regrade.stats.chi_square import ChiSquare, chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
-from regrade.stats.correlation import kendall, pearson, spearman
+from regrade.stats.correlation import (
+    Correlations,
+    kendall,
+    kendall_matrix,
+    pearson,
+    pearson_matrix,
+    spearman,
+    spearman_matrix,
+)
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
@@ -33,6 +41,7 @@ __all__ = [
     "Band",
     "ChiSquare",
     "ClassBootstrap",
+    "Correlations",
     "Intervals",
     "LineFit",
     "McNemar",
@@ -55,12 +64,14 @@ __all__ = [
     "jeffreys",
     "judgements_needed",
     "kendall",
+    "kendall_matrix",
     "mcnemar",
     "mcnemar_all_pairs",
     "mcnemar_power",
     "paired_difference",
     "partial_review",
     "pearson",
+    "pearson_matrix",
     "proportion",
     "proportions",
     "rank_intervals",
@@ -69,6 +80,7 @@ __all__ = [
     "reviewed_accuracy",
     "smallest_difference",
     "spearman",
+    "spearman_matrix",
     "stratified_mean",
     "stratified_proportion",
     "wilson",
