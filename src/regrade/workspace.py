@@ -29,8 +29,8 @@ from regrade.core import (
 from regrade.core.arguments import member, refuse_text
 from regrade.core.arrays import IntArray
 from regrade.metrics import MultilabelRule
-from regrade.models import Device, Precision, Settings, load_model
-from regrade.predict import How, Keep, Run, default_workers, predict, unwatched
+from regrade.models import LITE_FIGURES, Device, Precision, Settings, load_model, read_figures
+from regrade.predict import How, Keep, PublishedCheck, Run, check_published, default_workers, predict, unwatched
 from regrade.predict import Watch as WatchRun
 from regrade.store import (
     ImportedLabels,
@@ -380,6 +380,18 @@ class Workspace:
             slice_name=slice,
             confidence=self.store.config.confidence,
         )
+
+    def check_models(
+        self, test_set: str, *, published: str | Path | None = None, prefix: str = "timm", watch: Watch = iter
+    ) -> PublishedCheck:
+        """Hold the models' top-1 accuracies against published ones: those known here, and a CSV in timm's form.
+
+        Names of the CSV are taken with ``prefix`` before them, empty for names as they are.
+        """
+        figures = [LITE_FIGURES]
+        if published is not None:
+            figures.append(read_figures(published, test_set=test_set, prefix=prefix))
+        return check_published(self.grade(test_set, watch=watch), figures)
 
     # Novel predictions
 

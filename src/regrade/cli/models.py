@@ -1,12 +1,14 @@
-"""regrade models: list."""
+"""regrade models: list, check."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.options import TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
 
 app = typer.Typer(help="The models of a workspace.", no_args_is_help=True)
@@ -14,9 +16,7 @@ app = typer.Typer(help="The models of a workspace.", no_args_is_help=True)
 
 @app.command("list")
 @shown
-def list_(
-    workspace: WorkspaceOption = Path(),
-) -> Shown:
+def list_(workspace: WorkspaceOption = Path()) -> Shown:
     """List the models and the test sets they have predictions on."""
     from regrade.core import Column, Table
 
@@ -28,3 +28,25 @@ def list_(
     rows = tuple((model, ", ".join(sets[model])) for model in sorted(sets))
     table = Table("models", (Column("model", "model"), Column("test_sets", "test sets")), rows)
     return Shown(table, {"models": [{"model": model, "test_sets": sets[model]} for model in sorted(sets)]})
+
+
+@app.command()
+@shown
+def check(
+    test_set: TestSetOption,
+    published: Annotated[
+        Path | None, typer.Option(help="A CSV of published accuracies with the columns model and top1 (percent).")
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="What the models of that file are called here before the colon; empty: as they are.")
+    ] = "timm",
+    workspace: WorkspaceOption = Path(),
+) -> Shown:
+    """Hold the models' accuracies against published ones, and warn of those that are far off.
+
+    Exits with 3 if any is more than half a point outside its interval.
+    """
+    found = opened(workspace).check_models(test_set, published=published, prefix=prefix, watch=watching)
+    table = found.table()
+    data = {"test_set": test_set, "models": table.records(), "warnings": list(found.warnings)}
+    return Shown(table, data, exit_code=3 if found.warnings else 0)

@@ -34,15 +34,19 @@ LITE_FIGURES = Figures(
 
 
 def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Figures:
-    """Read a CSV file in the form of timm's results: columns ``model`` and ``top1``, which is in percent."""
+    """Read a CSV file in the form of timm's results: columns ``model`` and ``top1``, which is in percent.
+
+    Models are named ``prefix:model``, or as they are where the prefix is empty.
+    """
     path = Path(path)
+    before = f"{prefix}:" if prefix else ""
     top1: dict[str, tuple[float, ...]] = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             rows = csv.DictReader(lines)
             for row in rows:
                 name, value = _figure(row, rows.line_num)
-                top1[f"{prefix}:{name}"] = (*top1.get(f"{prefix}:{name}", ()), value)
+                top1[before + name] = (*top1.get(before + name, ()), value)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except (FormatError, UnicodeDecodeError, csv.Error) as error:
