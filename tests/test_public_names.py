@@ -11,7 +11,7 @@ import regrade
 
 PACKAGES = (
     "core", "classes", "stats", "metrics", "tables", "store", "testsets", "models", "predict", "studies", "report",
-    "demo",
+    "workspace", "demo",
 )  # fmt: skip
 
 

@@ -1,0 +1,78 @@
+"""Loading from the store what a study asks for: models, labels, and how each prediction is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from regrade.classes import class_map_from_file, class_space_from_file
+from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
+from regrade.core.arguments import member, refuse_text
+from regrade.metrics import MultilabelRule
+from regrade.store import Store
+from regrade.studies import MultilabelScoring, Scoring, scoring_for
+
+Watch = Callable[[Sequence[str]], Iterable[str]]
+"""Goes through names one by one, showing how far it is."""
+
+
+def space_named(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
+    """A class space by name, or from a CSV, JSON or folder; one from a file is not stored yet."""
+    if isinstance(name, ClassSpace):
+        return name
+    if str(name) in store.class_space_names() or not Path(name).exists():
+        return store.class_space(str(name))
+    return class_space_from_file(Path(name))
+
+
+def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
+    """The models that were named, each known and once; all of the test set's if none was."""
+    refuse_text(models, "models")
+    known = store.model_names(test_set.name)
+    for model in models:
+        if model not in known:
+            raise UnknownName(f"model on {test_set.name}", model, known)
+    if len(set(models)) < len(models):
+        raise InputError("a model is named twice")
+    return tuple(models) or known
+
+
+def multilabel_scoring(
+    store: Store, test_set: TestSet, labels: str, *, rule: MultilabelRule | str | None, collapsed: bool
+) -> MultilabelScoring:
+    """How predictions are held against a label set; by images unless a rule is given."""
+    also = test_set.class_space.collapsed if collapsed else None
+    if collapsed and not also:
+        raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
+    chosen = member(MultilabelRule, rule or MultilabelRule.IMAGES)
+    return MultilabelScoring(store.label_set(test_set, labels), chosen, also)
+
+
+def scored_predictions(
+    store: Store,
+    test_set: TestSet,
+    models: tuple[str, ...],
+    *,
+    within: str | ClassSpace | None = None,
+    class_map: str | Path | None = None,
+    watch: Watch = iter,
+) -> Iterator[tuple[Predictions, Scoring]]:
+    """Predictions one after another, each with its way of being scored; a map that no model needs raises."""
+    subset = space_named(store, within) if within else None
+    scorings: dict[str, Scoring] = {}
+    for model in watch(models):
+        predictions = store.predictions(test_set, model)
+        if predictions.class_space not in scorings:
+            predicted = store.class_space(predictions.class_space)
+            chart = _class_map(class_map, predicted, test_set)
+            scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=chart)
+        yield predictions, scorings[predictions.class_space]
+    if class_map and not any(scoring.class_map for scoring in scorings.values()):
+        raise InputError(f"no model needs the map {class_map}: all predict the classes of {test_set.name} itself")
+
+
+def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:
+    """The map of a file, for predictions in other classes than the labels."""
+    if path is None or predicted.digest == test_set.class_space.digest:
+        return None
+    return class_map_from_file(Path(path), predicted, test_set.class_space, MapRule.ANY_IN_TOP_K)
