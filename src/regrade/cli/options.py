@@ -34,11 +34,6 @@ GroupColumns = Annotated[
     list[str], typer.Option("--group", help="A column with groups such as region or income. May be repeated.")
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, values as fractions.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, values as fractions.")]
-Markdown = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
-Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
-
 
 class Rule(StrEnum):
     """How multi-label accuracy is counted."""

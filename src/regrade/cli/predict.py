@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.options import Csv, Json, Latex, Markdown, WorkspaceOption, opened
-from regrade.cli.output import chosen_form, prediction_bars, say, show
+from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import prediction_bars, say
+from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.core import Preprocessing
@@ -45,6 +46,7 @@ class KeepName(StrEnum):
     scores = "scores"
 
 
+@shown
 def predict(
     model: Annotated[
         list[str], typer.Argument(help="Models by prefix and name: onnx:FILE, torch:module:function, lite:NAME, ...")
@@ -76,16 +78,11 @@ def predict(
         list[KeepName], typer.Option(help="Also keep all scores, in half precision: 200-way grades need them.")
     ] = [],
     workspace: WorkspaceOption = Path(),
-    as_json: Json = False,
-    csv: Csv = False,
-    markdown: Markdown = False,
-    latex: Latex = False,
-) -> None:
+) -> Shown:
     """Predict every picture of the test sets by every model, once; a run that was stopped goes on where it was.
 
     Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong.
     """
-    form = chosen_form(as_json=as_json, csv=csv, markdown=markdown, latex=latex)
     recipe = _recipe(size, short_side, interpolation, mean, std)
     here = opened(workspace)
     try:
@@ -105,10 +102,9 @@ def predict(
     except KeyboardInterrupt:
         say("stopped: what is done is kept, and the same command goes on from there")
         raise typer.Exit(130) from None
-    show(run.table(), run.as_dict(), form)
     if run.unreadable:
         say(f"unreadable pictures: {run.unreadable:,}; they have no answer and count as wrong")
-        raise typer.Exit(3)
+    return Shown(run.table(), run.as_dict(), exit_code=3 if run.unreadable else 0)
 
 
 def _recipe(

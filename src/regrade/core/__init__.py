@@ -17,6 +17,7 @@ from regrade.core.errors import (
     UnreadablePicture,
     VersionError,
     WriteError,
+    refusal,
 )
 from regrade.core.estimate import Estimate
 from regrade.core.hierarchy import Hierarchy
@@ -78,5 +79,6 @@ __all__ = [
     "VersionError",
     "WriteError",
     "hierarchy_distances",
+    "refusal",
     "subset_map",
 ]

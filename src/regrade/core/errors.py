@@ -21,6 +21,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -89,6 +90,21 @@ class MissingExtra(RegradeError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional part: pip install 'regrade[{extra}]'")
+
+
+_REFUSALS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file is larger than this system allows",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "permission is denied",
+    errno.EPERM: "permission is denied",
+}
+
+
+def refusal(error: OSError) -> str:
+    """Why a disk refuses, in words."""
+    return _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def _restored(kind: type[RegradeError], message: str, fields: dict[str, object]) -> RegradeError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import io
 import os
@@ -15,16 +14,7 @@ from typing import BinaryIO
 
 from PIL.Image import Image
 
-from regrade.core import AlreadyStored, WriteError
-
-_REFUSALS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file is larger than this system allows",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission is denied",
-    errno.EPERM: "permission is denied",
-}
+from regrade.core import AlreadyStored, WriteError, refusal
 
 
 @contextmanager
@@ -33,8 +23,7 @@ def telling_refusals(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
-        raise WriteError(f"cannot write to {where}: {reason}; nothing was left half-written") from error
+        raise WriteError(f"cannot write to {where}: {refusal(error)}; nothing was left half-written") from error
 
 
 class Staging:

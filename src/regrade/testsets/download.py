@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import http.client
@@ -22,7 +21,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
-from regrade.core import DownloadError, InputError, WriteError
+from regrade.core import DownloadError, InputError, WriteError, refusal
 from regrade.testsets.catalogue import Download
 
 Progress = Callable[[int, int | None], None]
@@ -31,14 +30,6 @@ Progress = Callable[[int, int | None], None]
 _CHUNK = 1 << 18
 _HEX_DIGITS = {"sha256": 64, "md5": 32}
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-_REFUSALS = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "the file is larger than this system allows",
-    errno.EROFS: "the disk is read-only",
-    errno.EACCES: "permission is denied",
-    errno.EPERM: "permission is denied",
-}
 
 
 @dataclass(frozen=True)
@@ -442,9 +433,8 @@ def _telling_refusals(where: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
         raise WriteError(
-            f"cannot write to {where}: {reason}; run the command again to go on from what is there"
+            f"cannot write to {where}: {refusal(error)}; run the command again to go on from what is there"
         ) from None
 
 
