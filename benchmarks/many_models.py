@@ -15,7 +15,7 @@ from benchmarks.result import Result
 from benchmarks.synthetic import IMAGES, MODELS, correct_matrix, correctness
 from regrade.cli.output import Form, show
 from regrade.core import ClassSpace, Predictions, TestSet
-from regrade.studies import Comparison, compare, grade, scoring_for
+from regrade.studies import Basis, Comparison, compare_correctness, grade, scoring_for
 
 _CLASSES = 1_000
 
@@ -53,7 +53,8 @@ def made_up(labels: np.ndarray, rng: np.random.Generator) -> Iterator[Prediction
 
 
 def compare_models() -> Comparison:
-    return compare(tuple(f"model {i}" for i in range(MODELS)), correct_matrix(), test_set="synthetic")
+    names = tuple(f"model {i}" for i in range(MODELS))
+    return compare_correctness(names, correct_matrix(), basis=Basis("synthetic", IMAGES))
 
 
 def compare_as_json() -> None:

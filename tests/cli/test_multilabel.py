@@ -195,7 +195,7 @@ class TestVersions:
 
 
 def test_a_class_in_two_lists_counts_by_the_kindest(pets, tmp_path):
-    """The published file counts a class as right if it stands among the correct ones, wherever else it stands."""
+    """A class is right if it stands among the correct ones, wherever else it stands."""
     content = {"initial_annots": {"p0": {"correct": ["cat"], "wrong": ["cat"], "unclear": ["dog"]}}}
     (tmp_path / "v3.json").write_text(json.dumps(content))
     command = ("import", "labels", tmp_path / "v3.json", "--format", "multilabel-v3", "-t", "pets", "--name", "v3")

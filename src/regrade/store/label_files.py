@@ -29,7 +29,7 @@ class LabelFormat(Enum):
     MULTILABEL_V3 = "multilabel-v3"
     """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m.
 
-    A class in two lists of an image counts by the kindest, as the code published with them counts it.
+    A class in two lists of an image counts by the kindest: what stands among the correct ones is right.
     """
 
     PLAIN = "plain"

@@ -377,7 +377,7 @@ _TEST_SETS = (
         downloads=(
             Download(
                 "https://geodiverse-data-collection.cs.princeton.edu/geode.zip",
-                unchecked="its authors publish no checksum",
+                unchecked="no published checksum was found",
             ),
         ),
         recipe="regrade testsets add geode geode/metadata_test_1k_final.csv",
@@ -454,7 +454,7 @@ _LABEL_SETS = (
             Download(
                 "https://raw.githubusercontent.com/facebookresearch/imagenetx/main/imagenet_x/annotations/"
                 "imagenet_x_val_multi_factor.jsonl",
-                unchecked="its authors publish no checksum",
+                unchecked="no published checksum was found",
             ),
         ),
         recipe="regrade testsets add imagenet-x imagenet_x_val_multi_factor.jsonl",
