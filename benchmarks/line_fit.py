@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks.measure import seconds
 from benchmarks.result import Result, verify
-from regrade.stats import LineFit, fit_lines
+from regrade.stats import LineFit, bootstrap_lines
 
 _SETS, _DRAWS, _POINTS = 20, 100_000, 200
 _BATCH = {67: 500, 1_000: 250}  # by models: scipy's fastest among 30, 100, 250, 500, 1,000 and 4,000
@@ -47,7 +47,7 @@ def accuracies(models: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(x: np.ndarray, ys: np.ndarray, *, points: int) -> list[LineFit]:
-    return fit_lines(x, ys, rng=np.random.default_rng(0), draws=_DRAWS, band_points=points)
+    return bootstrap_lines(x, ys, rng=np.random.default_rng(0), draws=_DRAWS, band_points=points)
 
 
 def theirs(data: tuple[np.ndarray, ...], statistic: Statistic, *, draws: int = _DRAWS) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from regrade.core.errors import InputError, UndefinedError
 from regrade.stats import clopper_pearson, judgements_needed, partial_review, reviewed_accuracy
@@ -36,7 +37,11 @@ def test_by_hand():
     # one right and one wrong added: spread (1/2 + 1/2) / 3 hundredths, variance 16 (1 - 1/2) / 2 * that
     variance = 16 * 0.5 * (1 / 3) / 2 / 100
     share = 8 / 12
-    size = share * (1 - share) / (share * (1 - share) / 10 + variance)
+    images = share * (1 - share) / 10
+    # nine degrees of freedom for the images, one for the judgements
+    freedom = (images + variance) ** 2 / (images**2 / 9 + variance**2 / 1)
+    assert freedom == pytest.approx(5.434, abs=5e-4)
+    size = share * (1 - share) / (images + variance) * (2.262157 / stats.t(freedom).ppf(0.975)) ** 2
     expected = exact_bounds(np.array(0.7 * size), np.array(size), confidence=0.95)
     assert [estimate.low, estimate.high] == pytest.approx([float(expected.low), float(expected.high)])
 
@@ -171,6 +176,10 @@ def test_is_unbiased_over_the_choice_of_judgements(population, with_strata, with
     assert four_standard_errors(found) < 0.005
 
 
+TRIALS = 2000
+ERROR = 3 * np.sqrt(0.95 * 0.05 / TRIALS)
+
+
 def simulate(
     *,
     n=500,
@@ -180,7 +189,7 @@ def simulate(
     judged=20,
     proxy_strength=None,
     macro=False,
-    trials=1200,
+    trials=TRIALS,
     seed=1,
 ):
     """How often the interval covers the accuracy of the whole population, and its mean half-width."""
@@ -222,19 +231,58 @@ DESIGNS = {
     "known all right": {"known": 1.0, "chances": (0.98,), "novel_share": 0.1, "judged": 10},
     "mostly novel": {"novel_share": 0.9, "chances": (0.9,), "judged": 40},
     "one judged": {"judged": 1},
+    "five judged that carry much": {"novel_share": 0.3, "chances": (0.3,), "known": 0.8, "judged": 5, "n": 300},
+    "ten judged of many": {"novel_share": 0.6, "chances": (0.8,), "known": 0.8, "judged": 10, "n": 2000},
 }
 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_covers_the_choice_of_images_and_of_judgements(design):
     covered, _, bias, error = simulate(**DESIGNS[design])
-    assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 1200)
+    assert covered >= 0.95 - ERROR - 0.005
     assert abs(bias) < error + (0.001 if "proxy" in design else 0)
 
 
-def test_five_judgements_that_carry_much_cover_a_little_less():
-    covered, *_ = simulate(novel_share=0.3, chances=(0.3,), known=0.8, judged=5, n=300)
-    assert covered >= 0.90 - 3 * np.sqrt(0.9 * 0.1 / 1200)
+@pytest.mark.parametrize("judged", [3, 5, 10])
+@pytest.mark.parametrize("chances", [(0.2, 0.5, 0.8), (0.6, 0.85, 0.95)])
+def test_few_judgements_in_three_strata_cover(chances, judged):
+    covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged)
+    assert covered >= 0.95 - ERROR - 0.005
+
+
+@pytest.mark.parametrize("judged", [5, 30])
+@pytest.mark.parametrize("chances", [(0.5,), (0.6, 0.85, 0.95)])
+def test_few_judgements_with_a_proxy_cover(chances, judged):
+    covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged, proxy_strength=1.0)
+    assert covered >= 0.95 - ERROR - 0.005
+
+
+def exact_coverage(judged, chance, *, known=0.8, images=210, novel=90, confidence=0.95):
+    """The chance to cover, summed over how many known and how many judged predictions may be right."""
+    truth = (images * known + novel * chance) / (images + novel)
+    right = stats.binom(images, known)
+    counts = np.arange(int(right.ppf(1e-4)), int(right.ppf(1 - 1e-4)) + 1)
+    total = 0.0
+    for good in range(judged + 1):
+        verdicts = np.r_[np.ones(good), np.zeros(judged - good), np.full(novel - judged, NAN)]
+        covered = []
+        for count in counts:
+            outcomes = np.r_[np.arange(images) < count, verdicts]
+            estimate = reviewed_accuracy(
+                partial_review(outcomes, np.arange(images + novel) >= images), confidence=confidence
+            )
+            covered.append(estimate.low <= truth <= estimate.high)
+        total += stats.binom(judged, chance).pmf(good) * right.pmf(counts) @ covered
+    return total
+
+
+@pytest.mark.parametrize("judged", [1, 3, 5, 10, 30])
+@pytest.mark.parametrize("chance", [0.3, 0.5, 0.8, 0.95])
+def test_few_judgements_cover_as_often_as_many(judged, chance):
+    covered = exact_coverage(judged, chance)
+    assert covered > 0.94  # verdicts come whole: with five of ninety judged, one changes the accuracy by six points
+    if judged == 30:
+        assert covered < 0.98
 
 
 def test_an_informative_proxy_narrows_and_a_useless_one_does_not_widen_much():
@@ -341,6 +389,16 @@ def test_planning_before_the_first_judgement():
 def test_a_stratum_that_weighs_nothing_asks_for_nothing():
     review = partial_review([1, 0, 1, 0, NAN, NAN], [0, 0, 0, 0, 1, 1], weights=[0.25] * 4 + [0, 0])
     assert judgements_needed(review, 0.45) == 0
+
+
+def test_an_interval_that_is_short_enough_asks_for_nothing_though_a_stratum_has_no_judgement():
+    for left in (2, 10):
+        outcomes = np.r_[np.tile([1.0, 0.0], 45), np.full(left, NAN)]
+        places = np.arange(len(outcomes))
+        review = partial_review(outcomes, places >= 80, strata=places >= 90)
+        width = reviewed_accuracy(review).half_width
+        assert judgements_needed(review, width + 1e-9) == 0
+        assert judgements_needed(review, width - 1e-9) > 0
 
 
 def test_wanted_width_must_be_above_zero():

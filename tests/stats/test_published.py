@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from regrade.stats import Scale, chi_square, clopper_pearson, fit_line, mcnemar, proportion
+from regrade.stats import Scale, bootstrap_line, chi_square, clopper_pearson, fit_line, mcnemar, proportion
 from regrade.stats.intervals import exact_bounds
 
 # Recht et al. 2019, Table 1: accuracy with its 95% interval on the original and on the new test set.
@@ -150,7 +150,7 @@ def accuracies(imagenet, keep):
 def test_the_line_of_the_paper(imagenet):
     # 1.11 [1.07, 1.19] and -20.2 [-26.0, -17.8]; the paper does not say which models it fitted
     x, y = accuracies(imagenet, lambda model: not model.startswith("fv_"))
-    found = fit_line(x, y, rng=np.random.default_rng(0), band_points=0)
+    found = bootstrap_line(x, y, rng=np.random.default_rng(0), band_points=0)
     assert (found.slope.n, found.degenerate) == (64, 0)
     assert found.slope.value == pytest.approx(1.110, abs=5e-4)
     assert 100 * found.intercept.value == pytest.approx(-20.3, abs=0.05)
@@ -160,13 +160,13 @@ def test_the_line_of_the_paper(imagenet):
 
 def test_the_line_over_all_models(imagenet):
     x, y = accuracies(imagenet, lambda model: True)  # noqa: ARG005
-    found = fit_line(x, y, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    found = fit_line(x, y, band_points=0)
     assert found.slope.n == 67
     assert found.slope.value == pytest.approx(0.968, abs=5e-4)
     assert 100 * found.intercept.value == pytest.approx(-9.5, abs=0.05)
     assert 100 * (y - x).mean() == pytest.approx(-11.83, abs=5e-3)
     # over a range this wide the accuracies lie on a line on the probit scale
-    probit = fit_line(x, y, rng=np.random.default_rng(0), scale=Scale.PROBIT, draws=1000, band_points=0)
+    probit = fit_line(x, y, scale=Scale.PROBIT, band_points=0)
     assert probit.r_squared > found.r_squared
 
 
@@ -175,14 +175,14 @@ def test_the_cifar_line_is_not_reproduced_without_the_unpublished_models(cifar):
     original, new = cifar
     x, y = (np.array([counts[m] for m in original]) for counts in cifar)
     assert set(original) == set(new)
-    found = fit_line(x / 10_000, y / 2021, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    found = fit_line(x / 10_000, y / 2021, band_points=0)
     assert (found.slope.n, round(found.slope.value, 3)) == (30, 1.617)
     assert 100 * found.intercept.value == pytest.approx(-65.5, abs=0.05)
 
 
 def test_the_line_through_the_seven_printed_cifar_rows():
     x, y = (np.array([cells[place][0] for cells in CIFAR.values()]) / 100 for place in (0, 1))
-    found = fit_line(x, y, rng=np.random.default_rng(0), draws=1000, band_points=0)
+    found = fit_line(x, y, band_points=0)
     assert found.slope.value == pytest.approx(1.733, abs=0.01)
     assert 100 * found.intercept.value == pytest.approx(-75.9, abs=0.5)
 

@@ -12,6 +12,7 @@ from regrade.stats.correlation import (
     spearman_matrix,
 )
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
+from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
 from regrade.stats.multiplicity import benjamini_hochberg, holm
@@ -50,6 +51,8 @@ __all__ = [
     "Ranks",
     "Scale",
     "benjamini_hochberg",
+    "bootstrap_line",
+    "bootstrap_lines",
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",

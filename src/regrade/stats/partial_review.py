@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import Intervals, exact_bounds, method_name
+from regrade.stats.intervals import Intervals, exact_bounds, method_name, tail_share
 
 _FEW = 20  # judgements below which the proxy's weight cannot be told and is left at 0
 
@@ -81,22 +82,20 @@ def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Est
     """The accuracy, unbiased over the random choice of what was judged if every stratum has some, with its interval.
 
     The interval covers both the choice of images and the choice of judgements; it is exact at the
-    sample size that the two together are worth. A stratum without any judgement enters with its whole
-    range, right or wrong, and with the middle of it. Without any judgement at all it raises; with only five the
-    interval covers about 0.91 instead of 0.95.
+    sample size that the two together are worth, made smaller where few judgements tell how much they
+    vary (Korn and Graubard 1998). A stratum without any judgement enters with its whole range, right
+    or wrong, and with the middle of it. Without any judgement at all it raises.
     """
     if review.novel.any() and not review.judged.any():
         raise UndefinedError("none of the novel predictions has been judged: only bounds can be given")
     known = ~review.novel
     value = float((review.weights * review.outcomes)[known].sum())
     slope = _proxy_weight(review)
-    variance, unknown = 0.0, 0.0
-    for stratum in _strata(review):
-        value += stratum.total(slope)
-        variance += stratum.variance(slope)
-        unknown += stratum.unknown
+    strata = _strata(review)
+    value += sum(stratum.total(slope) for stratum in strata)
     value = min(max(value, 0.0), 1.0)
-    bounds = _bounds(review, value, variance, confidence)
+    bounds = _bounds(review, value, _judgement_spread([s for s in strata if s.judged], 0, slope), confidence)
+    unknown = sum(stratum.unknown for stratum in strata)
     low, high = max(float(bounds.low) - unknown, 0.0), min(float(bounds.high) + unknown, 1.0)
     return Estimate(value, low, high, len(review.outcomes), method_name("stratified review", confidence))
 
@@ -112,15 +111,20 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
     strata = _strata(review)
     spare = sum(s.size - s.judged for s in strata)
     slope = _proxy_weight(review)
-    value = reviewed_accuracy(review).value if review.judged.any() or not spare else 0.5
+    value, least = 0.5, 0
+    if review.judged.any() or not spare:
+        now = reviewed_accuracy(review, confidence=confidence)
+        value, least = now.value, 1
+        if now.half_width <= half_width:
+            return 0
 
     def enough(more: int) -> bool:
-        bounds = _bounds(review, value, _planned_variance(strata, more, slope), confidence)
+        bounds = _bounds(review, value, _judgement_spread(strata, more, slope), confidence)
         return float(bounds.high - bounds.low) / 2 <= half_width
 
     if not enough(spare):
         return None
-    return bisect.bisect_left(range(spare), True, key=enough)
+    return bisect.bisect_left(range(spare), True, lo=least, key=enough)
 
 
 @dataclass(frozen=True)
@@ -150,12 +154,6 @@ class _Stratum:
             return self.unknown
         guessed = slope * float((self.weights * self.proxy).sum())
         return guessed + self.size * float(self.residuals(slope).mean())
-
-    def variance(self, slope: float) -> float:
-        """The variance of `total` over the choice of what was judged."""
-        if not self.judged:
-            return 0.0
-        return self.size**2 * (1 - self.judged / self.size) * self.spread(slope) / self.judged
 
     def residuals(self, slope: float) -> FloatArray:
         chosen = ~np.isnan(self.outcomes)
@@ -187,25 +185,37 @@ def _proxy_weight(review: PartialReview) -> float:
     return float(np.clip(slope, 0.0, 1.0))
 
 
-def _bounds(review: PartialReview, value: float, variance: float, confidence: float) -> Intervals:
-    """Exact bounds at the sample size that images and judgements are worth; ``variance`` is of the latter.
+@dataclass(frozen=True)
+class _Spread:
+    """The variance that each stratum's choice of judgements adds, and the degrees of freedom it is known by."""
+
+    variances: FloatArray
+    freedom: FloatArray
+
+
+def _judgement_spread(strata: list[_Stratum], more: int, slope: float) -> _Spread:
+    """The spread after ``more`` judgements, taken evenly from what is left."""
+    spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
+    sizes = np.array([s.size for s in strata], dtype=np.float64)
+    judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
+    one = np.array([s.spread(slope) for s in strata])
+    variances = sizes**2 * (1 - judged / sizes) * one / np.maximum(judged, 1.0)
+    return _Spread(variances, np.maximum(judged - 1, 1.0))
+
+
+def _bounds(review: PartialReview, value: float, judgements: _Spread, confidence: float) -> Intervals:
+    """Exact bounds at the sample size that images and judgements are worth.
 
     The two are weighed at a share with one right and one wrong added: at 0 or 1 itself the images
-    would seem to vary not at all.
+    would seem to vary not at all. Their degrees of freedom together are Satterthwaite's.
     """
     images = 1 / float((review.weights**2).sum())
     share = (value * images + 1) / (images + 2)
     per_image = share * (1 - share)
-    size = per_image / (per_image / images + variance)
+    spare = max(images - 1, 1.0)
+    variance = per_image / images + float(judgements.variances.sum())
+    parts = (per_image / images) ** 2 / spare + float((judgements.variances**2 / judgements.freedom).sum())
+    upper = 1 - tail_share(confidence)
+    known = special.stdtrit(spare, upper) / special.stdtrit(variance**2 / parts, upper)
+    size = per_image / variance * known**2
     return exact_bounds(np.array(value * size), np.array(size), confidence=confidence)
-
-
-def _planned_variance(strata: list[_Stratum], more: int, slope: float) -> float:
-    """The variance after ``more`` judgements, spread evenly over what is left."""
-    spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
-    spread = np.array([s.spread(slope) for s in strata])
-    sizes = np.array([s.size for s in strata], dtype=np.float64)
-    judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
-    if (judged[spread > 0] == 0).any():
-        return float("inf")
-    return float((sizes**2 * (1 - judged / sizes) * spread / np.maximum(judged, 1e-9)).sum())
