@@ -28,10 +28,12 @@ PACKAGES = (
     "store",
     "testsets",
     "models",
+    "executors",
     "predict",
     "studies",
     "report",
     "workspace",
+    "replicate",
     "demo",
 )
 README_LINES = 120

@@ -47,6 +47,10 @@ class Taken(Drawers):
     name = "folder"
 
 
+class Corrupted(Drawers):
+    name = "corrupted"
+
+
 class Stumbling(Drawers):
     name = "stumbling"
 

@@ -40,11 +40,23 @@ def linear(batch: np.ndarray, *, seed: int = 0) -> np.ndarray:
     return batch.reshape(len(batch), -1) @ weights
 
 
+def colours(batch: np.ndarray) -> np.ndarray:
+    """Features (n, 3): the mean of each channel."""
+    return batch.mean(axis=(2, 3))
+
+
 class Toy(Model):
-    """A model that is a function; it counts its batches."""
+    """A model that is a function, and another one where it has features; it counts its batches."""
 
     def __init__(
-        self, function: Callable[[np.ndarray], object] = linear, *, name="toy", weights="1", recipe=RECIPE, space=CIFAR
+        self,
+        function: Callable[[np.ndarray], object] = linear,
+        features: Callable[[np.ndarray], object] | None = None,
+        *,
+        name="toy",
+        weights="1",
+        recipe=RECIPE,
+        space=CIFAR,
     ) -> None:
         self.spec = ModelSpec(name, space.name, recipe.recipe, weights)
         self.class_space = space
@@ -52,11 +64,29 @@ class Toy(Model):
         self.score_kind = ScoreKind.LOGITS
         self.runtime = "toy"
         self.function = function
+        self.features = features
         self.batches: list[int] = []
 
     def scores(self, batch):
         self.batches.append(len(batch))
         return self.function(batch)
+
+    def scores_and_features(self, batch):
+        if self.features is None:
+            return super().scores_and_features(batch)
+        return self.scores(batch), self.features(batch)
+
+
+def failing(after: int, function=linear, features=None) -> Toy:
+    """A model that fails once it has answered so many batches."""
+
+    def scores(batch):
+        if len(model.batches) > after:
+            raise RuntimeError("the plug was pulled")
+        return function(batch)
+
+    model = Toy(scores, features)
+    return model
 
 
 class Counted:

@@ -11,10 +11,10 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"report", "studies", "store", "testsets", "models"},
-    {"predict"},
+    {"studies", "store", "testsets", "models", "executors"},
+    {"predict", "report"},
     {"workspace"},
-    {"demo"},
+    {"demo", "replicate"},
     {"cli"},
     {"__main__"},
 )

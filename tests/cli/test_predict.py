@@ -10,6 +10,7 @@ import resource
 import signal
 import subprocess
 import time
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,19 @@ def broken(batch):
     if len(batch) > 5:
         raise RuntimeError("no such\\nthing")
     return scores(batch)
+
+def hollow(batch):
+    with open(__file__ + ".batches", "a") as file:
+        print(len(batch), file=file)
+    np.ones(len(batch) * 60_000_000, dtype=np.uint8)
+    return scores(batch)
+
+class Featured:
+    def __call__(self, batch):
+        return scores(batch)
+
+    def scores_and_features(self, batch):
+        return scores(batch), batch.reshape(len(batch), -1)[:, :7]
 """
 RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5")
 
@@ -145,7 +159,11 @@ class TestTrouble:
             (["--mean", "0.5"], "needs --size"),
             (["--size", "8", "--mean", "grey"], "numbers with commas"),
             (["--batch", "0"], "batch"),
-            (["--keep", "feelings"], "feelings"),
+            (["--memory", "0"], "memory"),
+            (["--memory", "much"], "memory"),
+            (["--resizer", "crayon"], "crayon"),
+            (["--on", "mars"], "mars"),
+            (["--address", "x:1"], "give --on ray"),
             (["--json", "--csv"], "only one of"),
         ],
     )
@@ -162,6 +180,115 @@ class TestTrouble:
         again = predict(workspace)
         other = (*again[: again.index("--mean")], "--mean", "0,0,0", "--std", "1,1,1")
         assert_one_line(run(*other), "another recipe", "remove ")
+
+
+class TestKeep:
+    @pytest.mark.parametrize(
+        ("kept", "files"),
+        [
+            ((), ()),
+            (("--keep", "scores"), ("scores.npy",)),
+            (("--keep", "features"), ("features.npy",)),
+            (("--keep", "scores,features"), ("scores.npy", "features.npy")),
+            (("--keep", " features , scores,"), ("scores.npy", "features.npy")),
+            (("--keep", ""), ()),
+        ],
+    )
+    def test_what_else_is_stored(self, workspace, kept, files):
+        run_well(*predict(workspace, *kept, function="Featured"))
+        (folder,) = workspace.glob("predictions/noise/*")
+        assert {path.name for path in folder.iterdir()} == {"manifest.json", "topk.parquet", *files}
+        if "features.npy" in files:
+            features = np.load(folder / "features.npy")
+            assert (features.shape, features.dtype) == ((40, 7), np.float16)
+
+    @pytest.mark.parametrize("nonsense", ["nonsense", "scores,nonsense", "scores features", "Scores"])
+    def test_nonsense_is_one_line(self, workspace, nonsense):
+        assert_one_line(run(*predict(workspace, "--keep", nonsense)), nonsense.rpartition(",")[2], "scores")
+        assert not list(workspace.glob("predictions/*/*"))
+
+    def test_a_model_without_features_is_one_line(self, workspace):
+        ran = run(*predict(workspace, "--keep", "features"))
+        assert_one_line(ran, "toy.py:scores gives no features: leave out --keep features")
+
+    def test_features_that_are_not_there_yet_say_what_to_remove(self, workspace):
+        run_well(*predict(workspace, function="Featured"))
+        ran = run(*predict(workspace, "--keep", "features", function="Featured"))
+        assert_one_line(ran, "are stored with no features: remove ")
+
+
+class TestSeveralModels:
+    def several(self, workspace, *functions: str) -> tuple[object, ...]:
+        first, *others = functions
+        models = [f"python:{workspace.parent / 'toy.py'}:{function}" for function in others]
+        return predict(workspace, *models, function=first)
+
+    @pytest.mark.parametrize("order", [("scores", "broken", "narrow"), ("broken", "narrow", "scores")])
+    def test_those_that_fail_are_told_and_the_others_are_stored(self, workspace, order):
+        ran = run(*self.several(workspace, *order))
+        assert ran.code == 1
+        first, second = ran.err.splitlines()
+        assert first.startswith("error: ") and "toy.py:broken" in first and "RuntimeError: no such" in first
+        assert second.startswith("error: ") and "toy.py:narrow gives 9 scores" in second
+        assert "40" in ran.out and "failed: " in ran.out
+        (folder,) = workspace.glob("predictions/noise/*")
+        assert "scores" in folder.name
+
+    def test_as_json(self, workspace):
+        ran = run(*self.several(workspace, "narrow", "scores", "missing"), "--json")
+        told = json.loads(ran.out)
+        assert ran.code == 1 and [pair["model"].rpartition(":")[2] for pair in told["pairs"]] == ["scores"]
+        assert [failure["model"].rpartition(":")[2] for failure in told["failures"]] == ["narrow", "missing"]
+        assert all(failure["reason"] in ran.err for failure in told["failures"])
+
+    def test_a_failure_goes_before_unreadable_pictures(self, workspace, tmp_path):
+        (tmp_path / "pictures" / "0" / "x000.png").unlink()
+        ran = run(*self.several(workspace, "scores", "narrow"))
+        assert ran.code == 1 and ran.err.startswith("unreadable pictures: 1; ") and "\nerror: " in ran.err
+
+    def test_other_predictions_under_a_name_end_the_run(self, workspace):
+        run_well(*predict(workspace))
+        ran = run(*self.several(workspace, "scores", "slow"), "--keep", "scores")
+        assert_one_line(ran, "are stored with only the best classes: remove ")
+
+
+class TestHow:
+    def test_a_batch_is_found_by_the_memory_it_may_take(self, workspace):
+        run_well(*predict(workspace, "--memory", "0.15", function="hollow"))
+        batches = [int(line) for line in (workspace.parent / "toy.py.batches").read_text().split()]
+        if batches[-1] == 8:
+            skip("this system does not tell how much memory a process needs")
+        assert batches[-20:] == [2] * 20
+
+    def test_or_stated(self, workspace):
+        run_well(*predict(workspace, "--batch", 15, "--memory", "0.001", function="hollow"))
+        batches = (workspace.parent / "toy.py.batches").read_text().split()
+        assert batches[-3:] == ["15", "15", "10"]
+
+    @pytest.mark.parametrize("given", [(), ("--resizer", "pillow"), ("--resizer", "torch")], ids=str)
+    def test_what_resizes_is_recorded(self, workspace, given):
+        there = importlib.util.find_spec("torch") is not None
+        if not there and "torch" in given:
+            skip("torch is not installed")
+        used = given[-1] if given else "torch" if there else "pillow"
+        (pair,) = json.loads(run_well(*predict(workspace, *given, "--json")).out)["pairs"]
+        assert pair["runtime"].endswith(f", pictures by {used} {metadata.version(used)}")
+
+    def test_a_gpu_resizes_only_for_models_that_run_there(self, workspace):
+        assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "give device cuda")
+
+    def test_torch_compiles_where_it_is_told_to(self, workspace, monkeypatch):
+        if importlib.util.find_spec("torch") is None:
+            skip("torch is not installed")
+        import torch
+
+        compiled = []
+        monkeypatch.setattr(torch, "compile", lambda module: compiled.append(module) or module)
+        text = "from torch import nn\ndef net(): return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))\n"
+        (workspace.parent / "net.py").write_text(text)
+        command = ("predict", f"torch:{workspace.parent / 'net.py'}:net", "-t", "noise", "-w", workspace, *RECIPE)
+        (pair,) = json.loads(run_well(*command, "--compile", "--json").out)["pairs"]
+        assert len(compiled) == 1 and " cpu fp32 compiled, pictures by " in pair["runtime"]
 
 
 def limited(size: int):

@@ -103,6 +103,41 @@ class TestAdd:
         assert open_workspace(empty).store.test_set("zoo").groups["region"] == ("r0", "r1") * 3
         run_well("testsets", "check", "zoo", "-w", empty)
 
+    def test_pictures_of_a_manifest_that_are_missing_are_counted(self, empty, pictures):
+        rows = "".join(f"{place},{place.split('/')[0]}\n" for place in (*PETS, "cat/p8.png", "dog/p9.png"))
+        (pictures / "list.csv").write_text("path,label\n" + rows)
+        done = run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 8 examples, pictures by reader manifest, 2 of them missing\n"
+
+    def test_a_manifest_whose_pictures_are_all_missing(self, empty, tmp_path):
+        (tmp_path / "list.csv").write_text("path,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
+        words = ("none of the 2 pictures", "'cat/p0.png'", "call the column image instead of path")
+        refused(empty, "add", "zoo", tmp_path / "list.csv", *CLASSES, words=words)
+        (tmp_path / "list.csv").write_text("image,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
+        done = run_well("testsets", "add", "zoo", tmp_path / "list.csv", *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 2 examples, without pictures\n"
+
+    @pytest.mark.parametrize("heading", ["path,label", "image,label", "path,what"])
+    def test_a_table_with_labels_is_not_flat(self, empty, pictures, heading):
+        rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
+        (pictures / "list.csv").write_text(f"{heading}\n{rows}")
+        options = () if heading.endswith("label") else ("--label-column", "what")
+        words = ("list.csv has labels in column", heading.rpartition(",")[2], "--layout flat")
+        refused(empty, "add", "zoo", pictures / "list.csv", *CLASSES, *options, "--layout", "flat", words=words)
+
+    def test_a_table_without_labels_may_be_flat(self, empty, pictures):
+        (pictures / "list.csv").write_text("path,what\n" + "".join(f"{place},x\n" for place in PETS))
+        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "--layout", "flat", "-w", empty)
+        assert open_workspace(empty).store.test_set("zoo").labels.tolist() == [-1] * 6
+
+    def test_parquet_with_labels_is_not_flat(self, empty, tmp_path):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"image": [PNG], "label": ["cat"]}), tmp_path / "x.parquet")
+        words = ("x.parquet has labels in column 'label'", "--layout flat")
+        refused(empty, "add", "zoo", tmp_path / "x.parquet", *CLASSES, "--layout", "flat", words=words)
+
     @pytest.mark.parametrize(
         ("places", "options", "words"),
         [
@@ -112,7 +147,7 @@ class TestAdd:
             (("cat/a.png",), (), ("say what its classes are with --classes",)),
             (("cat/a.png",), ("--classes", "cifar-11"), ("cifar-11", "cifar-10")),
             (("cat/a.png",), (*CLASSES, "--layout", "index"), ("folder 'cat'", "no class index")),
-            (("cat/a.png",), (*CLASSES, "--group", "region"), ("no columns", "'region'")),
+            (("cat/a.png",), (*CLASSES, "--group", "region"), ("folders by region/class", "'region'")),
         ],
     )
     def test_folders_that_do_not_fit(self, empty, tmp_path, places, options, words):
@@ -310,7 +345,11 @@ class TestCatalogue:
         done = run_well("testsets", "catalogue", "imagenet-a")
         assert "200-way" in done.out
         row = json.loads(run_well("testsets", "catalogue", "objectnet", "--json").out)["catalogue"][0]
-        assert (row["border"], row["examples"], row["files"]) == (2, 50_000, "folder by class name")
+        assert (row["border"], row["examples"], row["files"]) == (
+            2,
+            50_273,
+            "folder by class, beside a map onto ImageNet's",
+        )
 
     @pytest.mark.parametrize("form", ["--csv", "--markdown", "--latex"])
     def test_other_forms(self, form):

@@ -47,3 +47,16 @@ def test_a_subset_maps_each_class_to_itself_and_is_scored_within():
 def test_a_subset_map_needs_the_same_ids():
     with pytest.raises(UnknownName, match="class id of breeds 'dog'"):
         subset_map(SOURCE, TARGET)
+
+
+def test_the_digest_tells_spaces_rule_and_partners_apart_and_no_order():
+    given = ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), ANY)
+    others = [
+        ClassMap(SOURCE, TARGET, ((0, 1), (), (2,)), ANY),
+        ClassMap(SOURCE, TARGET, ((0,), (1, 2), ()), ANY),
+        ClassMap(SOURCE, TARGET, ((0, 1), (2,), ()), MapRule.WITHIN_MAPPED),
+        ClassMap(ClassSpace("breeds", ("pug", "collie", "tabby", "cod")), TARGET, ((0, 1), (2,), ()), ANY),
+        ClassMap(SOURCE, ClassSpace("pets", ("dog", "cat", "parrots")), ((0, 1), (2,), ()), ANY),
+    ]
+    assert len({class_map.digest for class_map in [given, *others]}) == 6
+    assert ClassMap(SOURCE, TARGET, ((1, 0, 1), (2,), ()), ANY).digest == given.digest

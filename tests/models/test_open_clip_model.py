@@ -60,6 +60,19 @@ def test_scores_are_scaled_cosines_to_the_mean_sentence(model, open_clip, weight
     np.testing.assert_allclose(model.scores(batch), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_features_are_the_image_embedding(model, open_clip, weights, library):
+    torch = library("torch")
+    clip = open_clip.create_model("Tiny-Regrade", pretrained=str(weights)).eval()
+    batch = np.random.default_rng(0).standard_normal((3, 3, 32, 32), dtype=np.float32)
+    with torch.no_grad():
+        images = clip.encode_image(torch.from_numpy(batch)).numpy()
+        scale = clip.logit_scale.exp().item()
+    scores, features = model.scores_and_features(batch)
+    np.testing.assert_allclose(features, images / np.linalg.norm(images, axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(scores, scale * features @ model._module.class_embeddings.numpy(), rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(scores, model.scores(batch))
+
+
 def test_the_model_says_what_it_is(model):
     assert model.class_space == digits()
     assert (model.preprocessing.size, model.preprocessing.interpolation) == (32, Interpolation.BICUBIC)

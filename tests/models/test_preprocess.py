@@ -1,15 +1,16 @@
 """A picture becomes an input as torchvision makes it, to the bit, and no shape of picture breaks it."""
 
+import importlib.util
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
 from regrade.core import IMAGENET, Framing, Interpolation, Preprocessing
-from regrade.models import preprocess
+from regrade.models import Resizer, preprocess
 
 SHAPES = [(500, 375), (375, 500), (224, 224), (3, 2), (1, 1), (1, 37), (300, 7), (333, 257)]
 
@@ -41,7 +42,7 @@ def test_the_same_as_torchvision(size, interpolation, framing, sides, library):
     )
     picture = noise(*size)
     ours = preprocess(picture, Preprocessing(side, short_side, framing, interpolation))
-    np.testing.assert_allclose(ours, theirs(picture).numpy(), atol=2e-6)
+    np.testing.assert_array_equal(ours, theirs(picture).numpy())
 
 
 def test_cropping_first_by_hand():
@@ -56,6 +57,39 @@ def test_resizing_then_cropping_by_hand():
     pixels[:, 2:6] = 255
     recipe = Preprocessing(4, 4, interpolation=Interpolation.NEAREST, mean=(0.5,) * 3, std=(0.25,) * 3)
     np.testing.assert_array_equal(preprocess(Image.fromarray(pixels), recipe), np.full((3, 4, 4), 2.0))
+
+
+EVERY_LEVEL = np.arange(256, dtype=np.uint8).reshape(16, 16)
+
+
+@given(st.tuples(*[st.floats(0, 1)] * 3), st.tuples(*[st.floats(0.01, 2)] * 3))
+def test_normalisation_is_the_plain_formula_to_the_bit(mean, std):
+    pixels = np.stack([EVERY_LEVEL, EVERY_LEVEL.T, EVERY_LEVEL[::-1]], axis=2)
+    ours = preprocess(Image.fromarray(pixels), Preprocessing(16, 16, mean=mean, std=std))
+    plain = (pixels.astype(np.float32) / np.float32(255) - np.float32(mean)) / np.float32(std)
+    np.testing.assert_array_equal(ours, plain.transpose(2, 0, 1))
+
+
+def test_normalisation_of_grey_pictures_is_the_plain_formula_to_the_bit():
+    ours = preprocess(Image.fromarray(EVERY_LEVEL), Preprocessing(16, 16, mean=(0.1307,), std=(0.3081,)))
+    plain = (EVERY_LEVEL.astype(np.float32) / np.float32(255) - np.float32(0.1307)) / np.float32(0.3081)
+    np.testing.assert_array_equal(ours, plain[None])
+
+
+def test_a_list_of_means_will_do():
+    recipe = Preprocessing(4, 4, mean=[0.0] * 3, std=[1.0] * 3)
+    np.testing.assert_array_equal(preprocess(Image.new("RGB", (4, 4), "white"), recipe), np.ones((3, 4, 4)))
+
+
+def test_recipes_do_not_mix_their_normalisations():
+    picture = Image.fromarray(EVERY_LEVEL).convert("RGB")
+    recipes = [Preprocessing(16, 16, mean=(level / 20,) * 3, std=(1.0,) * 3) for level in range(20)]
+    once = [preprocess(picture, recipe) for recipe in recipes]
+    for recipe, before in zip(recipes, once, strict=True):
+        np.testing.assert_array_equal(preprocess(picture, recipe), before)
+    assert len({one.tobytes() for one in once}) == 20
+    once[0][:] = 5
+    np.testing.assert_allclose(preprocess(picture, recipes[0]), once[1] + np.float32(1 / 20), atol=1e-6)
 
 
 def test_grey_models_see_the_lightness():
@@ -90,7 +124,7 @@ def test_the_way_for_long_pictures_is_near_the_usual_one(interpolation, monkeypa
     recipe = Preprocessing(32, 36, interpolation=interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
     smooth = Image.fromarray(np.linspace(0, 255, 900).astype(np.uint8)[None].repeat(20, axis=0)).convert("RGB")
     usual = preprocess(smooth, recipe)
-    monkeypatch.setattr(sys.modules[preprocess.__module__], "_MOST_PIXELS", 1)
+    monkeypatch.setattr(sys.modules[preprocess.__module__], "MOST_PIXELS", 1)
     np.testing.assert_allclose(preprocess(smooth, recipe), usual, atol=1.01 / 255)
 
 
@@ -98,11 +132,12 @@ def test_the_way_for_long_pictures_is_near_the_usual_one(interpolation, monkeypa
     shape=st.tuples(st.integers(1, 90), st.integers(1, 90)),
     size=st.integers(1, 24),
     extra=st.integers(0, 9),
-    framing=st.sampled_from(Framing),
-    interpolation=st.sampled_from(Interpolation),
+    ways=st.tuples(st.sampled_from(Framing), st.sampled_from(Interpolation)),
+    by=st.sampled_from([Resizer.PILLOW, Resizer.TORCH] if importlib.util.find_spec("torch") else [Resizer.PILLOW]),
 )
-def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, extra, framing, interpolation):
-    recipe = Preprocessing(size, size + extra, framing, interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
-    result = preprocess(Image.new("RGB", shape, (255, 0, 51)), recipe)
+@settings(deadline=None)
+def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, extra, ways, by):
+    recipe = Preprocessing(size, size + extra, *ways, mean=(0.0,) * 3, std=(1.0,) * 3)
+    result = preprocess(Image.new("RGB", shape, (255, 0, 51)), recipe, by)
     assert result.shape == (3, size, size) and result.dtype == np.float32 and result.flags.c_contiguous
     np.testing.assert_allclose(result, np.broadcast_to(np.float32([1, 0, 0.2])[:, None, None], result.shape), atol=1e-6)

@@ -112,3 +112,54 @@ def test_classes_and_recipe_must_be_stated(user_module, settings):
         load(path, "means", Settings(preprocessing=settings.preprocessing))
     with pytest.raises(InputError, match="give --size"):
         load(path, "means", Settings(class_space=settings.class_space))
+
+
+FEATURES = """
+import numpy as np
+
+class Mine:
+    def __call__(self, batch):
+        return self.scores_and_features(batch)[0]
+
+    def scores_and_features(self, batch):
+        flat = batch.reshape(len(batch), -1)
+        return flat[:, :10], flat[:, 10:14]
+
+def plain(batch): return np.zeros((len(batch), 10))
+
+def spoilt(batch): return np.zeros((len(batch), 10))
+spoilt.scores_and_features = lambda batch: {spoilt}
+"""
+
+
+def test_features_by_an_attribute_of_the_object(user_module, settings, batch):
+    model = load(user_module(FEATURES), "Mine", settings)
+    scores, features = model.scores_and_features(batch)
+    np.testing.assert_array_equal(scores, model.scores(batch))
+    np.testing.assert_array_equal(features, batch.reshape(7, -1)[:, 10:14])
+
+
+def test_a_function_without_features_says_so(user_module, settings, batch):
+    path = user_module(FEATURES)
+    with pytest.raises(InputError) as raised:
+        load(path, "plain", settings).scores_and_features(batch)
+    assert str(raised.value) == f"python:{path}:plain gives no features: leave out --keep features"
+
+
+@pytest.mark.parametrize(
+    "expression, error",
+    [
+        ("batch", (InputError, "failed on a batch of shape .*: ValueError: too many values to unpack")),
+        ("(spoilt(batch),)", (InputError, "failed on a batch of shape .*: ValueError: not enough values")),
+        ("(spoilt(batch), np.zeros(7))", (MismatchError, r"gave features of float64 \(7,\) for 7 pictures")),
+        ("(spoilt(batch), np.zeros((6, 3)))", (MismatchError, r"gave features of float64 \(6, 3\) for 7 pictures")),
+        ("(spoilt(batch), np.full((7, 3), np.nan))", (InputError, "gave NaN or infinity among its features")),
+        ("(spoilt(batch)[:, :9], np.ones((7, 3)))", (MismatchError, "gives 9 scores a picture")),
+        ("batch.nothing", (InputError, r"failed on a batch of shape \(7, 3, 8, 8\): AttributeError: ")),
+    ],
+)
+def test_wrong_features_are_one_line(user_module, settings, batch, expression, error):
+    path = user_module(FEATURES.replace("{spoilt}", expression))
+    with pytest.raises(error[0], match=error[1]) as raised:
+        load(path, "spoilt", settings).scores_and_features(batch)
+    assert str(raised.value).startswith(f"python:{path}:spoilt ") and "\n" not in str(raised.value)

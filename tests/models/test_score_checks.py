@@ -5,7 +5,7 @@ import pytest
 
 from regrade.classes import digits
 from regrade.core import InputError, MismatchError, Preprocessing
-from regrade.models.score_checks import checked_scores
+from regrade.models.score_checks import checked_scores, checked_scores_and_features
 from regrade.models.statement import Statement
 
 KNOWN = Statement("m:x", digits(), Preprocessing(8, 8))
@@ -48,3 +48,41 @@ def test_another_shape_names_what_was_expected(shape):
 def test_what_are_no_scores_is_refused(output):
     with pytest.raises(InputError, match="where scores, one number a class, were expected"):
         checked_scores(output, KNOWN, rows=2)
+
+
+class TestFeatures:
+    def checked(self, features, scores=None, rows=2):
+        return checked_scores_and_features(
+            np.zeros((rows, 10)) if scores is None else scores, features, KNOWN, rows=rows
+        )
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+    def test_finite_numbers_pass_in_their_own_precision(self, kind):
+        features = np.arange(6, dtype=kind).reshape(2, 3)
+        scores, same = self.checked(features)
+        assert same.dtype == kind and scores.shape == (2, 10)
+        np.testing.assert_array_equal(same, features)
+
+    @pytest.mark.parametrize("shape", [(3, 5), (1, 5), (2,), (2, 5, 1), (2, 0), ()])
+    def test_another_shape_names_what_was_expected(self, shape):
+        with pytest.raises(MismatchError, match=r"for 2 pictures, expected floating-point numbers \(2, d\)") as raised:
+            self.checked(np.zeros(shape))
+        assert str(raised.value).startswith(f"m:x gave features of float64 {shape}")
+
+    @pytest.mark.parametrize("features", [np.zeros((2, 5), int), np.zeros((2, 5), complex), [["a"], ["b"]], None])
+    def test_what_are_no_numbers_is_refused(self, features):
+        with pytest.raises(MismatchError, match=r"m:x gave features of .* expected floating-point numbers"):
+            self.checked(features)
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    def test_every_one_must_be_finite(self, bad):
+        features = np.zeros((2, 5), np.float32)
+        features[1, 4] = bad
+        with pytest.raises(InputError, match="m:x gave NaN or infinity among its features"):
+            self.checked(features)
+
+    def test_the_scores_are_checked_as_ever(self):
+        with pytest.raises(MismatchError, match="m:x gives 11 scores a picture"):
+            self.checked(np.zeros((2, 5)), np.zeros((2, 11)))
+        with pytest.raises(InputError, match="NaN or infinity for 1 of 2 pictures"):
+            self.checked(np.zeros((2, 5)), np.where(np.arange(2)[:, None] == 1, np.nan, np.zeros((2, 10))))

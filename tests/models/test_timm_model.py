@@ -89,6 +89,33 @@ def test_a_local_folder_gives_the_scores_of_its_module(folder, settings, library
     assert as_onnx(model, big).reason == ""
 
 
+def test_features_are_what_timm_calls_so(folder, settings, library):
+    torch = library("torch")
+    path, module = folder
+    model = load_model(f"timm:local-dir:{path}", replace(settings, preprocessing=None))
+    batch = np.random.default_rng(0).standard_normal((3, 3, 64, 64), dtype=np.float32)
+    with torch.no_grad():
+        expected = module.eval().forward_head(module.forward_features(torch.from_numpy(batch)), pre_logits=True).numpy()
+    scores, features = model.scores_and_features(batch)
+    assert features.shape == (3, module.num_features)
+    np.testing.assert_allclose(features, expected, atol=1e-6)
+    np.testing.assert_array_equal(scores, model.scores(batch))
+
+
+@pytest.mark.usefixtures("random_weights")
+@pytest.mark.parametrize("name", ["mobilenetv3_small_050", "vit_tiny_patch16_224", "convnext_atto"])
+def test_features_of_other_architectures(name, library):
+    torch = library("torch")
+    model = load_model(f"timm:{name}", Settings())
+    batch = np.random.default_rng(0).standard_normal((2, 3, 224, 224), dtype=np.float32)
+    scores, features = model.scores_and_features(batch)
+    head = model._module.get_classifier()
+    with torch.no_grad():
+        again = head(torch.from_numpy(features)).numpy()
+    assert isinstance(head, torch.nn.Linear) and features.shape == (2, model._module.head_hidden_size)
+    np.testing.assert_allclose(again, scores, rtol=1e-4, atol=1e-5)
+
+
 def test_the_classes_of_a_local_folder_are_not_guessed(folder):
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"timm:local-dir:{folder[0]}", Settings())

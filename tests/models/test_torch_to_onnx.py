@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regrade.models import Precision, as_onnx, load_model
+from regrade.core import InputError
+from regrade.models import Exported, Precision, as_onnx, load_model
 from regrade.models.torch_runtime import TorchModel
 from regrade.models.torch_to_onnx import _difference
 
@@ -25,6 +26,20 @@ def by_size(): return BySize()
 class Unknown(nn.Module):
     def forward(self, images): return torch.linalg.svdvals(images.flatten(2)[:, :, :8])[:, :1].repeat(1, 10)
 def unknown(): return Unknown()
+
+def pointwise():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(3, 6, 3), nn.AdaptiveAvgPool2d(1), nn.Conv2d(6, 10, 1), nn.Flatten())
+
+class Own(nn.Module):
+    def forward(self, images): return images.flatten(1)[:, :10]
+    def scores_and_features(self, images): return self(images), images.flatten(1)[:, 10:14] * 2
+def own(): return Own()
+
+class Drifting(Own):
+    def scores_and_features(self, images):  # tracing keeps the number of rows it saw
+        return self(images), images.flatten(1)[:, 10:14] * int(images.shape[0])
+def drifting(): return Drifting()
 """
 
 
@@ -60,19 +75,19 @@ def test_a_model_that_cannot_be_exported_says_why(load, settings, batch):
 def test_a_failed_export_leaves_the_torch_model_as_it_was(load, settings, batch, monkeypatch):
     model = load("network", settings)
     before = model.scores(batch)
-    monkeypatch.setattr(TorchModel, "export", lambda _, path: path.write_bytes(b"no graph"))
+    monkeypatch.setattr(TorchModel, "export", lambda _, path, **__: path.write_bytes(b"no graph"))
     assert "cannot be loaded by onnxruntime" in as_onnx(model, batch).reason
     np.testing.assert_array_equal(model.scores(batch), before)
 
 
 def test_other_precisions_stay_with_torch(load, settings, batch):
     model = load("network", replace(settings, precision=Precision.BF16))
-    assert as_onnx(model, batch).reason == "it runs on cpu in bf16"
+    assert as_onnx(model, batch) == Exported(None)
 
 
 def test_only_torch_models_have_a_twin(user_module, settings, batch):
     path = user_module("import numpy as np\ndef f(batch): return np.zeros((len(batch), 10))\n", "other.py")
-    assert as_onnx(load_model(f"python:{path}:f", settings), batch).reason == "it is not a torch model"
+    assert as_onnx(load_model(f"python:{path}:f", settings), batch) == Exported(None)
 
 
 def test_without_a_picture_there_is_no_twin(load, settings, batch):
@@ -89,7 +104,54 @@ def test_without_onnxruntime_the_reason_is_the_command(load, settings, batch, mo
 
 def test_differences_by_hand():
     expected = np.array([[1.0, 5.0, 2.0], [4.0, 0.0, -10.0]])
-    assert _difference(expected, expected + 0.009) == ""
-    assert "lie up to 0.011 from torch's, more than 0.001 of 10" in _difference(expected, expected + 0.011)
-    assert "best class of 1 of 2 pictures" in _difference(expected, np.array([[6.0, 5, 2], [4, 0, -10]]))
-    assert "infinite scores elsewhere" in _difference(expected, np.where(expected == 0, -np.inf, expected))
+    assert _difference([expected], [expected + 0.009]) == ""
+    assert "lie up to 0.011 from torch's, more than 0.001 of 10" in _difference([expected], [expected + 0.011])
+    assert "best class of 1 of 2 pictures" in _difference([expected], [np.array([[6.0, 5, 2], [4, 0, -10]])])
+    assert "infinite scores elsewhere" in _difference([expected], [np.where(expected == 0, -np.inf, expected)])
+
+
+class TestFeatures:
+    @pytest.mark.parametrize(("name", "width"), [("network", 216), ("pointwise", 6), ("own", 4)])
+    def test_the_twin_gives_the_same(self, load, settings, batch, name, width):
+        model = load(name, settings)
+        twin = as_onnx(model, batch, features=True).model
+        scores, features = twin.scores_and_features(batch)
+        assert features.shape == (7, width)
+        for one, other in zip((scores, features), model.scores_and_features(batch), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+        np.testing.assert_array_equal(twin.scores(batch), scores)
+        assert twin.scores_and_features(batch[:3])[1].shape == (3, width)
+
+    def test_the_torch_model_stays_in_evaluation_mode(self, load, settings, batch):
+        model = load("network", settings)
+        before = (model.scores(batch), *model.scores_and_features(batch))
+        assert as_onnx(model, batch, features=True).model is not None
+        after = (model.scores(batch), *model.scores_and_features(batch))
+        assert not any(module.training for module in model._module.modules())
+        for one, other in zip(after, before, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    def test_they_are_exported_only_where_they_are_wanted(self, load, settings, batch):
+        twin = as_onnx(load("network", settings), batch).model
+        with pytest.raises(InputError, match="has no output called 'features'"):
+            twin.scores_and_features(batch)
+
+    def test_a_twin_whose_features_differ_is_refused(self, load, settings, batch):
+        model = load("drifting", settings)
+        assert as_onnx(model, batch).reason == ""
+        exported = as_onnx(model, batch, features=True)
+        assert exported.model is None and "its export's features lie up to" in exported.reason
+
+    def test_a_model_without_any_raises_itself(self, load, settings, batch):
+        with pytest.raises(InputError, match="runs no linear layer of 10 outputs: leave out --keep features"):
+            as_onnx(load("by_size", settings), batch, features=True)
+
+    def test_differences_by_hand(self):
+        scores, features = np.array([[1.0, 5.0], [4.0, 0.0]]), np.array([[1.0, -20.0], [0.0, 3.0]])
+        assert _difference([scores, features], [scores, features + 0.019]) == ""
+        assert _difference([scores, features], [scores, features - 0.021]) == (
+            "its export's features lie up to 0.021 from torch's, more than 0.001 of 20"
+        )
+        assert "scores lie up to 0.1 " in _difference([scores, features], [scores + 0.1, features - 0.021])
+        broken = np.where(features == 3, np.nan, features)
+        assert _difference([scores, features], [scores, broken]) == "its export gives infinite features elsewhere"

@@ -51,6 +51,17 @@ def test_a_model_is_loaded_with_its_weights(place, short_side):
     assert model.scores(np.zeros((2, 3, 224, 224), np.float32)).shape == (2, 1000)
 
 
+@pytest.mark.usefixtures("random_weights")
+@pytest.mark.parametrize("name, width", [("resnet18", 512), ("mobilenet_v3_small", 1024)])
+def test_scores_are_the_last_layer_of_the_features(name, width):
+    model = load_model(f"torchvision:{name}", Settings())
+    batch = np.random.default_rng(0).standard_normal((2, 3, 224, 224), dtype=np.float32)
+    scores, features = model.scores_and_features(batch)
+    head = model._module.fc if hasattr(model._module, "fc") else model._module.classifier[-1]
+    assert features.shape == (2, width)
+    np.testing.assert_allclose(features @ head.weight.numpy().T + head.bias.numpy(), scores, rtol=1e-4, atol=1e-5)
+
+
 def test_names_and_weights_that_are_not_there_suggest():
     with pytest.raises(UnknownName, match=r"unknown torchvision classifier 'resnet19'; did you mean"):
         load_model("torchvision:resnet19", Settings())

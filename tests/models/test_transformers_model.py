@@ -51,6 +51,19 @@ def test_scores_are_the_logits_of_the_module(write, library):
     assert (model.preprocessing.size, model.preprocessing.framing) == (32, Framing.STRETCH)
 
 
+def test_features_are_what_the_classifier_sees(write, library):
+    torch = library("torch")
+    folder, module = write("0123456789")
+    model = load_model(f"transformers:{folder}", Settings(class_space=digits()))
+    batch = np.random.default_rng(0).standard_normal((3, 3, 32, 32), dtype=np.float32)
+    with torch.no_grad():
+        expected = module.vit(torch.from_numpy(batch)).last_hidden_state[:, 0].numpy()
+    scores, features = model.scores_and_features(batch)
+    assert features.shape == (3, 16)
+    np.testing.assert_allclose(features, expected, atol=1e-6)
+    np.testing.assert_array_equal(scores, model.scores(batch))
+
+
 def test_imagenet_is_known_by_its_labels(write):
     labels = [", ".join(lemmas) for lemmas in imagenet_1k().lemmas]
     labels = [f"{label}{'' if labels.index(label) == i else ', again'}" for i, label in enumerate(labels)]

@@ -1,12 +1,17 @@
 """Every example exactly once, whatever the batch, the workers, the model and the memory do."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from predicting import CIFAR, Counted, Toy, linear, noisy
 
 from regrade.core import NO_ANSWER, InputError, ModelError, StoreError
-from regrade.models import OutOfMemory
-from regrade.predict import Engine, How, engine, prepare
+from regrade.models import OutOfMemory, Resizer
+from regrade.predict import Asked, Engine, How, Preparing, engine, prepare_all
+from regrade.testsets import open_pictures
 
 SIZE = 40
 
@@ -21,23 +26,34 @@ def parts(store, model, part_size=16):
     return store.partial_predictions(test_set, model.spec.name, part_size=part_size, plan={"model": model.spec.name})
 
 
-def run(store, model, *, told=None, **how):
-    """Run to the end and put the parts together."""
-    how = How(part_size=16, **how)
-    partial = parts(store, model)
+def asked(store, pictures=None):
     test_set = store.test_set("noise")
+    source = store.pictures(test_set)
+    return Asked(test_set.ids, source, pictures or open_pictures(source))
+
+
+def run(store, model, *, told=None, pictures=None, batch=16, **how):
+    """Run to the end and put the parts together."""
+    partial = parts(store, model)
+    ran = Engine(model, How(part_size=16, **how))
     with partial.alone():
         partial.begin()
-        ran = Engine(model, how)
-        ran.run(test_set.ids, store.pictures(test_set), partial, progress=([] if told is None else told).append)
+        progress = ([] if told is None else told).append
+        for part in ran.parts(asked(store, pictures), partial.missing(), batch=batch, progress=progress):
+            partial.add(part)
         return partial.finished(), ran
+
+
+def inputs(store):
+    """The inputs (n, 3, 8, 8) of a plain loop."""
+    of, preparing = asked(store), Preparing(Toy().preprocessing, Resizer.PILLOW)
+    every = prepare_all(of.pictures, of.source, preparing, range(SIZE), workers=1, ahead=1)
+    return np.stack([one.input for one in every])
 
 
 def expected(store):
     """The answers of a plain loop."""
-    source = store.pictures(store.test_set("noise"))
-    pixels = [one.pixels for one in prepare.prepare_all(source, Toy().preprocessing, range(SIZE), workers=1, ahead=1)]
-    return linear(np.stack(pixels))
+    return linear(inputs(store))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
@@ -59,18 +75,62 @@ def test_a_batch_ends_with_its_part(store):
     assert model.batches == [12, 4, 12, 4, 8]
 
 
-def test_pictures_are_prepared_while_the_model_computes(store, monkeypatch):
-    source = store.pictures(store.test_set("noise"))
-    pictures = Counted(prepare.open_pictures(source))
-    monkeypatch.setattr(prepare, "open_pictures", lambda _: pictures)
+def test_pictures_are_prepared_while_the_model_computes(store):
+    pictures = Counted(asked(store).pictures)
     seen = []
 
     def scores(batch):
         seen.append(pictures.reached(min(SIZE, 4 * (len(seen) + 2))))
         return linear(batch)
 
-    run(store, Toy(scores), batch=4)
+    run(store, Toy(scores), batch=4, pictures=pictures)
     assert seen == [True] * 10
+
+
+def test_several_threads_may_ask_at_once(store):
+    """Each gets its own parts, and the model computes one batch at a time."""
+    busy, together = threading.Lock(), []
+
+    def scores(batch):
+        together.append(not busy.acquire(blocking=False))
+        time.sleep(0.001)
+        busy.release()
+        return linear(batch)
+
+    ran = Engine(Toy(scores), How(keep_scores=True))
+    of, ranges = asked(store), [range(start, start + 8) for start in range(0, SIZE, 8)]
+
+    def part(positions):
+        (one,) = ran.parts(of, [positions], batch=2, progress=lambda _: None)
+        return one
+
+    with ThreadPoolExecutor(5) as pool:
+        found = list(pool.map(part, ranges))
+    assert len(together) == 20 and not any(together)
+    np.testing.assert_array_equal(np.concatenate([one.classes[:, 0] for one in found]), expected(store).argmax(axis=1))
+    assert [one.start for one in found] == [0, 8, 16, 24, 32]
+
+
+def test_only_what_is_wanted_is_read(store):
+    pictures = Counted(asked(store).pictures)
+    ran = Engine(Toy(), How())
+    late, early = ran.parts(asked(store, pictures), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None)
+    assert (late.start, len(late), early.start, len(early), pictures.count) == (30, 4, 3, 2, 6)
+    np.testing.assert_array_equal(late.classes[:, 0], expected(store)[30:34].argmax(axis=1))
+
+
+def test_the_card_says_what_makes_the_pictures_ready():
+    model = Toy()
+    card = Engine(model, How()).card
+    assert card.runtime == f"toy, pictures by {Resizer.PILLOW.runtime}"
+    assert (card.spec, card.class_space, card.preprocessing) == (model.spec, model.class_space, model.preprocessing)
+    assert model.card.runtime == "toy"
+
+
+@pytest.mark.parametrize(("how", "batch"), [(How(batch=7), 7), (How(batch=7, memory=1), 7), (How(memory=3), 30)])
+def test_a_stated_batch_is_not_measured(monkeypatch, how, batch):
+    monkeypatch.setattr(engine, "fitting_batch", lambda _, budget: 10 * budget)
+    assert Engine(Toy(), how).find_batch() == batch
 
 
 class TestMemory:
@@ -85,7 +145,10 @@ class TestMemory:
         found, ran = run(store, model, batch=16)
         np.testing.assert_array_equal(found.classes[:, 0], expected(store).argmax(axis=1))
         assert model.batches[:7] == [16, 8, 4, 2, 2, 4, 2]
-        assert ran.batch == 2 and set(model.batches[-6:]) == {2}
+        assert set(model.batches[-6:]) == {2}
+        model.batches.clear()
+        list(ran.parts(asked(store), [range(0, 8)], batch=16, progress=lambda _: None))
+        assert model.batches == [2] * 4
 
     def test_a_batch_of_one_that_does_not_fit_is_told(self, store):
         def scores(_):
@@ -190,8 +253,8 @@ def test_a_place_that_goes_while_it_runs_keeps_earlier_parts(store, tmp_path):
 def test_exactly_once_is_checked(store, monkeypatch, spoilt):
     real = engine.prepare_all
 
-    def prepare_wrongly(source, recipe, positions, **options):
-        return (one for one in real(source, recipe, spoilt(list(positions)), **options))
+    def prepare_wrongly(pictures, source, preparing, positions, **options):
+        return (one for one in real(pictures, source, preparing, spoilt(list(positions)), **options))
 
     monkeypatch.setattr(engine, "prepare_all", prepare_wrongly)
     with pytest.raises(StoreError, match="out of order: this is a defect"):

@@ -11,6 +11,7 @@ from PIL import Image
 from skipping import skip
 
 import regrade
+from regrade.models import Exported
 
 TESTED = 300
 MODEL = """
@@ -152,3 +153,35 @@ def test_the_batch_changes_nothing(mnist, model, tmp_path, batch):
         folder.rename(tmp_path / f"{size}-{len(found)}")
     np.testing.assert_array_equal(found[0].top1, found[1].top1)
     np.testing.assert_allclose(found[0].scores, found[1].scores, rtol=1e-5, atol=1e-5)
+
+
+def test_scores_are_the_last_layer_of_the_features(mnist, model, tmp_path):
+    """What is stored, in half precision, is enough to train the last layer anew."""
+    import torch
+
+    workspace = regrade.init(tmp_path / "W")
+    workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
+    run = workspace.predict([f"torch:{model}:digits"], test_sets=["arrays"], keep=["scores", "features"])
+    assert "onnxruntime" in run.pairs[0].runtime
+    found = workspace.store.predictions(workspace.store.test_set("arrays"), f"torch:{model}:digits")
+    state = torch.load(model.with_name("digits.pt"))
+    scores = found.features.astype(np.float32) @ state["5.weight"].numpy().T + state["5.bias"].numpy()
+    assert found.features.shape == (TESTED, 256)
+    np.testing.assert_allclose(scores, found.full_scores, rtol=2e-2, atol=2e-2)
+    assert (scores.argmax(axis=1) == found.top1).mean() > 0.99
+
+
+def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, monkeypatch):
+    from regrade.predict import fastest
+
+    workspace = regrade.init(tmp_path / "W")
+    workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
+    name, found = f"torch:{model}:digits", {}
+    for runtime in ("onnxruntime", "torch"):
+        if runtime == "torch":
+            monkeypatch.setattr(fastest, "as_onnx", lambda *_, **__: Exported(None, "it is switched off"))
+        run = workspace.predict([name], test_sets=["arrays"], keep=["features"])
+        assert run.pairs[0].runtime.startswith(runtime)
+        found[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)
+        workspace.store.prediction_folder("arrays", name).rename(tmp_path / runtime)
+    np.testing.assert_allclose(found["torch"], found["onnxruntime"], rtol=2e-3, atol=2e-3)

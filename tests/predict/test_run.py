@@ -1,39 +1,33 @@
 """One pair into the store: what is missing, nothing twice, and nothing of another plan."""
 
+import importlib.util
 import shutil
 import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import PIL
 import pytest
-from predicting import CIFAR, RECIPE, Toy, linear, noisy
+from predicting import CIFAR, RECIPE, Toy, failing, linear, noisy
 from running import snapshot
+from skipping import skip
 
 from regrade.core import AlreadyStored, ClassSpace, FormatError, InputError, ModelError, StoreError
-from regrade.predict import How, predict
+from regrade.models import Resizer
+from regrade.predict import How, engine, predict
 from regrade.workspace import Workspace
 
 SMALL = How(batch=4, part_size=8, keep_scores=True)
+RUNTIME = f"toy, pictures by pillow {PIL.__version__}"
 
 
 @pytest.fixture
 def store(tmp_path):
     return noisy(tmp_path)
-
-
-def failing(after: int, function=linear) -> Toy:
-    """A model that fails once it has answered so many batches."""
-
-    def scores(batch):
-        if len(model.batches) > after:
-            raise RuntimeError("the plug was pulled")
-        return function(batch)
-
-    model = Toy(scores)
-    return model
 
 
 def stored(store, model="toy") -> dict[str, bytes]:
@@ -52,7 +46,8 @@ def test_a_pair_is_stored_with_all_that_stands_behind_it(store):
     assert (pair.model, pair.test_set, pair.examples, pair.resumed, pair.already) == ("toy", "noise", 40, 0, False)
     assert told == [("toy on noise", 40)] + [4] * 10
     manifest = store.manifest(test_set, "toy")
-    assert (manifest.runtime, manifest.model, manifest.unreadable) == ("toy", Toy().spec, {})
+    assert (manifest.runtime, manifest.runtime_note, manifest.model) == (RUNTIME, "", Toy().spec)
+    assert (manifest.unreadable, manifest.features) == ({}, False)
     assert (manifest.examples, manifest.k, manifest.full_scores, manifest.score_kind) == (40, 5, True, "logits")
     found = store.predictions(test_set, "toy")
     assert found.digest == manifest.digest
@@ -64,7 +59,7 @@ def test_again_is_no_work(store):
     predict(store, Toy(), test_set, SMALL)
     before, model = snapshot(store.root), Toy()
     again = predict(store, model, test_set, SMALL)
-    assert again.already and again.resumed == 40 and again.rate is None and again.runtime == "toy"
+    assert again.already and again.resumed == 40 and again.rate is None and again.runtime == RUNTIME
     assert model.batches == [] and snapshot(store.root) == before
 
 
@@ -121,6 +116,15 @@ class TestGoingOn:
         assert sum(other.batches) == 40
         assert not (store.root / ".partial").exists()
 
+    def test_pictures_resized_by_another_are_another_plan(self, store):
+        if importlib.util.find_spec("torch") is None:
+            skip("torch is not installed")
+        test_set = store.test_set("noise")
+        with pytest.raises(ModelError):
+            predict(store, failing(6), test_set, SMALL)
+        pair = predict(store, Toy(), test_set, replace(SMALL, resizer=Resizer.TORCH))
+        assert pair.resumed == 0 and pair.runtime == f"toy, pictures by torch {metadata.version('torch')}"
+
     def test_pictures_that_moved_are_another_plan(self, store, tmp_path):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
@@ -141,6 +145,59 @@ class TestGoingOn:
         assert model.batches == []
         parts(store)[1].unlink()
         assert predict(store, model, test_set, SMALL).resumed == 16
+
+
+class TestFoundBatch:
+    """A batch that is not stated is found once: a run that goes on keeps to it."""
+
+    LEFT = replace(SMALL, batch=None, memory=1000)
+
+    @pytest.fixture
+    def found(self, monkeypatch):
+        """The budgets that were asked with; each time another batch is found."""
+        budgets = []
+        monkeypatch.setattr(engine, "fitting_batch", lambda _, budget: budgets.append(budget) or 2 + len(budgets))
+        return budgets
+
+    def test_it_is_found_by_the_memory_and_used(self, store, found):
+        model = Toy()
+        predict(store, model, store.test_set("noise"), self.LEFT)
+        assert found == [1000] and model.batches == [3, 3, 2] * 5
+
+    def test_a_run_that_goes_on_keeps_to_it(self, store, tmp_path, found):
+        test_set = store.test_set("noise")
+        other = noisy(tmp_path / "other")
+        predict(other, Toy(), test_set, replace(SMALL, batch=3))
+        with pytest.raises(ModelError):
+            predict(store, failing(7), test_set, self.LEFT)
+        model = Toy()
+        assert predict(store, model, test_set, replace(self.LEFT, memory=5)).resumed == 16
+        assert found == [1000] and model.batches == [3, 3, 2] * 3
+        assert stored(store) == stored(other)
+
+    def test_a_stated_one_goes_first(self, store, found):
+        test_set = store.test_set("noise")
+        with pytest.raises(ModelError):
+            predict(store, failing(7), test_set, self.LEFT)
+        model = Toy()
+        predict(store, model, test_set, SMALL)
+        assert found == [1000] and model.batches == [4, 4] * 3
+
+    def test_a_stated_one_is_not_measured(self, store, found):
+        predict(store, Toy(), store.test_set("noise"), SMALL)
+        assert found == []
+
+    def test_where_nothing_is_missing_none_is_needed(self, store, found, monkeypatch):
+        def refuse(*_):
+            raise OSError("no room")
+
+        test_set = store.test_set("noise")
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="no room"):
+            patch.setattr(type(store), "add_predictions", refuse)
+            predict(store, Toy(), test_set, SMALL)
+        model = Toy()
+        assert predict(store, model, test_set, self.LEFT).resumed == 40
+        assert found == [] and model.batches == []
 
 
 class TestUnreadable:

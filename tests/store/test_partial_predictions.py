@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regrade.core import FormatError, StoreError
-from regrade.store import PartialPredictions, no_answers
+from regrade.store import Part, PartialPredictions, joined, no_answers
 
 
 @pytest.fixture
@@ -17,13 +17,18 @@ def partial(tmp_path):
     return started
 
 
-def part(positions, *, value=0, width=None):
+def part(positions, *, value=0, width=None, features=None):
     made = no_answers(positions, k=2, width=width)
     made.classes[:] = np.arange(len(positions))[:, None] + value
     made.scores[:] = value
     if made.full_scores is not None:
         made.full_scores[:] = positions.start
-    return made
+    return made if features is None else replace(made, features=rows(positions, features))
+
+
+def rows(positions, width) -> np.ndarray:
+    """Features that tell where they belong: 100 times the position, and the column."""
+    return np.add.outer(100 * np.arange(positions.start, positions.stop), np.arange(width)).astype(np.float16)
 
 
 def fill(partial, **options):
@@ -50,6 +55,101 @@ def test_all_scores_come_back_as_a_map_of_the_file(partial):
     scores = partial.finished().full_scores
     assert isinstance(scores, np.memmap) and scores.shape == (10, 3) and scores.dtype == np.float16
     assert scores[:, 1].tolist() == [0] * 4 + [4] * 4 + [8] * 2
+
+
+class TestFeatures:
+    def test_they_come_back_as_a_map_of_the_file(self, partial):
+        fill(partial, width=3, features=5)
+        whole = partial.finished()
+        assert isinstance(whole.features, np.memmap) and whole.features.dtype == np.float16
+        np.testing.assert_array_equal(whole.features, rows(range(10), 5))
+        assert whole.full_scores.shape == (10, 3)
+
+    @pytest.mark.parametrize("without", [{0}, {4}, {8}, {0, 4}, {0, 8}, {4, 8}])
+    def test_a_part_without_any_is_not_a_number(self, partial, without):
+        for positions in partial.missing():
+            partial.add(part(positions, features=None if positions.start in without else 5))
+        features = partial.finished().features
+        gone = np.array([4 * (position // 4) in without for position in range(10)])
+        assert features.shape == (10, 5) and np.isnan(features[gone]).all()
+        np.testing.assert_array_equal(features[~gone], rows(range(10), 5)[~gone])
+
+    def test_where_no_part_has_any_there_are_none(self, partial):
+        fill(partial)
+        assert partial.finished().features is None
+
+    def test_one_number_an_example_will_do(self, partial):
+        fill(partial, features=1)
+        np.testing.assert_array_equal(partial.finished().features, rows(range(10), 1))
+
+    def test_another_width_in_between_is_told(self, partial):
+        for positions in partial.missing():
+            partial.add(part(positions, features=6 if positions.start == 4 else 5))
+        with pytest.raises(StoreError, match="rows of 5 and of 6 numbers: the model changes as it runs"):
+            partial.finished()
+
+
+class TestJoining:
+    def pieces(self, *features):
+        positions = [range(20, 23), range(23, 24), range(24, 28)]
+        return [part(at, value=at.start, width=3, features=one) for at, one in zip(positions, features, strict=True)]
+
+    def test_rows_follow_one_another(self):
+        first, *rest = self.pieces(5, 5, 5)
+        first.unreadable[21] = "gone"
+        rest[-1].unreadable[27] = "cut"
+        whole = joined([first, *rest])
+        assert (whole.start, len(whole), whole.unreadable) == (20, 8, {21: "gone", 27: "cut"})
+        assert whole.classes[:, 0].tolist() == [20, 21, 22, 23, 24, 25, 26, 27]
+        assert whole.full_scores[:, 0].tolist() == [20] * 3 + [23] + [24] * 4
+        np.testing.assert_array_equal(whole.features, rows(range(20, 28), 5))
+
+    @pytest.mark.parametrize("features", [(None, 5, 5), (5, None, 5), (None, None, 5), (5, None, None)])
+    def test_rows_without_features_are_not_a_number(self, features):
+        whole = joined(self.pieces(*features))
+        there = np.repeat([one is not None for one in features], [3, 1, 4])
+        np.testing.assert_array_equal(whole.features[there], rows(range(20, 28), 5)[there])
+        assert np.isnan(whole.features[~there]).all() and whole.features.dtype == np.float16
+
+    def test_no_features_at_all(self):
+        assert joined(self.pieces(None, None, None)).features is None
+
+    def test_another_width_is_told(self):
+        with pytest.raises(StoreError, match="rows of 5 and of 4 numbers"):
+            joined(self.pieces(5, None, 4))
+
+    def test_one_part_stays_what_it_is(self):
+        (one,) = self.pieces(5, 5, 5)[:1]
+        whole = joined([one])
+        assert isinstance(whole, Part) and whole.start == 20
+        np.testing.assert_array_equal(whole.features, one.features)
+
+
+class TestBatch:
+    def test_found_once_and_kept_for_later_runs(self, partial):
+        assert partial.batch(lambda: 24) == 24
+        assert partial.batch(lambda: pytest.fail("it is known")) == 24
+        again = replace(partial)
+        again.begin()
+        assert again.batch(lambda: 1) == 24
+
+    def test_every_plan_has_its_own(self, partial):
+        other = replace(partial, plan={"weights": "2"})
+        other.begin()
+        assert (partial.batch(lambda: 8), other.batch(lambda: 4), partial.batch(lambda: 2)) == (8, 4, 8)
+
+    @pytest.mark.parametrize("text", ["", "0", "-8", "eight", "8.5", "\N{SUPERSCRIPT TWO}"])
+    def test_a_damaged_one_is_told(self, partial, text):
+        partial.batch(lambda: 8)
+        (path,) = partial.folder.glob("*/batch")
+        path.write_text(text)
+        with pytest.raises(FormatError, match="batch is damaged: remove .* and run again"):
+            partial.batch(lambda: 8)
+
+    def test_what_cannot_be_found_leaves_nothing(self, partial):
+        with pytest.raises(ZeroDivisionError):
+            partial.batch(lambda: 1 // 0)
+        assert partial.batch(lambda: 3) == 3
 
 
 def test_reasons_are_kept(partial):

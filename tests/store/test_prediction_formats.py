@@ -148,6 +148,15 @@ class TestTheSameFromEveryForm:
         workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
         assert np.array_equal(stored(workspace).classes, BEST), name
 
+    def test_a_column_called_top5_is_the_fifth_answer_or_all_five(self, workspace, tmp_path):
+        best = np.column_stack([BEST, [[c for c in range(10) if c not in row][:2] for row in BEST]])
+        ranked = {f"top{rank + 1}": best[:, rank] for rank in range(5)}
+        both = {"top1": best[:, 0], "top5": list(best)}
+        for model, columns in (("ranked", ranked), ("list", {"top5": list(best)}), ("both", both)):
+            write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
+            workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model=model)
+            assert np.array_equal(stored(workspace, model).classes, best), model
+
     @pytest.mark.parametrize("kind", ["int8", "<i8", ">i4", "uint16"])
     def test_arrays_of_indices(self, workspace, tmp_path, kind):
         np.save(tmp_path / "m.npy", BEST.astype(kind))

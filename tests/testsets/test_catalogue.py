@@ -5,6 +5,7 @@ import pytest
 
 from regrade.classes import BUILT_IN, class_space
 from regrade.core import UnknownName
+from regrade.testsets import brings_classes
 from regrade.testsets.catalogue import CatalogueEntry, Download, Files, Kind, entry, names
 
 ENTRIES = [entry(name) for name in names()]
@@ -19,13 +20,13 @@ COUNTS = {
     "imagenet-r": 30_000,
     "imagenet-sketch": 50_889,
     "imagenet-c": 3_750_000,
-    "objectnet": 50_000,
+    "objectnet": 50_273,
     "cifar-10": 10_000,
     "cifar-10.1-v4": 2_021,
     "cifar-10.1-v6": 2_000,
     "cifar-10.2": 2_000,
     "dollarstreet": None,
-    "geode": None,
+    "geode": 10_333,
     "real": 50_000,
     "multilabel-v3": 20_000,
     "imagenet-m": 68,
@@ -42,12 +43,11 @@ def test_the_sets_of_the_field_are_there_with_their_counts():
     assert len(names()) == len(set(names()))
 
 
-def test_test_sets_come_before_label_sets():
+def test_test_sets_come_before_label_sets_and_those_before_slices():
     kinds = [found.kind for found in ENTRIES]
-    assert kinds == sorted(kinds, key=lambda kind: kind is Kind.LABEL_SET)
-    assert [found.name for found in ENTRIES if found.kind is Kind.LABEL_SET] == [
-        "real", "multilabel-v3", "imagenet-m", "imagenet-x",
-    ]  # fmt: skip
+    assert kinds == sorted(kinds, key=list(Kind).index)
+    assert [found.name for found in ENTRIES if found.kind is Kind.LABEL_SET] == ["real", "multilabel-v3"]
+    assert [found.name for found in ENTRIES if found.kind is Kind.SLICES] == ["imagenet-m", "imagenet-x"]
 
 
 @by_name(ENTRIES)
@@ -73,6 +73,7 @@ def test_the_rule_names_the_width_of_the_class_space(found: CatalogueEntry):
 @by_name([found for found in ENTRIES if not found.class_space])
 def test_a_set_with_classes_of_its_own_is_scored_through_a_map(found: CatalogueEntry):
     assert found.rule.startswith("any mapped class in the top k")
+    assert brings_classes(found)
 
 
 @pytest.mark.parametrize("name", ["imagenet-a", "imagenet-r"])
@@ -90,6 +91,12 @@ def test_imagenetv2_folders_are_class_indices():
 def test_objectnet_loses_the_border_its_own_loader_cuts():
     assert entry("objectnet").border == 2
     assert all(found.border == 0 for found in ENTRIES if found.name != "objectnet")
+
+
+@by_name([found for found in ENTRIES if found.levels])
+def test_levels_of_folders_are_the_groups_of_a_set(found: CatalogueEntry):
+    assert tuple(level.name for level in found.levels) == found.groups
+    assert found.name == "imagenet-c" and [len(level.values) for level in found.levels] == [15, 5]
 
 
 def test_no_pipeline_of_the_field_follows_exif():

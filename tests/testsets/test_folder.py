@@ -100,7 +100,7 @@ class TestLayout:
         with pytest.raises(MismatchError, match=r"a picture in .* itself has no folder"):
             labels(tmp_path, SPACE)
 
-    def test_columns_mean_nothing_in_a_folder(self, tmp_path):
+    def test_a_group_that_no_folder_gives(self, tmp_path):
         with pytest.raises(InputError, match="'region'"):
             found_in(by_id(tmp_path), Wanted(SPACE, columns=Columns(groups=("region",))))
 

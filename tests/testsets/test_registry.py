@@ -37,3 +37,9 @@ def test_no_known_form(tmp_path):
         (tmp_path / name).write_bytes(b"x")
         with pytest.raises(InputError, match=rf"{name} is in no form that a reader knows.*{hint}"):
             reader_for(tmp_path / name)
+
+
+def test_corrupted_pictures_have_a_reader_that_is_not_offered_for_paths(monkeypatch):
+    install(monkeypatch)
+    assert reader_named("corrupted").name == "corrupted"
+    assert "corrupted" not in readers()

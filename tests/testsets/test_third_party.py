@@ -67,6 +67,7 @@ class TestThirdParties:
             ("CIFAR", "TypeError"),
             ("Stumbling", "RuntimeError: oh;"),
             ("Taken", "calls itself 'folder', a name that is taken"),
+            ("Corrupted", "calls itself 'corrupted', a name that is taken"),
         ],
     )
     def test_broken_ones_are_named_in_one_line(self, offer, drawers, value, reason):

@@ -7,10 +7,12 @@ from regrade.classes.json_form import class_space_as_json, class_space_from_json
 from regrade.classes.map_files import class_map_from_file
 from regrade.classes.registry import BUILT_IN, class_space
 from regrade.classes.small import cifar_10, digits
+from regrade.classes.words import class_by_words
 
 __all__ = [
     "BUILT_IN",
     "cifar_10",
+    "class_by_words",
     "class_map_from_file",
     "class_space",
     "class_space_as_json",

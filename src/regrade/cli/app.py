@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import typer
 
-from regrade.cli import compare, demo, grade, import_, init, labels, models, predict, testsets
+from regrade.cli import compare, demo, grade, import_, init, labels, models, predict, replicate, study, testsets
 from regrade.core.errors import RegradeError
 
 app = typer.Typer(
@@ -29,6 +29,8 @@ app.add_typer(import_.app, name="import")
 app.command("predict")(predict.predict)
 app.command("grade")(grade.grade)
 app.command("compare")(compare.compare)
+app.add_typer(study.app, name="study")
+app.command("replicate")(replicate.replicate)
 
 
 @app.callback(invoke_without_command=True)

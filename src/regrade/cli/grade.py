@@ -32,7 +32,7 @@ def grade(
         typer.Option(
             "--slice",
             help="Also grade this slice: a class group (dogs), a class or WordNet id, COLUMN=VALUE, or COLUMN for all "
-            "its values. May be repeated.",
+            "its values; an imported slice (imagenet-m, imagenet-x:pose), or imagenet-x for all. May be repeated.",
         ),
     ] = [],
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
@@ -48,10 +48,24 @@ def grade(
         float | None,
         typer.Option(help="With reviewed labels: say how many more judgements reach this half-width, e.g. 0.005."),
     ] = None,
+    corruptions: Annotated[
+        bool,
+        typer.Option(
+            "--corruptions",
+            help="Errors by corruption and mCE instead, where groups are corruption and severity; --clean adds "
+            "relative mCE.",
+        ),
+    ] = False,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
     """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
-    result = opened(workspace).grade(
+    here = opened(workspace)
+    if corruptions:
+        if labels or rule or collapsed or slice_ or within or class_map or half_width:
+            raise typer.BadParameter("--corruptions goes with --clean and --model only")
+        found = here.grade_corruptions(test_set, clean=clean, models=model, watch=watching)
+        return Shown(found.table(), found.as_dict())
+    result = here.grade(
         test_set,
         labels=labels,
         rule=rule.value if rule else None,

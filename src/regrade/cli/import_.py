@@ -1,10 +1,10 @@
-"""regrade import: predictions, labels and verdicts from files."""
+"""regrade import: predictions, labels, slices and verdicts from files."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,9 +21,12 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import say
 
+if TYPE_CHECKING:
+    from regrade.core import SliceSet
+
 _FEW = 10  # models whose names are worth a line
 
-app = typer.Typer(help="Bring in predictions, labels and verdicts from files.", no_args_is_help=True)
+app = typer.Typer(help="Bring in predictions, labels, slices and verdicts from files.", no_args_is_help=True)
 
 
 class Format(StrEnum):
@@ -32,6 +35,14 @@ class Format(StrEnum):
     plain = "plain"
     real = "real"
     multilabel_v3 = "multilabel-v3"
+
+
+class Slices(StrEnum):
+    """The forms in which slices come."""
+
+    table = "table"
+    list = "list"
+    imagenet_x = "imagenet-x"
 
 
 @app.command()
@@ -106,6 +117,44 @@ def labels(
         f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: {found.covered.sum():,} images, "
         f"{len(found.classes):,} judgements, {found.problematic.sum():,} problematic images"
     )
+    if done.slices is not None:
+        say(_slices_in_words(done.slices))
+
+
+@app.command()
+def slices(
+    file: Annotated[Path, typer.Argument(help="The slices.")],
+    test_set: TestSetOption,
+    name: Annotated[str, typer.Option(help="What to call them: --slice NAME, NAME:PART or NAME:COLUMN=VALUE.")],
+    form: Annotated[
+        Slices,
+        typer.Option(
+            "--format",
+            help="list: images that are one slice, one a line, as a JSON list or a table's id column. table: an id "
+            "column and group columns. imagenet-x: its JSON lines, a slice a factor.",
+        ),
+    ] = Slices.table,
+    id_column: IdColumn = "",
+    group: GroupColumns = [],
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import slices of a test set: subsets of its images, or group columns; the test set itself stays as it is."""
+    done = opened(workspace).import_slices(
+        file,
+        test_set=test_set,
+        name=name,
+        form=form.value,
+        columns=columns(id_column, "", group, ClassNumbers.auto),
+    )
+    say(f"{'imported' if done.new else 'unchanged:'} {_slices_in_words(done.slices)}")
+
+
+def _slices_in_words(slices: SliceSet) -> str:
+    if slices.name in slices.subsets:
+        return f"slice {slices.name} of {slices.test_set}: {slices.subsets[slices.name].sum():,} images"
+    kind = "slices" if slices.subsets else "group columns"
+    more = ", ..." if len(slices.names) > 1 else ""
+    return f"{slices.name} of {slices.test_set}: {len(slices.names)} {kind} ({slices.names[0]}{more})"
 
 
 @app.command()

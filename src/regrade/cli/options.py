@@ -26,12 +26,20 @@ WithinOption = Annotated[
     str | None, typer.Option(help="Score among the classes of this space only, e.g. imagenet-a: the 200-way rule.")
 ]
 MapOption = Annotated[
-    Path | None, typer.Option("--map", help="CSV or JSON from the labels' classes to the predicted ones.")
+    Path | None,
+    typer.Option(
+        "--map", help="CSV or JSON from the labels' classes to the predicted ones, instead of the test set's own map."
+    ),
 ]
 IdColumn = Annotated[str, typer.Option(help="The column with the example ids, if it has no usual name.")]
 LabelColumn = Annotated[str, typer.Option(help="The column with the labels, if it has no usual name.")]
 GroupColumns = Annotated[
-    list[str], typer.Option("--group", help="A column with groups such as region or income. May be repeated.")
+    list[str],
+    typer.Option(
+        "--group",
+        help="A column with groups such as region or income; in a folder, a level of folders above the class folders, "
+        "outermost first. May be repeated.",
+    ),
 ]
 
 

@@ -40,10 +40,19 @@ class InterpolationName(StrEnum):
     bicubic = "bicubic"
 
 
-class KeepName(StrEnum):
-    """What is kept beside the best five classes."""
+class ResizerName(StrEnum):
+    """What resizes pictures."""
 
-    scores = "scores"
+    pillow = "pillow"
+    torch = "torch"
+    gpu = "gpu"
+
+
+class Where(StrEnum):
+    """Where models run."""
+
+    here = "here"
+    ray = "ray"
 
 
 @shown
@@ -70,19 +79,43 @@ def predict(
     std: Annotated[str | None, typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225.")] = None,
     device: Annotated[DeviceName, typer.Option(help="Where the models run.")] = DeviceName.cpu,
     precision: Annotated[PrecisionName, typer.Option(help="In which precision they compute.")] = PrecisionName.fp32,
-    batch: Annotated[int, typer.Option(min=1, help="Pictures a batch; halved where memory does not suffice.")] = 32,
+    compile_: Annotated[
+        bool, typer.Option("--compile", help="Have torch compile the models first: pays on long runs.")
+    ] = False,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Pictures a batch; found by the memory it may take if left.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(min=0.001, help="Gigabytes a batch may take; half of what is free if left.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads that read and decode pictures; one a core if left.")
     ] = None,
+    resizer: Annotated[
+        ResizerName | None,
+        typer.Option(help="What resizes pictures: pillow, torch (one grey level off, the default) or gpu (JPEGs too)."),
+    ] = None,
     keep: Annotated[
-        list[KeepName], typer.Option(help="Also keep all scores, in half precision: 200-way grades need them.")
-    ] = [],
+        str, typer.Option(help="What else to keep, in half precision: scores, features or scores,features.")
+    ] = "",
+    on: Annotated[
+        Where, typer.Option(help="Where to compute: here, or on the machines of a Ray cluster.")
+    ] = Where.here,
+    address: Annotated[str | None, typer.Option(help="The cluster's address; the one that runs here if left.")] = None,
+    per_machine: Annotated[
+        int | None, typer.Option(min=1, help="Workers a machine of the cluster takes at most.")
+    ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
     """Predict every picture of the test sets by every model, once; a run that was stopped goes on where it was.
 
-    Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong.
+    Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong. Of several models one that
+    fails does not stop the others; the command then exits with 1.
     """
+    from regrade.executors import RayCluster
+
+    if on is Where.here and (address or per_machine):
+        raise typer.BadParameter("--address and --per-machine speak of a cluster: give --on ray")
     recipe = _recipe(size, short_side, interpolation, mean, std)
     here = opened(workspace)
     try:
@@ -94,9 +127,13 @@ def predict(
                 preprocessing=recipe,
                 device=device.value,
                 precision=precision.value,
+                compile=compile_,
                 batch=batch,
+                memory=None if memory is None else int(memory * 1e9),
                 workers=workers,
-                keep=[what.value for what in keep],
+                resizer=resizer.value if resizer else None,
+                keep=[what.strip() for what in keep.split(",") if what.strip()],
+                cluster=RayCluster(address, per_machine=per_machine) if on is Where.ray else None,
                 watch=watch,
             )
     except KeyboardInterrupt:
@@ -104,7 +141,9 @@ def predict(
         raise typer.Exit(130) from None
     if run.unreadable:
         say(f"unreadable pictures: {run.unreadable:,}; they have no answer and count as wrong")
-    return Shown(run.table(), run.as_dict(), exit_code=3 if run.unreadable else 0)
+    for failure in run.failures:
+        say(f"error: {failure.reason}")
+    return Shown(run.table(), run.as_dict(), exit_code=1 if run.failures else 3 if run.unreadable else 0)
 
 
 def _recipe(

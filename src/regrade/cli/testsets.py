@@ -1,12 +1,13 @@
-"""regrade testsets: list, show, add, check, catalogue, download."""
+"""regrade testsets: list, show, add, corrupt, check, catalogue, download."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from enum import Enum, StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,9 @@ from regrade.cli.options import (
 from regrade.cli.output import download_bar, say, watching_pictures
 from regrade.cli.shown import Shown, shown
 
+if TYPE_CHECKING:
+    from regrade.core import ClassMap
+
 
 class FolderLayout(StrEnum):
     """What the names of class folders are."""
@@ -33,6 +37,8 @@ class FolderLayout(StrEnum):
     NAME = "name"
     FLAT = "flat"
 
+
+_MANY_VALUES = 200  # of a group column: more are told, not listed
 
 app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
 
@@ -59,16 +65,34 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
 @app.command("show")
 @shown
 def show_(name: Annotated[str, typer.Argument(help="The test set.")], workspace: WorkspaceOption = Path()) -> Shown:
-    """Show what a test set can be sliced by: its groups of classes and its group columns, with their sizes."""
+    """Show what a test set can be sliced by, with the sizes, and the class map that is stored with it.
+
+    Slices are groups of classes, values of group columns, and what came later by `regrade import slices`.
+    """
     from regrade.core import Column, Table
 
-    found = opened(workspace).store.test_set(name)
-    slices = [*found.class_space.groups]
-    slices += [f"{column}={value}" for column, values in found.groups.items() for value in sorted(set(values))]
-    rows = tuple((slice_, int(found.slice(slice_).sum())) for slice_ in slices)
+    store = opened(workspace).store
+    found = store.test_set(name)
+    sizes = {slice_: int(found.slice(slice_).sum()) for slice_ in (*found.class_space.groups, *found.subsets)}
+    counts = {column: Counter(values) for column, values in found.group_columns.items()}
+    listed = {column: values for column, values in counts.items() if len(values) <= _MANY_VALUES}
+    sizes |= {f"{column}={value}": values[value] for column, values in listed.items() for value in sorted(values)}
+    rows = tuple(sizes.items())
     title = f"slices of {name}: {len(found):,} examples in {len(set(found.labels[found.labeled])):,} classes"
-    table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows)
-    return Shown(table, {"test_set": name, "examples": len(found), "slices": table.records()})
+    class_map = store.class_map(found)
+    notes = [] if class_map is None else [_map_in_words(class_map)]
+    notes += [f"{column}: {len(counts[column]):,} values, not listed" for column in counts if column not in listed]
+    table = Table(title, (Column("slice", "slice"), Column("examples", "examples")), rows, tuple(notes))
+    data: dict[str, Any] = {"test_set": name, "examples": len(found), "slices": table.records(), "class_map": None}
+    if class_map is not None:
+        data["class_map"] = {
+            "source": class_map.source.name,
+            "target": class_map.target.name,
+            "rule": class_map.rule.value,
+            "classes": len(class_map.target),
+            "mapped": int(class_map.scorable.sum()),
+        }
+    return Shown(table, data)
 
 
 @app.command()
@@ -90,18 +114,59 @@ def add(
     label_column: LabelColumn = "",
     group: GroupColumns = [],
     class_numbers: NumbersOption = ClassNumbers.auto,
+    class_map: Annotated[
+        Path | None,
+        typer.Option("--map", help="CSV or JSON from its classes to those that models predict; stored with the set."),
+    ] = None,
+    map_source: Annotated[str, typer.Option(help="The class space that --map maps from.")] = "imagenet-1k",
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add a test set, with or without pictures; the pictures stay where they are."""
+    """Add a test set, with or without pictures; the pictures stay where they are.
+
+    A set that is labeled in other classes than models predict (objectnet, geode, dollarstreet, or your own with --map)
+    keeps the map between them, and is graded by it.
+    """
     done = opened(workspace).add_test_set(
         name,
         path,
         classes=classes,
         layout=layout.value,
         columns=columns(id_column, label_column, group, class_numbers),
+        class_map=class_map,
+        map_source=map_source,
     )
-    pictures = f"pictures by reader {done.source.reader}" if done.source else "without pictures"
-    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {len(done.test_set):,} examples, {pictures}")
+    parts = [f"{len(done.test_set):,} examples"]
+    parts.append(f"pictures by reader {done.source.reader}" if done.source else "without pictures")
+    if done.missing:
+        parts.append("none of those it lists is there" if done.source is None else f"{done.missing:,} of them missing")
+    if done.class_map is not None:
+        parts.append(_map_in_words(done.class_map))
+    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {', '.join(parts)}")
+
+
+@app.command()
+def corrupt(
+    test_set: Annotated[str, typer.Argument(help="A test set that has pictures, e.g. imagenet-val.")],
+    name: Annotated[str, typer.Option(help="What to call the corrupted test set.")],
+    corruption: Annotated[
+        list[str], typer.Option(help="Only this corruption, e.g. gaussian_noise. May be repeated.")
+    ] = [],
+    severity: Annotated[list[int], typer.Option(help="Only this severity, 1 to 5. May be repeated.")] = [],
+    images: Annotated[int | None, typer.Option(help="Only so many images, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images.")] = 0,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Make a test set of the 15 corruptions of ImageNet-C at 5 severities from one that has pictures.
+
+    Pictures are corrupted as they are read, the same way each time; nothing is copied. Close to the released
+    ImageNet-C, not equal: its frost is photographed, the one made here is drawn.
+    """
+    done = opened(workspace).corrupt(
+        test_set, name=name, corruptions=corruption, severities=severity, images=images, seed=seed
+    )
+    groups = done.test_set.groups
+    what = ", ".join(f"{len(set(groups[column])):,} {column}s" for column in ("image", "corruption"))
+    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {len(done.test_set):,} examples, {what}")
 
 
 @app.command()
@@ -132,7 +197,7 @@ def check(
 def catalogue(
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
 ) -> Shown:
-    """The test sets and label sets of the field: what they are, how they are scored, where they come from."""
+    """The test sets, label sets and slices of the field: what they are, how they are scored, where they come from."""
     from regrade.core import Column, Table
     from regrade.testsets import entry, names
 
@@ -165,6 +230,11 @@ def download_(
             path = download(item, to, progress=progress)
         say(f"downloaded {path}")
     say(f"next: {found.recipe}")
+
+
+def _map_in_words(class_map: ClassMap) -> str:
+    mapped = f"{class_map.scorable.sum():,} of {len(class_map.target):,} classes"
+    return f"class map from {class_map.source.name} onto {mapped}"
 
 
 def _cell(value: object) -> str | int | None:

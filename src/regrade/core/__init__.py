@@ -5,6 +5,7 @@ from regrade.core.class_space import ClassSpace
 from regrade.core.errors import (
     AlreadyStored,
     DownloadError,
+    ExecutorError,
     FormatError,
     InputError,
     MismatchError,
@@ -28,6 +29,7 @@ from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
+from regrade.core.slice_set import SliceSet
 from regrade.core.table import Cell, Column, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
 
@@ -45,6 +47,7 @@ __all__ = [
     "DownloadError",
     "Estimate",
     "Example",
+    "ExecutorError",
     "FormatError",
     "Framing",
     "Hierarchy",
@@ -67,6 +70,7 @@ __all__ = [
     "RegradeError",
     "ReviewFrame",
     "ScoreKind",
+    "SliceSet",
     "Steps",
     "StoreError",
     "Table",

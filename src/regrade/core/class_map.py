@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -42,6 +43,14 @@ class ClassMap:
             )
         if any(not 0 <= s < len(self.source) for entry in self.sources for s in entry):
             raise InputError(f"the map names a class index outside {self.source.name!r}")
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of both spaces, the rule and which classes stand for which, whatever their order."""
+        state = hashlib.sha256("\n".join([self.source.digest, self.target.digest, self.rule.name]).encode())
+        for entry in self.sources:
+            state.update((",".join(map(str, sorted(set(entry)))) + "\n").encode())
+        return state.hexdigest()
 
     @cached_property
     def accepts(self) -> BoolArray:

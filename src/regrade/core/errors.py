@@ -14,6 +14,7 @@
     │   ├── VersionError         the workspace was written by a newer regrade
     │   └── WriteError           the disk refused (full, read-only, no permission)
     ├── ModelError               a model cannot be loaded, or fails on its input
+    ├── ExecutorError            the machines that should do the work cannot, or are lost
     ├── DownloadError            a file could not be fetched whole, or is not the one expected
     └── MissingExtra             an optional dependency is not installed
 """
@@ -79,6 +80,10 @@ class WriteError(StoreError):
 
 class ModelError(RegradeError):
     """A model cannot be loaded, or fails on its input."""
+
+
+class ExecutorError(RegradeError):
+    """The machines that should do the work cannot, or are lost."""
 
 
 class DownloadError(RegradeError):

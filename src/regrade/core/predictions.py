@@ -31,8 +31,8 @@ class Predictions:
     """The best classes of one model for every example of one test set, best first.
 
     ``classes`` (n, k) are indices into the class space, in the order of the test set, `NO_ANSWER`
-    where there is none. ``scores`` (n, k) belong to them; ``full_scores`` (n, c) are all scores,
-    often a memory map. Both may be missing.
+    where there is none. ``scores`` (n, k) belong to them; ``full_scores`` (n, c) are all scores and
+    ``features`` (n, d) what the model's last layer saw, often memory maps. All three may be missing.
     """
 
     model: str
@@ -42,14 +42,16 @@ class Predictions:
     scores: FloatArray | None = None
     full_scores: FloatArray | None = None
     score_kind: ScoreKind | None = None
+    features: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.classes.ndim != 2 or self.classes.shape[1] == 0:
             raise InputError(f"predictions of {self.model!r} must have shape (examples, k), got {self.classes.shape}")
         if self.scores is not None and self.scores.shape != self.classes.shape:
             raise InputError(f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}")
-        if self.full_scores is not None and len(self.full_scores) != len(self.classes):
-            raise InputError(f"predictions of {self.model!r}: {len(self.full_scores)} rows of full scores")
+        for what, rows in (("full scores", self.full_scores), ("features", self.features)):
+            if rows is not None and len(rows) != len(self.classes):
+                raise InputError(f"predictions of {self.model!r}: {len(rows)} rows of {what}")
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -81,4 +83,7 @@ class Predictions:
             if scores is not None:
                 state.update(f"{what} {self.score_kind} {scores.dtype.name}".encode())
                 state.update(np.ascontiguousarray(scores, dtype=scores.dtype.newbyteorder("<")).data)
+        if self.features is not None:
+            state.update(f"features {self.features.shape} {self.features.dtype.name}".encode())
+            state.update(np.ascontiguousarray(self.features, dtype=self.features.dtype.newbyteorder("<")).data)
         return state.hexdigest()

@@ -12,6 +12,7 @@ import numpy as np
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.class_space import ClassSpace
 from regrade.core.errors import InputError, MismatchError, UnknownName
+from regrade.core.slice_set import SliceSet
 
 UNLABELED = -1
 """The label of an example that has none."""
@@ -31,7 +32,7 @@ class TestSet:
     """Examples in a fixed order: position i of every field speaks of example i.
 
     ``labels`` are indices into the class space, `UNLABELED` where there is none; ``groups`` maps
-    a column such as region to one value an example.
+    a column such as region to one value an example. ``slice_sets`` came later and are no part of what the set is.
     """
 
     __test__ = False  # the name is the field's word, not a pytest class
@@ -41,12 +42,15 @@ class TestSet:
     ids: tuple[str, ...]
     labels: IntArray
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    slice_sets: tuple[SliceSet, ...] = ()
 
     def __post_init__(self) -> None:
-        for what, size in [("labels", len(self.labels)), *((c, len(v)) for c, v in self.groups.items())]:
+        columns = [(column, len(values)) for column, values in self.groups.items()]
+        added = [(f"entries of {slices.name}", slices.size) for slices in self.slice_sets]
+        for what, size in [("labels", len(self.labels)), *columns, *added]:
             if size != len(self.ids):
                 raise MismatchError(f"test set {self.name!r}: {len(self.ids)} ids but {size} {what}")
-        if len(self.position_of) != len(self.ids):
+        if len(set(self.ids)) != len(self.ids):
             raise InputError(f"test set {self.name!r}: an example id stands twice; ids must be unique")
         if np.any((self.labels < UNLABELED) | (self.labels >= len(self.class_space))):
             raise InputError(f"test set {self.name!r}: a label is no class of {self.class_space.name!r}")
@@ -80,34 +84,56 @@ class TestSet:
         return Example(
             self.ids[position],
             None if label == UNLABELED else self.class_space.ids[label],
-            {column: values[position] for column, values in self.groups.items()},
+            {column: values[position] for column, values in self.group_columns.items()},
         )
+
+    @cached_property
+    def group_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """All group columns, the set's own and those that came later."""
+        return {**self.groups, **{name: values for found in self.slice_sets for name, values in found.columns.items()}}
+
+    @cached_property
+    def subsets(self) -> Mapping[str, BoolArray]:
+        """The named subsets that came later, each (n,)."""
+        return {name: inside for found in self.slice_sets for name, inside in found.subsets.items()}
+
+    def slices_of(self, name: str) -> tuple[str, ...]:
+        """The slices that a name stands for: each value of a group column, each part of a slice set, or itself."""
+        if name in self.group_columns:
+            return tuple(f"{name}={value}" for value in sorted(set(self.group_columns[name])))
+        parts = next((found.names for found in self.slice_sets if found.name == name), ())
+        if not parts or name in self.subsets:
+            return (name,)
+        return tuple(each for part in parts for each in self.slices_of(part))
 
     def slice(self, name: str) -> BoolArray:
         """Shape (n,): the examples of a slice.
 
-        A slice is ``column=value`` over a group column, or a group of the class space (a named
+        A slice is a named subset, ``column=value`` over a group column, or a group of the class space (a named
         group, a class id or a concept of its hierarchy), by the example's own label.
         """
+        if name in self.subsets:
+            return self.subsets[name]
         column, equals, value = name.partition("=")
         if equals:
             return self._group_is(column, value)
-        if name in self.groups:
-            values = sorted(set(self.groups[name]))
-            raise InputError(f"{name!r} is a group column: give a value too, such as {name}={values[0]}")
+        if (several := self.slices_of(name)) != (name,):
+            what = "a group column" if name in self.group_columns else "a set of slices"
+            raise InputError(f"{name!r} is {what}: give one slice of it, such as {several[0]}")
         try:
             chosen = self.class_space.group(name)
         except UnknownName:
-            known = [*self.groups, *self.class_space.groups, *self.class_space.ids]
+            known = [*self.group_columns, *self.subsets, *self.class_space.groups, *self.class_space.ids]
             raise UnknownName(f"slice of {self.name}", name, known) from None
         members = np.zeros(len(self.class_space) + 1, dtype=bool)  # the last: unlabeled (-1)
         members[chosen] = True
         return members[self.labels]
 
     def _group_is(self, column: str, value: str) -> BoolArray:
-        if column not in self.groups:
-            raise UnknownName(f"group column of {self.name}", column, self.groups)
-        inside = np.array([own == value for own in self.groups[column]], dtype=bool)
+        if column not in self.group_columns:
+            raise UnknownName(f"group column of {self.name}", column, self.group_columns)
+        values = self.group_columns[column]
+        inside = np.array([own == value for own in values], dtype=bool)
         if not inside.any():
-            raise UnknownName(f"{column} of {self.name}", value, sorted(set(self.groups[column])))
+            raise UnknownName(f"{column} of {self.name}", value, sorted(set(values)))
         return inside

@@ -10,6 +10,7 @@ from regrade.metrics.calibration import (
 from regrade.metrics.class_subset import best_within, mapped_correct, top_k_within
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.corruption import (
+    ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
     corruption_errors,
     mean_corruption_error,
@@ -27,6 +28,7 @@ from regrade.metrics.similarity import (
 from regrade.metrics.top_k import top_k_classes, top_k_correct
 
 __all__ = [
+    "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
     "ConfusedPairs",
     "GroupAccuracy",

@@ -31,6 +31,9 @@ ALEXNET_ERRORS: Mapping[str, float] = MappingProxyType(
 )
 """AlexNet's mean error over the five severities of each corruption, as published with the benchmark."""
 
+ALEXNET_CLEAN_ERROR = 0.435
+"""AlexNet's error on the clean images, as published with the benchmark."""
+
 
 def corruption_errors(errors: FloatArray, reference: FloatArray) -> FloatArray:
     """Shape (m, q): each corruption's error over the reference model's.

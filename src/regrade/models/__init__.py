@@ -1,9 +1,11 @@
 """Models: common classifiers by name, each with its classes and its recipe, run on a CPU or a GPU."""
 
-from regrade.models.model import Device, Model, OutOfMemory, Precision, Settings
-from regrade.models.preprocess import preprocess
+from regrade.models.gpu_pictures import framed_jpegs, is_for_gpu
+from regrade.models.model import Device, Model, ModelCard, OutOfMemory, Precision, Settings
+from regrade.models.preprocess import framed, normalised, preprocess
 from regrade.models.published import LITE_FIGURES, Figures, far_from_published, read_figures
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
+from regrade.models.resize import Resizer, fastest_resizer
 from regrade.models.torch_to_onnx import Exported, as_onnx
 
 __all__ = [
@@ -13,12 +15,19 @@ __all__ = [
     "Exported",
     "Figures",
     "Model",
+    "ModelCard",
     "OutOfMemory",
     "Precision",
+    "Resizer",
     "Settings",
     "as_onnx",
     "far_from_published",
+    "fastest_resizer",
+    "framed",
+    "framed_jpegs",
+    "is_for_gpu",
     "load_model",
+    "normalised",
     "prefixes",
     "preprocess",
     "read_figures",

@@ -14,10 +14,11 @@ from regrade.core.arrays import FloatArray
 from regrade.core.preprocessing import Preprocessing
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
-from regrade.models.score_checks import check_width, checked_scores, proven_score_kind
+from regrade.models.score_checks import check_width, checked_scores, checked_scores_and_features, proven_score_kind
 from regrade.models.statement import Statement, statement
 
 _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
+_FEATURES = "features"  # what a second output must be called
 _TYPES: dict[str, Any] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -30,6 +31,7 @@ class Signature:
     type: str
     shape: tuple[int | None, ...]
     width: int | None
+    features: str | None = None
 
 
 class OnnxModel(Model):
@@ -60,18 +62,29 @@ class OnnxModel(Model):
 
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
+        if not len(batch):
+            return np.empty((0, len(self.class_space)), dtype=np.float32)
+        (scores,) = self._outputs(batch, [self._signature.output])
+        return checked_scores(scores, self.statement, rows=len(batch))
+
+    def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scores (n, c) and what a graph calls its features (n, d); one without raises."""
+        if self._signature.features is None:
+            raise InputError(f"{self.statement.name} has no output called {_FEATURES!r}: leave out --keep features")
+        scores, features = self._outputs(batch, [self._signature.output, self._signature.features])
+        return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
+
+    def _outputs(self, batch: FloatArray, names: list[str]) -> list[FloatArray]:
         rows = len(batch)
-        step = self._signature.shape[0] or max(rows, 1)
+        step = self._signature.shape[0] or rows
         with running(self.statement.name, batch.shape):
             images = np.ascontiguousarray(batch, dtype=_TYPES[self._signature.type])
-            parts = [self._run(_filled(images[start : start + step], step)) for start in range(0, rows, step)]
-        if not parts:
-            return np.empty((0, len(self.class_space)), dtype=np.float32)
-        scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
-        return checked_scores(scores[:rows] if len(scores) == len(parts) * step else scores, self.statement, rows=rows)
+            parts = [self._run(_filled(images[start : start + step], step), names) for start in range(0, rows, step)]
+        whole = [one[0] if len(one) == 1 else np.concatenate(one) for one in zip(*parts, strict=True)]
+        return [one[:rows] if len(one) == len(parts) * step else one for one in whole]
 
-    def _run(self, images: FloatArray) -> FloatArray:
-        return np.asarray(self._session.run([self._signature.output], {self._signature.input: images})[0])
+    def _run(self, images: FloatArray, names: list[str]) -> list[FloatArray]:
+        return [np.asarray(one) for one in self._session.run(names, {self._signature.input: images})]
 
 
 def load_onnx(file: str, settings: Settings) -> Model:
@@ -126,21 +139,24 @@ def _check_settings(name: str, path: Path, settings: Settings) -> None:
         raise InputError(f"there is no file {path}")
     if settings.precision is not Precision.FP32:
         raise InputError(f"{name} computes in the precision it was exported in: leave out --precision")
+    if settings.compile:
+        raise InputError(f"{name} is no torch module that could be compiled: leave out --compile")
     if settings.device not in _PROVIDERS:
         raise InputError(f"{name}: onnxruntime runs on cpu or cuda here, not on {settings.device.value}")
 
 
 def _signature(session: Any, name: str) -> Signature:
     inputs, outputs = session.get_inputs(), session.get_outputs()
+    features = next((one.name for one in outputs[1:] if one.name == _FEATURES), None)
+    outputs = [one for one in outputs if one.name != features]
     for what, found in (("inputs", inputs), ("outputs", outputs)):
         if len(found) != 1:
             names = ", ".join(one.name for one in found)
             raise InputError(f"{name} has {len(found)} {what} ({names}), expected one: pictures in, scores out")
     shape = tuple(axis if isinstance(axis, int) and axis > 0 else None for axis in inputs[0].shape)
     last = outputs[0].shape[-1] if outputs[0].shape else None
-    return Signature(
-        inputs[0].name, outputs[0].name, inputs[0].type, shape, last if isinstance(last, int) and last > 0 else None
-    )
+    width = last if isinstance(last, int) and last > 0 else None
+    return Signature(inputs[0].name, outputs[0].name, inputs[0].type, shape, width, features)
 
 
 def _check_input(signature: Signature, recipe: Preprocessing, name: str) -> None:

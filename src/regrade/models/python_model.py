@@ -11,7 +11,7 @@ from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.models.failures import running
 from regrade.models.model import Model, Settings
-from regrade.models.score_checks import checked_scores, proven_score_kind
+from regrade.models.score_checks import checked_scores, checked_scores_and_features, proven_score_kind
 from regrade.models.statement import Statement, statement
 from regrade.models.user_code import called, source_hash, stated_class_space, stated_preprocessing, user_object
 
@@ -35,12 +35,21 @@ class PythonModel(Model):
             output = np.asarray(self._function(batch))
         return checked_scores(output, self.statement, rows=len(batch))
 
+    def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scores (n, c) and features (n, d), by the function's own attribute ``scores_and_features``."""
+        both = getattr(self._function, "scores_and_features", None)
+        if both is None:
+            return super().scores_and_features(batch)
+        with running(self.statement.name, batch.shape):
+            scores, features = (np.asarray(one) for one in both(batch))
+        return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
+
 
 def load_python(place: str, settings: Settings) -> Model:
     """The model of a function (n, channels, size, size) -> (n, classes), or of an object that can be called so.
 
-    Attributes ``class_space``, ``preprocessing``, ``score_kind`` and ``weights_hash`` say of it what they say of a
-    model. A class is called once, without arguments.
+    Attributes ``class_space``, ``preprocessing``, ``score_kind``, ``weights_hash`` and ``scores_and_features`` say of
+    it what they say of a model. A class is called once, without arguments.
     """
     name = f"python:{place}"
     function = user_object(place, prefix="python")

@@ -39,6 +39,21 @@ def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArra
     return scores
 
 
+def checked_scores_and_features(
+    scores: Any, output: Any, statement: Statement, *, rows: int
+) -> tuple[FloatArray, FloatArray]:
+    """Scores as `checked_scores` has them, and features (rows, d), at least one a row, which must be finite."""
+    features = np.asarray(output)
+    if features.dtype.kind != "f" or features.ndim != 2 or len(features) != rows or not features.shape[1]:
+        raise MismatchError(
+            f"{statement.name} gave features of {features.dtype} {features.shape} for {rows} pictures, expected "
+            f"floating-point numbers ({rows}, d)"
+        )
+    if not np.isfinite(features).all():
+        raise InputError(f"{statement.name} gave NaN or infinity among its features")
+    return checked_scores(scores, statement, rows=rows), features
+
+
 def check_width(name: str, width: int, classes: int, class_space: str) -> None:
     """Raise where a model has another number of outputs than there are classes."""
     if width != classes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from regrade.classes import imagenet_1k
@@ -9,7 +10,7 @@ from regrade.core import Framing, InputError, Interpolation, Preprocessing, Unkn
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.statement import statement
-from regrade.models.torch_runtime import TorchModel
+from regrade.models.torch_runtime import TorchModel, bytes_tensor, wait_for_gpu
 
 
 def load_torchvision(place: str, settings: Settings) -> Model:
@@ -32,6 +33,18 @@ def load_torchvision(place: str, settings: Settings) -> Model:
     with loading(f"{name} cannot be loaded"):
         module = torchvision.models.get_model(architecture, weights=weights)
     return TorchModel(module, known, settings)
+
+
+def jpegs_on_gpu(files: Sequence[bytes]) -> list[Any]:
+    """Shape (3, height, width) each: JPEGs decoded on the GPU, in bytes; one that cannot be decoded raises."""
+    with needs("timm", "decoding on the GPU"):
+        import torchvision.io as pictures
+
+    decoded = pictures.decode_jpeg(
+        [bytes_tensor(data) for data in files], mode=pictures.ImageReadMode.RGB, device="cuda"
+    )
+    wait_for_gpu()  # it decodes in a stream of its own
+    return list(decoded)
 
 
 def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:

@@ -1,26 +1,40 @@
 """Prediction: pictures through models into the store, every example exactly once, resumable at any moment."""
 
-from regrade.predict.engine import PART_SIZE, STORED_K, Engine, How, Keep, Progress
-from regrade.predict.prepare import Prepared, default_workers, prepare_all
+from regrade.predict.batch_size import fitting_batch
+from regrade.predict.cluster import NamedModel, predict_on
+from regrade.predict.engine import PART_SIZE, STORED_K, Asked, Engine, How, Keep, Progress
+from regrade.predict.prepare import Prepared, Preparing, default_workers, prepare_all
 from regrade.predict.published_check import PublishedCheck, check_published
-from regrade.predict.result import Pair, Run
-from regrade.predict.run import Watch, predict, unwatched
+from regrade.predict.result import Failure, Pair, Run
+from regrade.predict.run import Watch, predict, predict_by, unwatched
+from regrade.predict.run_all import predict_all
+from regrade.predict.workforce import ThisProcess, Workforce
 
 __all__ = [
     "PART_SIZE",
     "STORED_K",
+    "Asked",
     "Engine",
+    "Failure",
     "How",
     "Keep",
+    "NamedModel",
     "Pair",
     "Prepared",
+    "Preparing",
     "Progress",
     "PublishedCheck",
     "Run",
+    "ThisProcess",
     "Watch",
+    "Workforce",
     "check_published",
     "default_workers",
+    "fitting_batch",
     "predict",
+    "predict_all",
+    "predict_by",
+    "predict_on",
     "prepare_all",
     "unwatched",
 ]

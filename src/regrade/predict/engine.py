@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain, islice
+from threading import Lock
 
 import numpy as np
 
-from regrade.core import ModelError, PictureSource, RegradeError, StoreError
+from regrade.core import ModelError, Pictures, PictureSource, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
-from regrade.models import Model, OutOfMemory
-from regrade.predict.prepare import Prepared, check_place, prepare_all
-from regrade.store import Part, PartialPredictions, no_answers
+from regrade.models import Model, ModelCard, OutOfMemory, Resizer
+from regrade.predict.batch_size import fitting_batch
+from regrade.predict.prepare import Prepared, Preparing, check_place, finished_on_gpu, prepare_all
+from regrade.store import Part, no_answers
 
 STORED_K = 5
 """How many of the best classes are kept an example."""
@@ -31,88 +34,124 @@ class Keep(Enum):
     """What is kept beside the best classes."""
 
     SCORES = "scores"
+    FEATURES = "features"
 
 
 @dataclass(frozen=True)
 class How:
-    """How to run: pictures a batch, threads that prepare them, examples a part, and whether all scores are kept."""
+    """How to run: pictures a batch, threads that prepare them, examples a part, and what is kept.
 
-    batch: int = 32
+    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take.
+    """
+
+    batch: int | None = None
     workers: int = 2
     part_size: int = PART_SIZE
     keep_scores: bool = False
+    keep_features: bool = False
+    memory: int | None = None
+    resizer: Resizer = Resizer.PILLOW
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The examples to answer for: their ids, and their pictures."""
+
+    examples: Sequence[str]
+    source: PictureSource
+    pictures: Pictures
 
 
 class Engine:
     """Runs one model; it remembers how large a batch the device can take.
 
     Pictures are prepared by threads while the model computes. A batch never reaches over the end of a part, so the
-    answers are the same whichever parts an earlier run has left.
+    answers are the same whichever parts an earlier run has left. Several threads may ask for parts at once.
     """
 
     def __init__(self, model: Model, how: How) -> None:
         self.model = model
         self.how = how
-        self.batch = how.batch
+        self._fitting = sys.maxsize
+        self._width: int | None = None
+        self._one_at_a_time = Lock()
 
-    def run(
-        self, examples: Sequence[str], source: PictureSource, partial: PartialPredictions, *, progress: Progress
-    ) -> None:
-        """Fill in the missing parts, writing each as it is done."""
-        missing = partial.missing()
+    @property
+    def card(self) -> ModelCard:
+        """The model's card, with what makes the pictures ready."""
+        own = self.model.card
+        return replace(own, runtime=f"{own.runtime}, pictures by {self.how.resizer.runtime}")
+
+    def find_batch(self) -> int:
+        """How many pictures a batch, as stated or as the memory allows."""
+        return self.how.batch or fitting_batch(self.model, self.how.memory)
+
+    def parts(self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+        """Answer for examples, part by part."""
+        preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
         prepared = prepare_all(
-            source,
-            self.model.preprocessing,
-            chain.from_iterable(missing),
+            of.pictures,
+            of.source,
+            preparing,
+            chain.from_iterable(wanted),
             workers=self.how.workers,
-            ahead=2 * self.batch + self.how.workers,
+            ahead=2 * batch + self.how.workers,
         )
         with closing(prepared):
-            for positions in missing:
-                part = self._part(prepared, positions, examples, progress)
+            for positions in wanted:
+                part = self._no_answers(positions)
+                for block in self._blocks(positions, batch):
+                    ready = _taken(prepared, block)
+                    if self.how.resizer is Resizer.GPU:
+                        ready = finished_on_gpu(ready, of.source, preparing)
+                    part = self._answered(part, of.examples, ready)
+                    progress(len(block))
                 if part.unreadable:
-                    check_place(source)
-                partial.add(part)
+                    check_place(of.source)
+                yield part
 
-    def _part(
-        self, prepared: Iterator[Prepared], positions: range, examples: Sequence[str], progress: Progress
-    ) -> Part:
-        width = len(self.model.class_space)
-        part = no_answers(positions, k=min(STORED_K, width), width=width if self.how.keep_scores else None)
-        for block in self._blocks(positions):
-            batch = list(islice(prepared, len(block)))
-            if [one.position for one in batch] != list(block):
-                raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a defect")
-            self._answer(part, batch, examples)
-            progress(len(batch))
-        return part
-
-    def _blocks(self, positions: range) -> Iterator[range]:
+    def _blocks(self, positions: range, batch: int) -> Iterator[range]:
         """Positions a batch, as large as the device can take by then."""
         start = positions.start
         while start < positions.stop:
-            block = range(start, min(start + self.batch, positions.stop))
+            block = range(start, min(start + batch, start + self._fitting, positions.stop))
             yield block
             start = block.stop
 
-    def _answer(self, part: Part, batch: Sequence[Prepared], examples: Sequence[str]) -> None:
-        """Fill in the answers to a batch, and the reasons where there are none."""
-        part.unreadable.update({one.position: one.trouble for one in batch if one.pixels is None})
-        inputs = {one.position: one.pixels for one in batch if one.pixels is not None}
+    def _no_answers(self, positions: range) -> Part:
+        width = len(self.model.class_space)
+        return no_answers(positions, k=min(STORED_K, width), width=width if self.how.keep_scores else None)
+
+    def _answered(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
+        """A part with the answers to a batch filled in, and the reasons where there are none."""
+        part.unreadable.update({one.position: one.trouble for one in batch if one.input is None})
+        inputs = {one.position: one.input for one in batch if one.input is not None}
         if not inputs:
-            return
-        scores = self._scores(np.stack(list(inputs.values())), [examples[position] for position in inputs])
+            return part
+        with self._one_at_a_time:
+            scores, features = self._compute(list(inputs.values()), [examples[position] for position in inputs])
         rows = np.array(list(inputs)) - part.start
         best = top_k_classes(scores, k=part.classes.shape[1])
         part.classes[rows] = best
         part.scores[rows] = np.take_along_axis(scores, best, axis=1)
         if part.full_scores is not None:
-            part.full_scores[rows] = self._halved(scores)
+            part.full_scores[rows] = self._halved(scores, "scores")
+        if features is None:
+            return part
+        kept = part.features
+        if kept is None:
+            kept = np.full((len(part), features.shape[1]), np.nan, dtype=np.float16)
+        kept[rows] = self._halved(features, "features")
+        return replace(part, features=kept)
 
-    def _scores(self, inputs: FloatArray, examples: Sequence[str]) -> FloatArray:
-        """Scores of a batch; one that does not fit into memory is cut in half, and so are those that follow."""
+    def _compute(self, inputs: Sequence[FloatArray], examples: Sequence[str]) -> tuple[FloatArray, FloatArray | None]:
+        """Scores and features of a batch; one that does not fit into memory is cut in half, as those that follow."""
         try:
-            scores = np.asarray(self.model.scores(inputs))
+            batch = self.model.stacked(inputs)
+            if self.how.keep_features:
+                scores, features = map(np.asarray, self.model.scores_and_features(batch))
+            else:
+                scores, features = np.asarray(self.model.scores(batch)), None
         except (OutOfMemory, MemoryError):
             if len(inputs) == 1:
                 raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
@@ -120,12 +159,14 @@ class Engine:
             raise ModelError(_told(error, self.model.spec.name, examples)) from error
         else:
             self._check(scores, examples)
-            return scores
+            if features is not None:
+                self._check_features(features, examples)
+            return scores, features
         half = len(inputs) // 2
-        self.batch = min(self.batch, half)
-        return np.concatenate([
-            self._scores(inputs[:half], examples[:half]), self._scores(inputs[half:], examples[half:])
-        ])  # fmt: skip
+        self._fitting = min(self._fitting, half)
+        halves = self._compute(inputs[:half], examples[:half]), self._compute(inputs[half:], examples[half:])
+        features = np.concatenate([one[1] for one in halves]) if self.how.keep_features else None
+        return np.concatenate([one[0] for one in halves]), features
 
     def _check(self, scores: FloatArray, examples: Sequence[str]) -> None:
         name, space = self.model.spec.name, self.model.class_space
@@ -139,12 +180,32 @@ class Engine:
         if broken.size:
             raise ModelError(f"{name} returned scores that are not finite for example {examples[broken[0]]!r}")
 
-    def _halved(self, scores: FloatArray) -> FloatArray:
-        """Scores in half precision, as all scores are stored."""
-        if np.abs(scores, where=np.isfinite(scores), out=np.zeros_like(scores)).max() > np.finfo(np.float16).max:
+    def _check_features(self, features: FloatArray, examples: Sequence[str]) -> None:
+        name, width = self.model.spec.name, features.shape[-1] if features.ndim else 0
+        expected = (len(examples), self._width or max(width, 1))
+        if features.shape != expected or not np.issubdtype(features.dtype, np.floating):
+            raise ModelError(
+                f"{name} returned features, {features.dtype} of shape {features.shape}, for {_named(examples)}: "
+                f"expected floating-point numbers of shape {expected}"
+            )
+        self._width = width
+        broken = np.flatnonzero(~np.isfinite(features).all(axis=1))
+        if broken.size:
+            raise ModelError(f"{name} returned features that are not finite for example {examples[broken[0]]!r}")
+
+    def _halved(self, values: FloatArray, what: str) -> FloatArray:
+        """Scores or features in half precision, as they are stored."""
+        if np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max() > np.finfo(np.float16).max:
             name = self.model.spec.name
-            raise ModelError(f"{name} returned scores too large for half precision: run it without --keep scores")
-        return scores.astype(np.float16)
+            raise ModelError(f"{name} returned {what} too large for half precision: run it without --keep {what}")
+        return values.astype(np.float16)
+
+
+def _taken(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
+    batch = list(islice(prepared, len(block)))
+    if [one.position for one in batch] != list(block):
+        raise StoreError(f"examples {block.start} to {block.stop - 1} came out of order: this is a defect")
+    return batch
 
 
 def _named(examples: Sequence[str]) -> str:

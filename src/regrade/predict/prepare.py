@@ -1,31 +1,45 @@
-"""Pictures read, decoded and preprocessed ahead of the model, by threads, in order."""
+"""Pictures read, decoded and preprocessed ahead of the model, by threads or processes, in order."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from regrade.core import InputError, Pictures, PictureSource, Preprocessing, UnreadablePicture
-from regrade.core.arrays import FloatArray
-from regrade.models import preprocess
+from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource, Preprocessing, UnreadablePicture
+from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised
+from regrade.predict.processes import Helpers
 from regrade.testsets import decode, open_pictures
+
+_MOST_THREADS = 4  # more of them in one process do not prepare more pictures
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """How pictures are made ready: by which recipe, what resizes them, and whether the model normalises them."""
+
+    recipe: Preprocessing
+    resizer: Resizer
+    as_pixels: bool = False
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """One example's input (channels, size, size), or the reason why there is none."""
+    """One example's input, a JPEG that a GPU has yet to decode, or the reason why there is neither."""
 
     position: int
-    pixels: FloatArray | None
+    input: Any | None
     trouble: str = ""
+    jpeg: bytes | None = None
 
 
 def default_workers() -> int:
-    """One thread a core that this process may use."""
+    """One a core that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -36,15 +50,27 @@ def check_place(source: PictureSource) -> None:
 
 
 def prepare_all(
-    source: PictureSource, recipe: Preprocessing, positions: Iterable[int], *, workers: int, ahead: int
+    pictures: Pictures,
+    source: PictureSource,
+    preparing: Preparing,
+    positions: Iterable[int],
+    *,
+    workers: int,
+    ahead: int,
 ) -> Generator[Prepared, None, None]:
-    """Prepare examples in the given order, never more than ``ahead`` of them before they are asked for."""
-    pictures = open_pictures(source)
+    """Prepare examples in the given order, never more than ``ahead`` of them before they are asked for.
+
+    More than a few workers are processes of their own, since threads would wait for one another.
+    """
     waiting: deque[Future[Prepared]] = deque()
-    with ThreadPoolExecutor(workers, thread_name_prefix="prepare") as pool:
+    with ExitStack() as stack:
+        one: Callable[[int], Prepared] = _Preparer(pictures, source, preparing)
+        if workers > _MOST_THREADS and preparing.resizer is not Resizer.GPU:
+            one = stack.enter_context(Helpers(one))
+        pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
         try:
             for position in positions:
-                waiting.append(pool.submit(_prepare, pictures, position, source, recipe))
+                waiting.append(pool.submit(one, position))
                 if len(waiting) >= ahead:
                     yield waiting.popleft().result()
             while waiting:
@@ -54,9 +80,56 @@ def prepare_all(
                 future.cancel()
 
 
-def _prepare(pictures: Pictures, position: int, source: PictureSource, recipe: Preprocessing) -> Prepared:
+@dataclass(frozen=True)
+class _Preparer:
+    """Prepares one example; it can be sent to another process if the pictures can."""
+
+    pictures: Pictures | None
+    source: PictureSource
+    preparing: Preparing
+
+    def __call__(self, position: int) -> Prepared:
+        if self.pictures is None:
+            object.__setattr__(self, "pictures", open_pictures(self.source))
+        assert self.pictures is not None
+        try:
+            picture = self.pictures.read(position)
+        except UnreadablePicture as error:
+            return Prepared(position, None, str(error))
+        return prepare(position, picture, self.source, self.preparing)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "pictures": None}
+
+
+def prepare(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:
+    """Decode and preprocess one picture as it is stored, unless a GPU is to do that."""
+    if preparing.resizer is Resizer.GPU and isinstance(stored, bytes):
+        upright = source.orientation is Orientation.UPRIGHT
+        if is_for_gpu(stored, preparing.recipe, upright=upright):
+            return Prepared(position, None, jpeg=stored)
+    return _prepared_here(position, stored, source, preparing)
+
+
+def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing: Preparing) -> list[Prepared]:
+    """A batch whose JPEGs are decoded; what the GPU cannot decode goes the usual way."""
+    files = {one.position: one.jpeg for one in batch if one.jpeg is not None}
+    made = dict(zip(files, framed_jpegs(list(files.values()), preparing.recipe, border=source.border), strict=True))
+    finished = []
+    for one in batch:
+        if one.jpeg is None:
+            finished.append(one)
+        elif made[one.position] is None:
+            finished.append(_prepared_here(one.position, one.jpeg, source, preparing))
+        else:
+            finished.append(replace(one, input=made[one.position], jpeg=None))
+    return finished
+
+
+def _prepared_here(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:
     try:
-        picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+        picture = decode(stored, orientation=source.orientation, border=source.border)
     except UnreadablePicture as error:
         return Prepared(position, None, str(error))
-    return Prepared(position, preprocess(picture, recipe))
+    pixels = framed(picture, preparing.recipe, preparing.resizer)
+    return Prepared(position, pixels if preparing.as_pixels else normalised(pixels, preparing.recipe))

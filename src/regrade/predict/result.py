@@ -14,7 +14,8 @@ _SHOWN = 10  # unreadable pictures named a pair
 class Pair:
     """One model on one test set: ``resumed`` examples were there from an earlier run, ``already`` says all were.
 
-    ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores.
+    ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores, and
+    ``workers_lost`` how many workers of a cluster died over it.
     """
 
     model: str
@@ -25,6 +26,7 @@ class Pair:
     unreadable: dict[str, str]
     runtime: str
     already: bool = False
+    workers_lost: int = 0
 
     @property
     def rate(self) -> float | None:
@@ -34,10 +36,19 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Failure:
+    """A model that could not be run, and why."""
+
+    model: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Run(Tabular):
-    """What a run has done."""
+    """What a run has done, and which models it could not run."""
 
     pairs: tuple[Pair, ...]
+    failures: tuple[Failure, ...] = ()
 
     @property
     def unreadable(self) -> int:
@@ -46,7 +57,10 @@ class Run(Tabular):
 
     def as_dict(self) -> dict[str, object]:
         """The run, ready for JSON."""
-        return {"pairs": [{**asdict(pair), "rate": pair.rate} for pair in self.pairs]}
+        return {
+            "pairs": [{**asdict(pair), "rate": pair.rate} for pair in self.pairs],
+            "failures": [asdict(failure) for failure in self.failures],
+        }
 
     def table(self) -> Table:
         """One line a pair; the first unreadable pictures of each are named below."""
@@ -62,6 +76,7 @@ class Run(Tabular):
         runtimes = dict.fromkeys(pair.runtime for pair in self.pairs if pair.runtime)
         notes = [f"computed by {runtime}" for runtime in runtimes]
         notes += [note for pair in self.pairs for note in _notes(pair)]
+        notes += [f"failed: {failure.reason}" for failure in self.failures]
         return Table("predictions", columns, tuple(_row(pair) for pair in self.pairs), tuple(notes))
 
 
@@ -75,3 +90,5 @@ def _notes(pair: Pair) -> Iterator[str]:
         yield f"unreadable for {pair.model} on {pair.test_set}: {example}: {reason}"
     if len(pair.unreadable) > _SHOWN:
         yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all of them in manifest.json"
+    if pair.workers_lost:
+        yield f"{pair.workers_lost:,} workers were lost; what they were at was done again by others"

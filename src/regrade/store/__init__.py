@@ -1,11 +1,12 @@
 """The workspace on disk: plain files, each written whole and once."""
 
-from regrade.store.atomic import write_file, write_picture
+from regrade.store.atomic import replace_file, write_file, write_picture
 from regrade.store.folder import Store, Stored
 from regrade.store.import_labels import ImportedLabels, import_labels
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
-from regrade.store.label_files import LabelFormat, read_label_file
-from regrade.store.partial_predictions import Part, PartialPredictions, no_answers
+from regrade.store.import_slices import ImportedSlices, import_slices
+from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
+from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
 from regrade.store.prediction_files import (
     Answers,
     PredictionFile,
@@ -14,16 +15,20 @@ from regrade.store.prediction_files import (
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, Source
+from regrade.store.slice_files import SliceFormat, read_slice_file
 
 __all__ = [
     "Answers",
     "ImportedLabels",
     "ImportedPredictions",
+    "ImportedSlices",
+    "LabelFile",
     "LabelFormat",
     "Manifest",
     "Part",
     "PartialPredictions",
     "PredictionFile",
+    "SliceFormat",
     "Source",
     "Spaces",
     "Store",
@@ -31,9 +36,13 @@ __all__ = [
     "answers_from_scores",
     "import_labels",
     "import_predictions",
+    "import_slices",
+    "joined",
     "no_answers",
     "read_label_file",
     "read_prediction_file",
+    "read_slice_file",
+    "replace_file",
     "store_answers",
     "write_file",
     "write_picture",

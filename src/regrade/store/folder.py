@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from regrade.classes import BUILT_IN, class_space, class_space_as_json, class_space_from_json
 from regrade.core import (
     AlreadyStored,
+    ClassMap,
     ClassSpace,
     FormatError,
     InputError,
@@ -19,14 +20,17 @@ from regrade.core import (
     PictureSource,
     Predictions,
     ReviewFrame,
+    SliceSet,
     StoreError,
     TestSet,
     UnknownName,
 )
 from regrade.store.atomic import Staging, telling_refusals, write_once
+from regrade.store.class_map_file import class_map_text, read_class_map
 from regrade.store.config import TEMPLATE, Config, read_config
-from regrade.store.label_file import read_label_set, stored_digest, write_label_set
+from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.names import file_name, original_name
+from regrade.store.parquet import stored_digest
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.picture_file import read_pictures, write_pictures
 from regrade.store.prediction_folder import (
@@ -45,6 +49,7 @@ from regrade.store.review_files import (
     stored_frame_digest,
     write_frame,
 )
+from regrade.store.slice_file import read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 from regrade.tables import Columns
 
@@ -125,20 +130,23 @@ class Store:
         return _stems(self.root / "testsets", ".parquet")
 
     def test_set(self, name: str) -> TestSet:
-        """Read a test set."""
+        """Read a test set, with the slices that came after it."""
         path = self._test_set_path(name)
         if not path.is_file():
             raise UnknownName("test set", name, self.test_set_names())
-        return read_test_set(path, self.class_space(stored_class_space(path)))
+        found = read_test_set(path, self.class_space(stored_class_space(path)))
+        slices = sorted(self._slice_folder(name).glob("*.parquet"))
+        return replace(found, slice_sets=tuple(read_slice_set(each, found) for each in slices)) if slices else found
 
-    def add_test_set(self, test_set: TestSet) -> Stored:
-        """Store a test set and its class space; the same one again is no change, another under its name raises."""
+    def add_test_set(self, test_set: TestSet, class_map: ClassMap | None = None) -> Stored:
+        """Store a test set, its class space and its class map if it has one; others under its name raise."""
         with Staging(self.root) as staging:
-            return self._place_test_set(staging, test_set)
+            placed = [self._place_test_set(staging, test_set), *self._place_class_map(staging, test_set, class_map)]
+        return _together(test_set.name, placed)
 
     def _place_test_set(self, staging: Staging, test_set: TestSet) -> Stored:
         if self.has_test_set(test_set.name):
-            if self.test_set(test_set.name).digest != test_set.digest:
+            if stored_digest(self._test_set_path(test_set.name)) != test_set.digest:
                 raise AlreadyStored(
                     f"test set {test_set.name!r} is stored with other examples, labels or groups: choose another name"
                 )
@@ -152,6 +160,56 @@ class Store:
     def has_test_set(self, name: str) -> bool:
         """Whether a test set of this name is stored."""
         return self._test_set_path(name).is_file()
+
+    # Class maps
+
+    def class_map(self, test_set: TestSet) -> ClassMap | None:
+        """The classes that stand for those of a test set where models predict others; none if it has no map."""
+        path = self._class_map_path(test_set.name)
+        return read_class_map(path, test_set, self.class_space) if path.is_file() else None
+
+    def _place_class_map(self, staging: Staging, test_set: TestSet, class_map: ClassMap | None) -> list[Stored]:
+        if class_map is None:
+            return []
+        path = self._class_map_path(test_set.name)
+        if path.is_file():
+            known = self.class_map(test_set)
+            if known is None or known.digest != class_map.digest:
+                raise AlreadyStored(
+                    f"another class map is stored with {test_set.name}: remove {path} to replace it, or give this one "
+                    "to regrade grade with --map"
+                )
+            return [Stored((), (test_set.name,))]
+        text = class_map_text(class_map, test_set)
+        self._place_class_space(staging, class_map.source)
+        staging.place(staging.write(staging.new_folder() / path.name, lambda file: file.write(text.encode())), path)
+        return [Stored((test_set.name,), ())]
+
+    def _class_map_path(self, test_set: str) -> Path:
+        return self.root / "maps" / f"{file_name(test_set)}.json"
+
+    # Slices that came after a test set
+
+    def add_slice_set(self, slices: SliceSet, test_set: TestSet) -> Stored:
+        """Store slices beside their test set; the same again is no change, others under their name raise."""
+        with Staging(self.root) as staging:
+            return self._place_slice_set(staging, slices, test_set)
+
+    def _place_slice_set(self, staging: Staging, slices: SliceSet, test_set: TestSet) -> Stored:
+        path = self._slice_folder(test_set.name) / f"{file_name(slices.name)}.parquet"
+        if path.is_file():
+            if read_slice_set(path, test_set).digest != slices.digest:
+                raise AlreadyStored(
+                    f"other slices are stored as {slices.name} of {test_set.name}: choose another name, or remove "
+                    f"{path} first"
+                )
+            return Stored((), (slices.name,))
+        staged = staging.new_folder() / path.name
+        staging.place(staging.write(staged, lambda file: write_slice_set(slices, test_set, file)), path)
+        return Stored((slices.name,), ())
+
+    def _slice_folder(self, test_set: str) -> Path:
+        return self.root / "slices" / file_name(test_set)
 
     # Predictions
 
@@ -232,18 +290,25 @@ class Store:
             raise UnknownName(f"label set of {test_set.name}", name, sorted({k.rpartition("@")[0] for k in known}))
         return read_label_set(self._label_path(test_set.name, found[-1]), test_set)
 
-    def add_label_set(self, labels: LabelSet, test_set: TestSet) -> Stored:
-        """Store one version of a label set; the same again is no change, another under its name raises."""
+    def add_label_set(self, labels: LabelSet, test_set: TestSet, slices: SliceSet | None = None) -> Stored:
+        """Store one version of a label set and the slices that came with it; others under their names raise.
+
+        The same again is no change.
+        """
         full = labels.full_name
         path = self._label_path(test_set.name, full)
-        if path.is_file():
-            if stored_digest(path) != labels.digest:
-                raise AlreadyStored(
-                    f"other labels are stored as {full} of {test_set.name}: choose another --name, or keep both "
-                    "with --new-version"
-                )
-            return Stored((), (full,))
-        write_once(self.root, path, lambda file: write_label_set(labels, test_set, file))
+        if path.is_file() and stored_digest(path) != labels.digest:
+            raise AlreadyStored(
+                f"other labels are stored as {full} of {test_set.name}: choose another --name, or keep both "
+                "with --new-version"
+            )
+        with Staging(self.root) as staging:
+            if slices is not None:
+                self._place_slice_set(staging, slices, test_set)
+            if path.is_file():
+                return Stored((), (full,))
+            staged = staging.new_folder() / path.name
+            staging.place(staging.write(staged, lambda file: write_label_set(labels, test_set, file)), path)
         return Stored((full,), ())
 
     def newest_version(self, test_set: str, name: str) -> int:
@@ -253,27 +318,38 @@ class Store:
 
     # Pictures
 
-    def add_pictures(self, test_set: TestSet, source: PictureSource) -> Stored:
-        """Store where a test set's pictures are, and the test set if it is new; other places than before raise."""
-        path = self._picture_path(test_set.name)
+    def add_pictures(self, test_set: TestSet, source: PictureSource, class_map: ClassMap | None = None) -> Stored:
+        """Store where a test set's pictures are, and the test set and its class map as far as they are new.
+
+        Other places than before raise.
+        """
         with Staging(self.root) as staging:
             self._place_test_set(staging, test_set)
-            if path.is_file():
-                if read_pictures(path, test_set) != source:
-                    raise AlreadyStored(
-                        f"the pictures of {test_set.name} are known to be elsewhere: remove {path} to look here instead"
-                    )
-                return Stored((), (test_set.name,))
-            staged = staging.new_folder() / path.name
-            staging.place(staging.write(staged, lambda file: write_pictures(source, test_set, file)), path)
+            placed = [*self._place_class_map(staging, test_set, class_map)]
+            placed.append(self._place_pictures(staging, test_set, source))
+        return _together(test_set.name, placed)
+
+    def _place_pictures(self, staging: Staging, test_set: TestSet, source: PictureSource) -> Stored:
+        path = self._picture_path(test_set.name)
+        if path.is_file():
+            if read_pictures(path, test_set) != source:
+                raise AlreadyStored(
+                    f"the pictures of {test_set.name} are known to be elsewhere: remove {path} to look here instead"
+                )
+            return Stored((), (test_set.name,))
+        staged = staging.new_folder() / path.name
+        staging.place(staging.write(staged, lambda file: write_pictures(source, test_set, file)), path)
         return Stored((test_set.name,), ())
 
     def pictures(self, test_set: TestSet) -> PictureSource:
         """Where a test set's pictures are; one without pictures raises and says how to add them."""
-        path = self._picture_path(test_set.name)
-        if not path.is_file():
+        self.check_pictures(test_set)
+        return read_pictures(self._picture_path(test_set.name), test_set)
+
+    def check_pictures(self, test_set: TestSet) -> None:
+        """Raise where a test set has no pictures, and say how to add them."""
+        if not self.has_pictures(test_set.name):
             raise InputError(f"test set {test_set.name} has no pictures: regrade testsets add {test_set.name} PATH")
-        return read_pictures(path, test_set)
 
     def has_pictures(self, test_set: str) -> bool:
         """Whether it is known where a test set's pictures are."""
@@ -332,6 +408,11 @@ class Store:
 
     def _label_path(self, test_set: str, full: str) -> Path:
         return self._label_folder(test_set) / f"{file_name(full)}.parquet"
+
+
+def _together(name: str, placed: Iterable[Stored]) -> Stored:
+    """What came of storing several parts of one thing: it is new if any of them is."""
+    return Stored((name,), ()) if any(part.new for part in placed) else Stored((), (name,))
 
 
 def _json_object(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regrade.core import InputError, LabelSet, Unlisted
+from regrade.core import InputError, LabelSet, SliceSet, Unlisted
 from regrade.store.folder import Store
 from regrade.store.label_files import LabelFormat, read_label_file
 from regrade.tables import Columns
@@ -13,10 +13,11 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedLabels:
-    """What an import did: the labels, and whether they were new."""
+    """What an import did: the labels, whether they were new, and the slices that came with them if any did."""
 
     labels: LabelSet
     new: bool
+    slices: SliceSet | None = None
 
 
 def import_labels(
@@ -40,11 +41,10 @@ def import_labels(
         raise InputError(f"the name {name!r} holds an @, which stands between a label set's name and its version")
     target = store.test_set(test_set)
     newest = store.newest_version(test_set, name)
-    labels = read_label_file(
+    found = read_label_file(
         path, target, form=form, name=name, version=max(newest, 1), unlisted=unlisted, columns=columns
     )
-    if newest and new_version:
-        if store.label_set(target, name).digest == labels.digest:
-            return ImportedLabels(labels, False)
+    labels = found.labels
+    if newest and new_version and store.label_set(target, name).digest != labels.digest:
         labels = replace(labels, version=newest + 1)
-    return ImportedLabels(labels, bool(store.add_label_set(labels, target).new))
+    return ImportedLabels(labels, bool(store.add_label_set(labels, target, found.slices).new), found.slices)

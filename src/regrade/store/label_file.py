@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from regrade.core import LabelSet, LabelState, MismatchError, TestSet, Unlisted
 from regrade.core.arrays import IntArray
-from regrade.store.parquet import read_meta, read_parquet, write_parquet
+from regrade.store.parquet import read_parquet, write_parquet
 
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
@@ -33,11 +33,6 @@ def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None
         "digest": labels.digest,
     }
     write_parquet(pa.table(columns), meta, file)
-
-
-def stored_digest(path: Path) -> str:
-    """The digest of a stored label set, without reading its rows."""
-    return str(read_meta(path)["digest"])
 
 
 def read_label_set(path: Path, test_set: TestSet) -> LabelSet:

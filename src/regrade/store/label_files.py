@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, TestSet, Unlisted
+from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, SliceSet, TestSet, Unlisted
+from regrade.store.places import Places
 from regrade.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Columns, class_indices, read_json, read_table, texts
 
 REAL_SIZE = 50_000
+IMAGENET_M = "imagenet-m"
+"""The slice of major mistakes that comes with the multi-label annotations."""
 _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
 _LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
 _CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
@@ -29,7 +32,8 @@ class LabelFormat(Enum):
     MULTILABEL_V3 = "multilabel-v3"
     """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m.
 
-    A class in two lists of an image counts by the kindest: what stands among the correct ones is right.
+    A class in two lists of an image counts by the kindest: what stands among the correct ones is right. The images
+    of imagenet_m become a slice.
     """
 
     PLAIN = "plain"
@@ -43,6 +47,14 @@ class _Conflict(Enum):
     KINDEST = "correct before unclear before wrong"
 
 
+@dataclass(frozen=True)
+class LabelFile:
+    """What a file of labels holds: the labels, and the slice that comes with them if there is one."""
+
+    labels: LabelSet
+    slices: SliceSet | None
+
+
 @dataclass
 class _Judgements:
     """Judgements gathered from a file, held against a test set as they come."""
@@ -52,6 +64,7 @@ class _Judgements:
     states: dict[tuple[int, int], LabelState] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
+    major_mistakes: set[int] = field(default_factory=set)
 
     def add(self, example: int, class_id: Any, state: LabelState) -> None:
         self.covered.add(example)
@@ -84,6 +97,13 @@ class _Judgements:
             origin,
         )
 
+    def as_slices(self, origin: str) -> SliceSet | None:
+        if not self.major_mistakes:
+            return None
+        inside = np.zeros(len(self.test_set), dtype=bool)
+        inside[list(self.major_mistakes)] = True
+        return SliceSet(IMAGENET_M, self.test_set.name, len(inside), {IMAGENET_M: inside}, origin=origin)
+
 
 def read_label_file(
     path: Path,
@@ -94,7 +114,7 @@ def read_label_file(
     version: int,
     unlisted: Unlisted = Unlisted.NOVEL,
     columns: Columns | None = None,
-) -> LabelSet:
+) -> LabelFile:
     """Read labels for a test set; a file that belongs to another set raises.
 
     ``unlisted`` says what a class that a plain file does not name is; ReaL's lists are complete, and the
@@ -109,7 +129,8 @@ def read_label_file(
             judgements = _read_plain(path, test_set, columns or Columns())
     if not judgements.covered:
         raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
-    return judgements.as_label_set(name, version, unlisted, f"{form.value}: {path.name}")
+    origin = f"{form.value}: {path.name}"
+    return LabelFile(judgements.as_label_set(name, version, unlisted, origin), judgements.as_slices(origin))
 
 
 def _read_real(path: Path, test_set: TestSet) -> _Judgements:
@@ -143,14 +164,17 @@ def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
     if not (isinstance(content, dict) and isinstance(content.get("initial_annots"), dict)):
         raise FormatError(f"{path}: multi-label annotations are a JSON object with initial_annots")
     judgements = _Judgements(test_set, _Conflict.KINDEST)
-    places = _places(test_set)
+    places = Places(test_set)
     for image, lists in content["initial_annots"].items():
-        if (example := _place(image, places)) is not None:
+        if (example := places.of(image)) is not None:
             _add_lists(judgements, example, image, lists)
     for image, reason in _mapping(content.get("problematic_images", {}), path).items():
-        if (example := _place(image, places)) is not None:
+        if (example := places.of(image)) is not None:
             judgements.covered.add(example)
             judgements.reasons[example] = str(reason) or "problematic"
+    for image in _images(content.get("imagenet_m", []), path):
+        if (example := places.of(image)) is not None:
+            judgements.major_mistakes.add(example)
     _refuse_foreign(judgements, path)
     return judgements
 
@@ -214,27 +238,18 @@ def _class_index(class_id: Any, test_set: TestSet) -> int:
     return class_id
 
 
-def _places(test_set: TestSet) -> dict[str, int]:
-    """Positions by id, and by id without its file ending."""
-    places = {_stem(example): i for i, example in enumerate(test_set.ids)}
-    return {**places, **test_set.position_of}
-
-
-def _place(image: str, places: Mapping[str, int]) -> int | None:
-    return places.get(image, places.get(_stem(image)))
-
-
-def _stem(image: str) -> str:
-    name, dot, ending = image.rpartition(".")
-    return name if dot and ending.lower() in ("jpeg", "jpg", "png", "webp") else image
-
-
 def _known_place(image: str, test_set: TestSet, path: Path) -> int:
     if image not in test_set.position_of:
         raise MismatchError(
             f"{path} names {image!r}, which is not in test set {test_set.name} ({test_set.ids[0]!r}, ...)"
         )
     return test_set.position_of[image]
+
+
+def _images(content: Any, path: Path) -> list[str]:
+    if not (isinstance(content, list) and all(isinstance(image, str) for image in content)):
+        raise FormatError(f"{path}: imagenet_m must be a list of image file names")
+    return content
 
 
 def _mapping(content: Any, path: Path) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,10 +20,10 @@ def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None
     pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(meta)}), file, compression="zstd")
 
 
-def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a table and the facts about it; a damaged or foreign file raises."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a table, or some columns of it, and the facts about it; a damaged or foreign file raises."""
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, columns=columns)
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
     return table, _meta(table.schema, path)
@@ -35,6 +36,11 @@ def read_meta(path: Path) -> dict[str, Any]:
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
     return _meta(schema, path)
+
+
+def stored_digest(path: Path) -> str:
+    """The digest of what a file holds, as it was stored with it."""
+    return str(read_meta(path)["digest"])
 
 
 def _meta(schema: pa.Schema, path: Path) -> dict[str, Any]:

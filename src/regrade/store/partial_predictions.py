@@ -8,11 +8,11 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,21 +22,22 @@ from regrade.store.atomic import replace_file, telling_refusals
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
 _PLAN = "plan.json"
-_ALL_SCORES = "scores.npy"
+_BATCH = "batch"
 
 
 @dataclass(frozen=True)
 class Part:
-    """The answers to examples ``start`` and following: best classes (n, k), their scores, and all scores or none.
+    """The answers to examples ``start`` and following: best classes (n, k), their scores, all scores and features.
 
-    All scores are in half precision, as they are stored. ``unreadable`` gives for each example without an answer the
-    reason, by its position within the test set.
+    The last two may be missing; they are in half precision, as they are stored. ``unreadable`` gives for each example
+    without an answer the reason, by its position within the test set.
     """
 
     start: int
     classes: IntArray
     scores: FloatArray
     full_scores: FloatArray | None = None
+    features: FloatArray | None = None
     unreadable: dict[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -81,6 +82,16 @@ class PartialPredictions:
         for path in self._own.glob("*.part"):
             self._read(path)
 
+    def batch(self, find: Callable[[], int]) -> int:
+        """How large a batch the first run has found: later ones keep to it, so that their answers are the same."""
+        path = self._own / _BATCH
+        if not path.is_file():
+            replace_file(path, str(find()).encode())
+        text = path.read_text(errors="replace")
+        if not (text.isdecimal() and int(text)):
+            raise FormatError(f"{path} is damaged: remove {self._own} and run again")
+        return int(text)
+
     def missing(self) -> list[range]:
         """The positions of each part that is not there yet, in order."""
         return [positions for positions in self._ranges() if not self._path(positions).is_file()]
@@ -88,30 +99,24 @@ class PartialPredictions:
     def add(self, part: Part) -> None:
         """Write a part, whole or not at all."""
         arrays: dict[str, Any] = {"classes": part.classes, "scores": part.scores}
-        if part.full_scores is not None:
-            arrays["full_scores"] = part.full_scores
+        arrays |= {name: values for name in _WIDE if (values := getattr(part, name)) is not None}
         reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()})
         replace_file(self._path(range(part.start, part.start + len(part))), _packed(arrays, reasons))
 
     def finished(self) -> Part:
-        """All parts as one, each example exactly once, all scores as a memory map; a part too few or many raises."""
+        """All parts as one, each example exactly once, wide arrays as memory maps; a part too few or many raises."""
         paths = {self._path(positions): positions for positions in self._ranges()}
         if set(self._own.glob("*.part")) != set(paths):
             raise StoreError(f"the parts in {self._own} do not hold every example exactly once: remove it, run again")
         parts: list[Part] = []
-        with telling_refusals(self._own), (self._own / _ALL_SCORES).open("wb") as scores:
+        with telling_refusals(self._own), ExitStack() as stack:
+            wide = {name: stack.enter_context(_WideArray(self._own / name, self.examples)) for name in _WIDE}
             for path in paths:
                 part = self._read(path)
-                if part.full_scores is not None:
-                    self._append(scores, part.full_scores, first=not parts)
-                parts.append(Part(part.start, part.classes, part.scores, None, part.unreadable))
-        return Part(
-            0,
-            np.concatenate([part.classes for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            np.load(self._own / _ALL_SCORES, mmap_mode="r") if (self._own / _ALL_SCORES).stat().st_size else None,
-            {position: reason for part in parts for position, reason in part.unreadable.items()},
-        )
+                for name, array in wide.items():
+                    array.append(getattr(part, name), len(part))
+                parts.append(replace(part, full_scores=None, features=None))
+        return replace(joined(parts), full_scores=wide["full_scores"].read(), features=wide["features"].read())
 
     def remove(self) -> None:
         """Clear the parts of every plan away, once the pair is stored for good."""
@@ -146,11 +151,41 @@ class PartialPredictions:
             raise FormatError(f"{path} holds {len(part)} answers: remove it and run again")
         return part
 
-    def _append(self, file: io.BufferedWriter, scores: FloatArray, *, first: bool) -> None:
-        if first:
-            header = np.lib.format.header_data_from_array_1_0(scores)
-            np.lib.format.write_array_header_1_0(file, {**header, "shape": (self.examples, scores.shape[1])})
-        file.write(np.ascontiguousarray(scores).data)
+
+class _WideArray:
+    """An array (examples, width) in a file of its own, as np.save has it, written block by block.
+
+    Its width is that of the first block there is; rows without one are not a number.
+    """
+
+    def __init__(self, path: Path, examples: int) -> None:
+        self._path = path
+        self._examples = examples
+        self._width: int | None = None
+        self._owed = 0
+
+    def __enter__(self) -> Self:
+        self._file = self._path.open("wb")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def append(self, block: FloatArray | None, rows: int) -> None:
+        if block is None and self._width is None:
+            self._owed += rows
+            return
+        if self._width is None and block is not None:
+            self._width = block.shape[1]
+            header = np.lib.format.header_data_from_array_1_0(block)
+            np.lib.format.write_array_header_1_0(self._file, {**header, "shape": (self._examples, self._width)})
+            self.append(None, self._owed)
+        values = np.full((rows, self._width or 0), np.nan, dtype=np.float16) if block is None else block
+        _check_width(values, self._width)
+        self._file.write(np.ascontiguousarray(values).data)
+
+    def read(self) -> FloatArray | None:
+        return None if self._width is None else np.load(self._path, mmap_mode="r")
 
 
 def no_answers(positions: range, *, k: int, width: int | None) -> Part:
@@ -164,6 +199,36 @@ def no_answers(positions: range, *, k: int, width: int | None) -> Part:
     )
 
 
+def joined(parts: Sequence[Part]) -> Part:
+    """Parts that follow one another, as one."""
+    return Part(
+        parts[0].start,
+        np.concatenate([part.classes for part in parts]),
+        np.concatenate([part.scores for part in parts]),
+        **{name: _stacked([(getattr(part, name), len(part)) for part in parts]) for name in _WIDE},
+        unreadable={position: reason for part in parts for position, reason in part.unreadable.items()},
+    )
+
+
+def _stacked(blocks: Sequence[tuple[FloatArray | None, int]]) -> FloatArray | None:
+    """Blocks of rows below one another; rows without a block are not a number, no block at all gives none."""
+    width = next((block.shape[1] for block, _ in blocks if block is not None), None)
+    if width is None:
+        return None
+    whole = [np.full((rows, width), np.nan, dtype=np.float16) if block is None else block for block, rows in blocks]
+    for block in whole:
+        _check_width(block, width)
+    return np.concatenate(whole)
+
+
+def _check_width(block: FloatArray, width: int | None) -> None:
+    if block.shape[1] != width:
+        raise StoreError(f"parts have rows of {width} and of {block.shape[1]} numbers: the model changes as it runs")
+
+
+_WIDE = ("full_scores", "features")
+
+
 def _packed(arrays: dict[str, Any], reasons: str) -> bytes:
     """Arrays and reasons as bytes, with a hash in front that tells damage."""
     buffer = io.BytesIO()
@@ -175,6 +240,6 @@ def _packed(arrays: dict[str, Any], reasons: str) -> bytes:
 def _unpacked(content: bytes, start: int) -> Part:
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         reasons = json.loads(archive["unreadable"].tobytes().decode())
-        full = archive["full_scores"] if "full_scores" in archive.files else None
+        wide = {name: archive[name] for name in _WIDE if name in archive.files}
         unreadable = {int(position): reason for position, reason in reasons.items()}
-        return Part(start, archive["classes"], archive["scores"], full, unreadable)
+        return Part(start, archive["classes"], archive["scores"], **wide, unreadable=unreadable)

@@ -27,7 +27,7 @@ def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> 
 
 def read_pictures(path: Path, test_set: TestSet) -> PictureSource:
     """Read the places back; those of another version of the test set raise."""
-    table, meta = read_parquet(path)
+    table, meta = read_parquet(path, ["location"])
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
     return PictureSource(

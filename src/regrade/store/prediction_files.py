@@ -177,10 +177,12 @@ def _one_model(table: pa.Table, names: list[str], space: ClassSpace, reading: Re
 
 def _answer_columns(names: list[str]) -> list[str]:
     """The columns of the answers: a usual name, numbered ones in order, or the only one there is."""
-    usual = [name for name in ANSWER_COLUMNS if name in names]
+    numbered = {int(match[1]): name for name in names if (match := _NUMBERED.match(name))}
+    in_a_row = len(numbered) > 1 and max(numbered) - min(numbered) == len(numbered) - 1
+    ranked = set(numbered.values()) if in_a_row else set()  # top5 holds five answers, or the fifth after top1 to top4
+    usual = [name for name in ANSWER_COLUMNS if name in names and name not in ranked]
     if usual:
         return usual[:1]
-    numbered = {int(match[1]): name for name in names if (match := _NUMBERED.match(name))}
     if numbered:
         return [numbered[rank] for rank in sorted(numbered)]
     if len(names) > 1:

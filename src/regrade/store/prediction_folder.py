@@ -1,10 +1,11 @@
-"""One model's predictions on one test set as a folder: manifest, top-k table, optional full scores."""
+"""One model's predictions on one test set as a folder: manifest, top-k table, full scores and features or not."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ from regrade.store.atomic import Staging
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
+FEATURES = "features.npy"
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,10 @@ class Manifest:
     regrade: str
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     ties: str = TIE_RULE
-    precision: str = "top k taken before any rounding of scores; full scores are stored in half precision"
+    precision: str = "top k taken before any rounding; full scores and features are stored in half precision"
     runtime: str = ""
+    runtime_note: str = ""
+    features: bool = False
     unreadable: dict[str, str] = field(default_factory=dict)
     format: int = 1
 
@@ -58,9 +62,10 @@ def stage_predictions(
     """Fill a staged folder; the manifest goes last, so that a folder with one is whole."""
     table = _top_k_table(predictions, test_set)
     staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
-    if predictions.full_scores is not None:
-        halves = predictions.full_scores.astype(np.float16, copy=False)
-        staging.write(folder / FULL_SCORES, lambda file: _write_array(file, halves))
+    for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
+        if values is not None:
+            halves = values.astype(np.float16, copy=False)
+            staging.write(folder / name, partial(_write_array, values=halves))
     text = json.dumps(asdict(manifest), indent=2) + "\n"
     staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
 
@@ -78,7 +83,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_predictions(folder: Path) -> Predictions:
-    """Read predictions back, full scores as a memory map."""
+    """Read predictions back, full scores and features as memory maps."""
     manifest = read_manifest(folder)
     try:
         table = pq.read_table(folder / TOP_K, columns=_wanted(manifest))
@@ -94,6 +99,7 @@ def read_predictions(folder: Path) -> Predictions:
             _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
             np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None,
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
+            np.load(folder / FEATURES, mmap_mode="r") if manifest.features else None,
         )
     except (OSError, ValueError, KeyError) as error:
         raise FormatError(f"{folder} is damaged: {error}") from None

@@ -2,6 +2,8 @@
 
 from regrade.studies.compare import compare, compare_correctness
 from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
+from regrade.studies.corruption_grade import CleanAnswers, CorruptionGrade, CorruptionRow, corruption_grade
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
@@ -10,7 +12,11 @@ from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_fo
 __all__ = [
     "EVERYTHING",
     "Basis",
+    "CleanAnswers",
     "Comparison",
+    "CorruptionFrame",
+    "CorruptionGrade",
+    "CorruptionRow",
     "Grade",
     "GradeRow",
     "McNemarTests",
@@ -25,6 +31,8 @@ __all__ = [
     "TopK",
     "compare",
     "compare_correctness",
+    "corruption_frame",
+    "corruption_grade",
     "draw_review",
     "grade",
     "novel_predictions",

@@ -134,7 +134,7 @@ def grade(
     """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
 
     Predictions are taken one after another, so any number of models fits in memory. Slices are those of
-    `TestSet.slice`; a group column's name alone stands for all its values. An empty slice raises.
+    `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
     """
     masks = slice_masks(test_set, slices)
     rows, rules = [], set()
@@ -156,14 +156,11 @@ def grade(
 def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray]:
     """The examples of each slice by name, all examples first."""
     masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)}
-    for name in slices:
-        if name in test_set.groups:
-            values = sorted(set(test_set.groups[name]))
-            masks.update((f"{name}={value}", test_set.slice(f"{name}={value}")) for value in values)
-        else:
-            masks[name] = test_set.slice(name)
-        if not masks.get(name, masks[EVERYTHING]).any():
-            raise InputError(f"slice {name!r} of {test_set.name} holds no example")
+    for given in slices:
+        found = {name: test_set.slice(name) for name in test_set.slices_of(given)}
+        if not any(inside.any() for inside in found.values()):
+            raise InputError(f"slice {given!r} of {test_set.name} holds no example")
+        masks.update((name, inside) for name, inside in found.items() if inside.any())
     return masks
 
 

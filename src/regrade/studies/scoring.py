@@ -75,7 +75,12 @@ class Scoring:
         if self.class_map is None:
             return ""
         spaces = f"{self.class_map.source.name} onto {self.class_map.target.name}"
-        return f"label space: {self.class_map.rule.value}, {spaces} ({len(self.class_map.mapped):,} classes)"
+        words = f"label space: {self.class_map.rule.value}, {spaces} ({len(self.class_map.mapped):,} classes)"
+        labeled = self.test_set.labeled
+        left_out = int((labeled & ~self.counted).sum())
+        if not left_out:
+            return words
+        return f"{words}; {left_out:,} of {labeled.sum():,} labeled examples are left out, their classes are not scored"
 
     def top_k(self, predictions: Predictions, k: int) -> TopK:
         """Whether the label is among the best k; raises where too few classes are stored."""

@@ -4,29 +4,43 @@ from regrade.testsets.attach import locations_for
 from regrade.testsets.catalogue import CatalogueEntry, Download, Files, Kind, entry, names
 from regrade.testsets.check import Checked, check, content_hash
 from regrade.testsets.contact_sheet import contact_sheet
+from regrade.testsets.corrupted_set import Corrupted, corrupted
+from regrade.testsets.corruptions import corrupt
 from regrade.testsets.decode import decode
 from regrade.testsets.download import Patience, download
+from regrade.testsets.levels import Level
+from regrade.testsets.mapped_table import Disagreement, MappedColumns
 from regrade.testsets.reader import Found, Layout, Reader, Wanted
 from regrade.testsets.registry import ENTRY_POINTS, open_pictures, reader_for, reader_named, readers
+from regrade.testsets.released import Released, brings_classes, find_released
 
 __all__ = [
     "ENTRY_POINTS",
     "CatalogueEntry",
     "Checked",
+    "Corrupted",
+    "Disagreement",
     "Download",
     "Files",
     "Found",
     "Kind",
     "Layout",
+    "Level",
+    "MappedColumns",
     "Patience",
     "Reader",
+    "Released",
     "Wanted",
+    "brings_classes",
     "check",
     "contact_sheet",
     "content_hash",
+    "corrupt",
+    "corrupted",
     "decode",
     "download",
     "entry",
+    "find_released",
     "locations_for",
     "names",
     "open_pictures",

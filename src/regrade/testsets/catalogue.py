@@ -1,4 +1,4 @@
-"""The test sets and label sets of the field: what each is, how it is scored, and where it comes from."""
+"""The test sets, label sets and slices of the field: what each is, how it is scored, and where it comes from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from regrade.core import UnknownName
+from regrade.testsets.corruptions import CORRUPTIONS, SEVERITIES
+from regrade.testsets.levels import Level
+from regrade.testsets.mapped_table import Disagreement, MappedColumns
 
 
 class Kind(Enum):
@@ -13,6 +16,7 @@ class Kind(Enum):
 
     TEST_SET = "test set"
     LABEL_SET = "label set"
+    SLICES = "slices"
 
 
 class Files(Enum):
@@ -20,11 +24,12 @@ class Files(Enum):
 
     WNID_FOLDERS = "folder by wnid"
     INDEX_FOLDERS = "folder by class index"
-    NAME_FOLDERS = "folder by class name"
+    MAPPED_FOLDERS = "folder by class, beside a map onto ImageNet's"
     CORRUPTION_FOLDERS = "folder by corruption, severity and wnid"
     ARRAYS = "arrays"
     MANIFEST = "manifest"
     LABELS = "one file of labels"
+    SLICES = "one file of slices"
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Download:
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """A test set or label set of the field. What is not known is None or empty, never guessed."""
+    """A test set, label set or set of slices of the field. What is not known is None or empty, never guessed."""
 
     name: str
     title: str
@@ -60,7 +65,11 @@ class CatalogueEntry:
     recipe: str
     """The command that adds it."""
     groups: tuple[str, ...] = ()
-    """The group columns it comes with."""
+    """The group columns it comes with; of slices, what they are by."""
+    levels: tuple[Level, ...] = ()
+    """The folders above its class folders, outermost first, and the groups that their names give."""
+    columns: MappedColumns | None = None
+    """The columns of a released table whose rows list the ImageNet classes that count as right."""
     licence: str = ""
     downloads: tuple[Download, ...] = ()
     """Only where the terms allow it and the address is official."""
@@ -84,7 +93,7 @@ def entry(name: str) -> CatalogueEntry:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all entries, test sets first."""
+    """Return the names of all entries, test sets first, then label sets, then slices."""
     return tuple(_BY_NAME)
 
 
@@ -258,6 +267,7 @@ _TEST_SETS = (
         rule=_1000_WAY,
         files=Files.CORRUPTION_FOLDERS,
         groups=("corruption", "severity"),
+        levels=(Level("corruption", CORRUPTIONS), Level("severity", tuple(map(str, SEVERITIES)))),
         address="https://github.com/hendrycks/robustness",
         terms=f"{_OPEN}; made from ImageNet, whose own terms hold for the pictures",
         licence="CC BY 4.0",
@@ -268,24 +278,27 @@ _TEST_SETS = (
             Download(f"{_ZENODO_C}/digital.tar", 7_757_510_705, "md5:89157860d7b10d5797849337ca2e5c03"),
         ),
         recipe="regrade testsets add imagenet-c imagenet-c/",
-        note="Published figures use the released JPEGs, already cut to 224 pixels; corruptions made on the fly from "
-        "imagenet-val are close, not equal.",
+        note="Any part of it will do, unpacked with or without the folders noise, blur, weather and digital. Published "
+        "figures use these JPEGs, cut to 224 pixels and given to the model without a resize. regrade testsets corrupt "
+        "makes the same corruptions from imagenet-val as pictures are read: close, not equal, and its frost is drawn, "
+        "not photographed.",
     ),
     CatalogueEntry(
         name="objectnet",
         title="ObjectNet, controlled backgrounds, rotations and viewpoints (Barbu et al. 2019)",
         kind=Kind.TEST_SET,
         class_space="",
-        examples=50_000,
+        examples=50_273,
         rule=f"{_MAPPED}, on the 18,574 pictures of the 113 (of 313) classes that overlap ImageNet's",
-        files=Files.NAME_FOLDERS,
+        files=Files.MAPPED_FOLDERS,
         address="https://objectnet.dev",
         terms="free to use with attribution; never for tuning a model; online only with its red border",
         licence="CC BY 4.0 with two further clauses",
         border=2,
         recipe="regrade testsets add objectnet objectnet-1.0/",
-        note="The archive asks for a password that its page gives. The terms speak of 1 pixel of red border; the "
-        "authors' own loader cuts 2, and so does this.",
+        note="The archive asks for a password that its page gives; unpacked it has images/ and mappings/, and both are "
+        "needed. Its page speaks of 50,000 pictures, the archive holds 50,273. The terms speak of 1 pixel of red "
+        "border; the authors' own loader cuts 2, and so does this.",
     ),
     CatalogueEntry(
         name="cifar-10",
@@ -356,33 +369,43 @@ _TEST_SETS = (
         rule=_MAPPED,
         files=Files.MANIFEST,
         groups=("region.id", "country.name", "income"),
+        columns=MappedColumns("id", "topics", "imagenet_sysnet_id", "imageRelPath", disagreement=Disagreement.SPLIT),
         address="https://www.kaggle.com/datasets/mlcommons/the-dollar-street-dataset",
         terms="see its page; a Kaggle account",
         recipe="regrade testsets add dollarstreet dataset_dollarstreet/images_v2_imagenet_test.csv",
-        note="38,479 pictures in all; how many are scored depends on the split. Column imagenet_sysnet_id lists the "
-        "ImageNet classes that count as right. A household must not cross splits.",
+        note="38,479 pictures in all, 4,308 in this list. Column imagenet_sysnet_id lists the ImageNet classes that "
+        "count as right; a class is a picture's topics, and rows of the same topics that list other classes are "
+        "classes of their own. A household must not cross splits.",
     ),
     CatalogueEntry(
         name="geode",
         title="GeoDE, 40 objects from six world regions (Ramaswamy et al. 2023)",
         kind=Kind.TEST_SET,
         class_space="",
-        examples=None,
+        examples=10_333,
         rule=_MAPPED,
         files=Files.MANIFEST,
         groups=("region", "ip_country"),
+        columns=MappedColumns("id", "object", "1k_index", "file_path", pictures=("images", "")),
         address="https://geodiverse-data-collection.cs.princeton.edu/",
-        terms=f"{_OPEN}, with attribution",
-        licence="CC BY",
+        terms=f"{_OPEN}, with attribution; the list for non-commercial use",
+        licence="CC BY; the list CC BY-NC 4.0",
         downloads=(
             Download(
                 "https://geodiverse-data-collection.cs.princeton.edu/geode.zip",
                 unchecked="no published checksum was found",
             ),
+            Download(
+                "https://raw.githubusercontent.com/facebookresearch/Geographic_Generalization/main/data/"
+                "metadata_test_1k_final.csv",
+                2_718_152,
+                "sha256:d5a9caa9526c75f37c6bab5f8b7ff68656f51efd037a0493c425cee0205e46f7",
+            ),
         ),
         recipe="regrade testsets add geode geode/metadata_test_1k_final.csv",
         note="61,940 pictures in all; the list that maps 34 objects to ImageNet (Richards et al. 2023, "
-        "github.com/facebookresearch/Geographic_Generalization, data/) has 10,333, the classes in column 1k_index.",
+        "github.com/facebookresearch/Geographic_Generalization, data/) has 10,333, the classes in column 1k_index. "
+        "Put it beside the folder images of the unpacked archive.",
     ),
 )
 
@@ -423,10 +446,13 @@ _LABEL_SETS = (
         recipe=_MULTILABEL_RECIPE,
         note="The file also holds ImageNetV2 pictures; 20,000 are of imagenet-val, 20 a class.",
     ),
+)
+
+_SLICES = (
     CatalogueEntry(
         name="imagenet-m",
         title="ImageNet-M, major mistakes that strong models share (Vasudevan et al. 2022)",
-        kind=Kind.LABEL_SET,
+        kind=Kind.SLICES,
         class_space="imagenet-1k",
         examples=68,
         rule="1000-way: how many of the 68 have their top-1 among the correct and unclear labels",
@@ -436,16 +462,17 @@ _LABEL_SETS = (
         licence="Apache-2.0 (the repository)",
         downloads=(_MULTILABEL_FILE,),
         recipe=_MULTILABEL_RECIPE,
-        note="The list imagenet_m of the multi-label file: it comes with multilabel-v3.",
+        note="The list imagenet_m of the multi-label file: it comes with multilabel-v3, as the slice imagenet-m. "
+        "regrade grade --test-set imagenet-val --labels multilabel-v3 --rule classes --slice imagenet-m",
     ),
     CatalogueEntry(
         name="imagenet-x",
         title="ImageNet-X, 16 factors of variation on imagenet-val (Idrissi et al. 2022)",
-        kind=Kind.LABEL_SET,
+        kind=Kind.SLICES,
         class_space="imagenet-1k",
         examples=50_000,
         rule=_1000_WAY,
-        files=Files.MANIFEST,
+        files=Files.SLICES,
         groups=_FACTORS,
         address="https://github.com/facebookresearch/imagenetx",
         terms=f"{_OPEN}, for non-commercial use",
@@ -457,8 +484,11 @@ _LABEL_SETS = (
                 unchecked="no published checksum was found",
             ),
         ),
-        recipe="regrade testsets add imagenet-x imagenet_x_val_multi_factor.jsonl",
+        recipe="regrade import slices imagenet_x_val_multi_factor.jsonl --format imagenet-x --test-set imagenet-val "
+        "--name imagenet-x",
+        note="A factor is the slice imagenet-x:pose, and imagenet-x stands for all 16. Its authors leave out 3,000 "
+        "prototypical pictures (prototypical_paths.csv), which stay in here.",
     ),
 )
 
-_BY_NAME = {found.name: found for found in (*_TEST_SETS, *_LABEL_SETS)}
+_BY_NAME = {found.name: found for found in (*_TEST_SETS, *_LABEL_SETS, *_SLICES)}

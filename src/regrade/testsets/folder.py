@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from regrade.core import InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core.arrays import IntArray
 from regrade.testsets.class_names import classes_by_name
+from regrade.testsets.levels import Level, level_values
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
 
 SUFFIXES = frozenset({".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"})
@@ -26,21 +28,28 @@ class FolderReader(Reader):
         return path.is_dir()
 
     def find(self, path: Path, wanted: Wanted) -> Found:
-        """All pictures below the folder, ordered by path; their ids are file names, or paths where names repeat."""
-        wanted.refuse_columns("folder of pictures")
+        """All pictures below the folder, ordered by path; their ids are file names, or paths where names repeat.
+
+        With levels above the class folders, ids begin with the values of these instead.
+        """
+        wanted.refuse_columns("folder of pictures", besides=wanted.columns.groups)
         places = sorted(picture_places(path))
         if not places:
             raise InputError(f"there is no picture below {path}")
         check_names(places)
-        ids = tuple(_last(place) for place in places)
-        if len(set(ids)) < len(ids):
-            ids = tuple(places)
-        if wanted.layout is Layout.FLAT:
-            return Found(ids, None, tuple(places))
+        labels = None if wanted.layout is Layout.FLAT else self._labels(path, places, wanted)
+        levels = wanted.group_levels
+        if not levels:
+            return Found(_ids(places), labels, tuple(places))
+        values = _values_by_folder(levels, places, path, flat=labels is None)
+        rows = [values[_folder(place)] for place in places]
+        groups = {level.name: tuple(row[number] for row in rows) for number, level in enumerate(levels)}
+        return Found(_ids_by_level(places, rows), labels, tuple(places), groups)
+
+    def _labels(self, path: Path, places: Sequence[str], wanted: Wanted) -> IntArray:
         folders = {folder: _last(folder) for folder in map(_folder, places)}
         classes = classes_by_name(folders, wanted.space, wanted.naming, what="folder", where=path)
-        labels = np.array([classes[_folder(place)] for place in places], dtype=np.int32)
-        return Found(ids, labels, tuple(places))
+        return np.array([classes[_folder(place)] for place in places], dtype=np.int32)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths below the root."""
@@ -91,6 +100,31 @@ def _places(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[str]:
                 yield prefix + entry.name
         elif not suffix and entry.is_symlink() and not below.is_file():
             raise InputError(f"{folder / entry.name} is a link that leads nowhere: a folder of pictures may be missing")
+
+
+def _ids(places: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(_last(place) for place in places)
+    return names if len(set(names)) == len(names) else tuple(places)
+
+
+def _ids_by_level(places: Sequence[str], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Values of levels and file name, with the class folder between them where names repeat.
+
+    Whatever folders lie further out or were left out leave no trace in an id.
+    """
+    ids = tuple("/".join((*row, _last(place))) for row, place in zip(rows, places, strict=True))
+    if len(set(ids)) == len(ids):
+        return ids
+    return tuple("/".join((*row, *place.split("/")[-2:])) for row, place in zip(rows, places, strict=True))
+
+
+def _values_by_folder(
+    levels: Sequence[Level], places: Sequence[str], root: Path, *, flat: bool
+) -> dict[str, tuple[str, ...]]:
+    """What the levels say of the pictures in each folder; without class folders, the pictures' own folders count."""
+    folders = dict.fromkeys(map(_folder, places))
+    parts = {folder: folder.split("/") if folder else [] for folder in folders}
+    return {folder: level_values(levels, names if flat else names[:-1], root) for folder, names in parts.items()}
 
 
 def _folder(place: str) -> str:

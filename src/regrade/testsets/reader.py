@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import ClassVar
 
+import pyarrow as pa
+
 from regrade.core import ClassSpace, InputError, Pictures, PictureSource
 from regrade.core.arrays import IntArray
 from regrade.tables import Columns, Reading
+from regrade.testsets.levels import Level
 
 
 class Layout(Enum):
@@ -31,11 +34,15 @@ class Layout(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a reader is told: the class space, the layout of folders, the columns of tables."""
+    """What a reader is told: the class space, the layout of folders, the columns of tables.
+
+    ``levels`` are folders above the class folders that give groups; in a folder, columns of groups name them too.
+    """
 
     space: ClassSpace
     layout: Layout = Layout.PROVEN
     columns: Columns = field(default_factory=Columns)
+    levels: tuple[Level, ...] = ()
 
     @property
     def naming(self) -> Layout:
@@ -43,21 +50,42 @@ class Wanted:
         stated = {Reading.IDS: Layout.ID, Reading.INDICES: Layout.INDEX}
         return stated.get(self.columns.reading, self.layout) if self.layout is Layout.PROVEN else self.layout
 
-    def refuse_columns(self, form: str) -> None:
-        """Raise where columns are named for a form that has none, rather than pass over them."""
-        named = [*filter(None, (self.columns.id, self.columns.label)), *self.columns.groups]
+    @property
+    def group_levels(self) -> tuple[Level, ...]:
+        """The levels of folders that give groups: those that columns of groups name, or else those known beforehand."""
+        names = self.columns.groups
+        known = {level.name: level for level in self.levels}
+        return tuple(known.get(name, Level(name)) for name in names or known)
+
+    def refuse_columns(self, form: str, *, besides: Sequence[str] = ()) -> None:
+        """Raise where columns are named for a form that has none ``besides`` some, rather than pass over them."""
+        columns = (self.columns.id, self.columns.label, *self.columns.groups)
+        named = [column for column in columns if column and column not in besides]
         if named:
             raise InputError(f"a {form} has no columns, so none can be called {named[0]!r}: use a manifest for that")
+
+    def refuse_flat(self, table: pa.Table, path: Path) -> None:
+        """Raise where pictures are said to have no labels and a table gives them some, rather than pass over it."""
+        column = self.columns.label_in(table) if self.layout is Layout.FLAT else None
+        if column is not None:
+            raise InputError(
+                f"{path} has labels in column {column!r}, and --layout flat means pictures without labels: "
+                "leave out the one or the other"
+            )
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a reader found: ids, labels (n,) as class indices or none, groups, and each picture's place."""
+    """What a reader found: ids, labels (n,) as class indices or none, groups, and each picture's place.
+
+    ``missing`` counts the pictures that are listed and are not there.
+    """
 
     ids: tuple[str, ...]
     labels: IntArray | None
     locations: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: int = 0
 
 
 class Reader(ABC):
@@ -83,6 +111,19 @@ def check_names(names: Iterable[str]) -> None:
     for name in names:
         if not _is_text(name):
             raise InputError(f"the name {name!a} is not valid UTF-8: rename it first")
+
+
+def missing_files(folder: Path, places: Iterable[str]) -> int:
+    """How many of the files that are listed by their paths are not there."""
+    return sum(not is_file(folder, place) for place in places)
+
+
+def is_file(folder: Path, place: str) -> bool:
+    """Whether a path leads to a file; one that no file can have does not."""
+    try:
+        return (folder / place).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def check_still_there(path: Path) -> None:

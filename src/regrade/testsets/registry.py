@@ -8,6 +8,8 @@ from pathlib import Path
 from regrade.core import InputError, Pictures, PictureSource, UnknownName
 from regrade.testsets.arrays import ArrayReader
 from regrade.testsets.cifar import CifarReader
+from regrade.testsets.corrupted_reader import READER as CORRUPTED
+from regrade.testsets.corrupted_reader import CorruptedReader
 from regrade.testsets.folder import FolderReader
 from regrade.testsets.reader import Reader
 from regrade.testsets.table import ManifestReader, ParquetReader
@@ -25,11 +27,11 @@ _ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 
 
 def readers() -> dict[str, Reader]:
-    """All readers by name, those of third parties first, so that they may recognise what the built-in ones do not."""
+    """All readers of files and folders by name, third parties' first: they may recognise what built-in ones do not."""
     offered: dict[str, Reader] = {}
     for point in entry_points(group=ENTRY_POINTS):
         reader = load_reader(point)
-        if reader.name in _BUILT_IN or reader.name in offered:
+        if reader.name in (*_BUILT_IN, CORRUPTED, *offered):
             raise InputError(
                 f"the reader of entry point {point.name!r} ({ENTRY_POINTS}) calls itself {reader.name!r}, a name that "
                 "is taken: uninstall it"
@@ -40,6 +42,8 @@ def readers() -> dict[str, Reader]:
 
 def reader_named(name: str) -> Reader:
     """A reader by name."""
+    if name == CORRUPTED:
+        return CorruptedReader(open_pictures)
     if name in _BUILT_IN:
         return _BUILT_IN[name]  # whatever third parties bring
     known = readers()

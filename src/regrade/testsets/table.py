@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.tables import TABLE_SUFFIXES, Columns, check_file, first_line, read_examples, read_table, texts
 from regrade.testsets.folder import FilePictures, picture_places
-from regrade.testsets.reader import Found, Reader, Wanted, check_still_there
+from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, is_file, missing_files
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
@@ -34,16 +34,24 @@ class ManifestReader(Reader):
         places = _path_column(table)
         if places is None:
             return False
-        return places.casefold() in STATED_PATHS or _is_file(path.parent, table[places][0])
+        return places.casefold() in STATED_PATHS or is_file(path.parent, str(table[places][0].as_py()))
 
     def find(self, path: Path, wanted: Wanted) -> Found:
-        """One example a row; its id is the id column, or the path."""
+        """One example a row; its id is the id column, or the path. Pictures that are all missing raise."""
         table = read_table(path)
         places = _path_column(table)
         if places is None:
             raise FormatError(f"{path}: there is no column with paths: call it path")
+        wanted.refuse_flat(table, path)
         examples = read_examples(table, wanted.space, wanted.columns)
-        return Found(examples.ids, examples.labels, texts(table, places), examples.groups)
+        locations = texts(table, places)
+        missing = missing_files(path.parent, locations)
+        if missing == len(locations):
+            raise InputError(
+                f"none of the {missing:,} pictures that {path} lists is there, {locations[0]!r} for instance: paths "
+                f"count from the table's folder; without pictures, call the column image instead of {places}"
+            )
+        return Found(examples.ids, examples.labels, locations, examples.groups, missing)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths beside the table."""
@@ -76,7 +84,9 @@ class ParquetReader(Reader):
             tables = [
                 table.append_column("example", pa.array(ids)) for table, ids in zip(tables, _ids(parts), strict=True)
             ]
-        examples = read_examples(_joined(tables, path), wanted.space, columns)
+        table = _joined(tables, path)
+        wanted.refuse_flat(table, path)
+        examples = read_examples(table, wanted.space, columns)
         return Found(examples.ids, examples.labels, tuple(p for part in parts for p in part.places), examples.groups)
 
     def open(self, source: PictureSource) -> Pictures:
@@ -141,13 +151,6 @@ def _read_group(path: Path, group: int) -> Any:
 def _path_column(table: pa.Table) -> str | None:
     named = {name.casefold(): name for name in reversed(table.column_names)}
     return next((named[name] for name in PATH_COLUMNS if name in named), None)
-
-
-def _is_file(folder: Path, cell: pa.Scalar) -> bool:
-    try:
-        return (folder / str(cell.as_py())).is_file()
-    except (OSError, ValueError):  # a cell that is far too long for a path, or is no text
-        return False
 
 
 def picture_column(schema: pa.Schema) -> str | None:

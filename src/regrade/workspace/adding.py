@@ -7,19 +7,64 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import UNLABELED, ClassSpace, InputError, Orientation, PictureSource, TestSet
+from regrade.classes import class_map_from_file, imagenet_1k
+from regrade.core import (
+    UNLABELED,
+    ClassMap,
+    ClassSpace,
+    InputError,
+    MapRule,
+    MismatchError,
+    Orientation,
+    PictureSource,
+    TestSet,
+)
 from regrade.store import Store
-from regrade.tables import TABLE_SUFFIXES, check_unique, read_examples, read_table
-from regrade.testsets import CatalogueEntry, Found, Wanted, entry, locations_for, names, reader_for, readers
+from regrade.tables import TABLE_SUFFIXES, Columns, check_unique, read_examples, read_table
+from regrade.testsets import (
+    CatalogueEntry,
+    Found,
+    Kind,
+    Layout,
+    Released,
+    Wanted,
+    brings_classes,
+    entry,
+    find_released,
+    locations_for,
+    names,
+    reader_for,
+    readers,
+)
 
 
 @dataclass(frozen=True)
 class AddedTestSet:
-    """What adding a test set did: the set, where its pictures are if it has any, and whether that is new."""
+    """What adding a test set did: the set, where its pictures are if it has any, and whether any of it is new.
+
+    ``class_map`` is the map that is stored with it, if one is, and ``missing`` counts pictures that are listed and
+    not there.
+    """
 
     test_set: TestSet
     source: PictureSource | None
     new: bool
+    class_map: ClassMap | None = None
+    missing: int = 0
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """A file that says which classes of ``source`` stand for those of a test set."""
+
+    path: Path
+    source: ClassSpace
+
+    def onto(self, target: ClassSpace) -> ClassMap:
+        """The map onto a test set's classes; one that is in the same classes already needs none."""
+        if self.source.digest == target.digest:
+            raise InputError(f"the labels are classes of {self.source.name} already: leave out --map")
+        return class_map_from_file(self.path, self.source, target, MapRule.ANY_IN_TOP_K)
 
 
 def listed_in_catalogue(name: str) -> CatalogueEntry | None:
@@ -42,30 +87,82 @@ def space_for(store: Store, name: str, stated: ClassSpace | None) -> ClassSpace:
     return store.class_space(listed.class_space)
 
 
-def add_test_set(store: Store, name: str, path: Path, wanted: Wanted) -> AddedTestSet:
-    """Find the examples below a path and store them; pictures for a test set that is stored are found by id."""
-    if _is_plain_table(path):
-        examples = read_examples(read_table(path), wanted.space, wanted.columns)
-        stored = store.add_test_set(examples.as_test_set(name, wanted.space))
-        return AddedTestSet(store.test_set(name), None, bool(stored.new))
-    reader = reader_for(path)
-    found = reader.find(path, wanted)
-    known = store.test_set(name) if store.has_test_set(name) else None
-    test_set = known or _test_set_of(found, name, wanted.space)
+def add_test_set(
+    store: Store,
+    name: str,
+    path: Path,
+    *,
+    stated: ClassSpace | None = None,
+    layout: Layout = Layout.PROVEN,
+    columns: Columns | None = None,
+    map_file: MapFile | None = None,
+) -> AddedTestSet:
+    """Find the examples below a path and store them; pictures for a test set that is stored are found by id.
+
+    A set of the catalogue that brings classes of its own brings their map too, unless other classes are stated.
+    """
     listed = listed_in_catalogue(name)
-    source = PictureSource(
-        reader.name,
-        str(path.resolve()),
-        locations_for(known, found) if known else found.locations,
-        Orientation.AS_STORED if listed and not listed.applies_exif else Orientation.UPRIGHT,
-        listed.border if listed else 0,
-    )
-    return AddedTestSet(test_set, source, bool(store.add_pictures(test_set, source).new))
+    if listed is not None and listed.kind is not Kind.TEST_SET:
+        raise InputError(f"{name} of the catalogue is no test set ({listed.kind.value}): {listed.recipe}")
+    columns = columns or Columns()
+    known = store.test_set(name) if store.has_test_set(name) else None
+    if listed is not None and stated is None and brings_classes(listed):
+        here = _released(path, known, find_released(listed, path, imagenet_1k(), layout=layout, columns=columns))
+    else:
+        levels = listed.levels if listed else ()
+        here = _looked_at(path, Wanted(space_for(store, name, stated), layout, columns, levels))
+    class_map = here.class_map if map_file is None else map_file.onto(here.space)
+    if here.reader is None:
+        test_set, source = _test_set_of(here.found, name, here.space), None
+        stored = store.add_test_set(test_set, class_map)
+    else:
+        test_set = known or _test_set_of(here.found, name, here.space)
+        source = _source(here.reader, path, locations_for(known, here.found) if known else here.found.locations, listed)
+        stored = store.add_pictures(test_set, source, class_map)
+    return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), here.found.missing)
+
+
+@dataclass(frozen=True)
+class _Here:
+    """What lies at a path: classes, examples, the reader of the pictures and the map, none where there is none."""
+
+    space: ClassSpace
+    found: Found
+    reader: str | None
+    class_map: ClassMap | None = None
+
+
+def _released(path: Path, known: TestSet | None, released: Released) -> _Here:
+    space = released.class_map.target
+    if known is not None and known.class_space.digest != space.digest:
+        raise MismatchError(
+            f"test set {known.name} is stored with other classes ({known.class_space.name}) than {path} brings: add it "
+            "in another workspace, or under another name with --classes and --map"
+        )
+    return _Here(space, released.found, released.reader, released.class_map)
+
+
+def _looked_at(path: Path, wanted: Wanted) -> _Here:
+    if _is_plain_table(path):
+        table = read_table(path)
+        wanted.refuse_flat(table, path)
+        examples = read_examples(table, wanted.space, wanted.columns)
+        return _Here(wanted.space, Found(examples.ids, examples.labels, (), examples.groups), None)
+    reader = reader_for(path)
+    return _Here(wanted.space, reader.find(path, wanted), reader.name)
 
 
 def _is_plain_table(path: Path) -> bool:
     """Whether a file is a table that names examples but no pictures."""
     return path.suffix.lower() in TABLE_SUFFIXES and not any(reader.recognises(path) for reader in readers().values())
+
+
+def _source(reader: str, path: Path, locations: tuple[str, ...], listed: CatalogueEntry | None) -> PictureSource:
+    """Where pictures are, held and cut as the catalogue says."""
+    if listed is None:
+        return PictureSource(reader, str(path.resolve()), locations)
+    orientation = Orientation.UPRIGHT if listed.applies_exif else Orientation.AS_STORED
+    return PictureSource(reader, str(path.resolve()), locations, orientation, listed.border)
 
 
 def _test_set_of(found: Found, name: str, space: ClassSpace) -> TestSet:

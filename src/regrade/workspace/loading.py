@@ -10,7 +10,7 @@ from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions,
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies import MultilabelScoring, Scoring, scoring_for
+from regrade.studies import CleanAnswers, MultilabelScoring, Scoring, scoring_for
 
 Watch = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
@@ -57,18 +57,35 @@ def scored_predictions(
     class_map: str | Path | None = None,
     watch: Watch = iter,
 ) -> Iterator[tuple[Predictions, Scoring]]:
-    """Predictions one after another, each with its way of being scored; a map that no model needs raises."""
+    """Predictions one after another, each with its way of being scored; a map that no model needs raises.
+
+    A map is that of a file, or else the one that is stored with the test set.
+    """
     subset = space_named(store, within) if within else None
+    stored = store.class_map(test_set)
     scorings: dict[str, Scoring] = {}
     for model in watch(models):
         predictions = store.predictions(test_set, model)
         if predictions.class_space not in scorings:
             predicted = store.class_space(predictions.class_space)
-            chart = _class_map(class_map, predicted, test_set)
+            chart = _class_map(class_map, predicted, test_set) or _stored_map(stored, predicted)
+            if chart is not None and subset is not None:
+                raise InputError(
+                    f"{test_set.name} is scored through a class map, which says what counts: leave out --within"
+                )
             scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=chart)
         yield predictions, scorings[predictions.class_space]
     if class_map and not any(scoring.class_map for scoring in scorings.values()):
         raise InputError(f"no model needs the map {class_map}: all predict the classes of {test_set.name} itself")
+
+
+def clean_answers(store: Store, test_set: TestSet, models: Sequence[str], *, watch: Watch = iter) -> CleanAnswers:
+    """What those of the models that have predictions on a clean test set have right there; none at all raises."""
+    both = tuple(model for model in models if model in store.model_names(test_set.name))
+    if not both:
+        raise InputError(f"none of these models has predictions on {test_set.name}")
+    scored = scored_predictions(store, test_set, both, watch=watch)
+    return CleanAnswers(test_set, {answers.model: scoring.top_k(answers, 1).right for answers, scoring in scored})
 
 
 def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:
@@ -76,3 +93,8 @@ def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet
     if path is None or predicted.digest == test_set.class_space.digest:
         return None
     return class_map_from_file(Path(path), predicted, test_set.class_space, MapRule.ANY_IN_TOP_K)
+
+
+def _stored_map(stored: ClassMap | None, predicted: ClassSpace) -> ClassMap | None:
+    """The map that is stored with a test set, for predictions in the classes it speaks of."""
+    return stored if stored is not None and predicted.digest == stored.source.digest else None

@@ -18,45 +18,62 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.core.arguments import member, refuse_text
+from regrade.executors import RayCluster
 from regrade.metrics import MultilabelRule
-from regrade.models import LITE_FIGURES, Device, Precision, Settings, load_model, read_figures
-from regrade.predict import How, Keep, PublishedCheck, Run, check_published, default_workers, predict, unwatched
+from regrade.models import LITE_FIGURES, Device, Precision, Resizer, Settings, fastest_resizer, read_figures
+from regrade.predict import (
+    How,
+    Keep,
+    NamedModel,
+    PublishedCheck,
+    Run,
+    check_published,
+    default_workers,
+    predict_all,
+    unwatched,
+)
 from regrade.predict import Watch as WatchRun
 from regrade.store import (
     ImportedLabels,
     ImportedPredictions,
+    ImportedSlices,
     LabelFormat,
+    SliceFormat,
     Source,
     Store,
     Stored,
     answers_from_scores,
     import_labels,
     import_predictions,
+    import_slices,
     store_answers,
 )
 from regrade.studies import (
     Comparison,
+    CorruptionGrade,
     Grade,
     Novel,
     ReviewedLabels,
     Scoring,
     StratifyBy,
     compare,
+    corruption_grade,
     grade,
 )
 from regrade.tables import Columns
 from regrade.testsets import (
     Checked,
     Layout,
-    Wanted,
     check,
     contact_sheet,
 )
 from regrade.testsets.check import Watch as WatchPictures
-from regrade.workspace.adding import AddedTestSet, add_test_set, listed_in_catalogue, space_for
+from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalogue
+from regrade.workspace.corrupting import corrupt_test_set
 from regrade.workspace.loading import (
     Watch,
     chosen_models,
+    clean_answers,
     multilabel_scoring,
     scored_predictions,
     space_named,
@@ -111,16 +128,49 @@ class Workspace:
         classes: str | Path | ClassSpace | None = None,
         layout: Layout | str = Layout.PROVEN,
         columns: Columns | None = None,
+        class_map: str | Path | None = None,
+        map_source: str | Path | ClassSpace = "imagenet-1k",
     ) -> AddedTestSet:
         """Add a test set from pictures in any known form, or without pictures from a table of ids and labels.
 
         A name of the catalogue brings its classes along. Pictures for a test set that is here already, from a file
-        of predictions say, are found by their ids.
+        of predictions say, are found by their ids. ``class_map`` is a file that says which classes of ``map_source``
+        stand for the set's own; it is stored with the set, and models that predict those classes are graded by it.
         """
-        stated = None if classes is None else space_named(self.store, classes)
-        space = space_for(self.store, name, stated)
-        wanted = Wanted(space, member(Layout, layout), columns or Columns())
-        return add_test_set(self.store, name, Path(path), wanted)
+        return add_test_set(
+            self.store,
+            name,
+            Path(path),
+            stated=None if classes is None else space_named(self.store, classes),
+            layout=member(Layout, layout),
+            columns=columns,
+            map_file=None if class_map is None else MapFile(Path(class_map), space_named(self.store, map_source)),
+        )
+
+    def corrupt(
+        self,
+        test_set: str,
+        *,
+        name: str,
+        corruptions: Sequence[str] = (),
+        severities: Sequence[int] = (),
+        images: int | None = None,
+        seed: int = 0,
+    ) -> AddedTestSet:
+        """Make a test set of ImageNet-C's corruptions from one that has pictures; they are made as they are read.
+
+        All 15 corruptions at all 5 severities unless some are named, of all images or of so many ``images`` drawn by
+        ``seed``. What becomes of a picture depends on its id, the corruption and the severity alone.
+        """
+        return corrupt_test_set(
+            self.store,
+            test_set,
+            name=name,
+            corruptions=corruptions,
+            severities=severities,
+            images=images,
+            seed=seed,
+        )
 
     def check_test_set(self, name: str, *, workers: int = 2, watch: WatchPictures | None = None) -> Checked:
         """Read and decode every picture of a test set, and compare its count with the catalogue's."""
@@ -187,6 +237,19 @@ class Workspace:
             columns=columns,
         )
 
+    def import_slices(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        name: str,
+        form: SliceFormat | str = SliceFormat.TABLE,
+        columns: Columns | None = None,
+    ) -> ImportedSlices:
+        """Bring in slices of a test set that is here already, which stays what it is: subsets or group columns."""
+        chosen = member(SliceFormat, form)
+        return import_slices(self.store, Path(path), test_set=test_set, form=chosen, name=name, columns=columns)
+
     # Predictions
 
     def predict(
@@ -198,30 +261,43 @@ class Workspace:
         preprocessing: Preprocessing | None = None,
         device: Device | str = Device.CPU,
         precision: Precision | str = Precision.FP32,
-        batch: int = 32,
+        compile: bool = False,
+        batch: int | None = None,
+        memory: int | None = None,
         workers: int | None = None,
+        resizer: Resizer | str | None = None,
         keep: Sequence[Keep | str] = (),
+        cluster: RayCluster | None = None,
         watch: WatchRun = unwatched,
     ) -> Run:
         """Predict every picture of the test sets by every model and store it; what is stored already is left alone.
 
         Models are named as ``prefix:name``; ``classes`` and ``preprocessing`` are for those that do not say. A run
-        that was stopped goes on where it was when it is called again. ``keep`` may name ``scores``.
+        that was stopped goes on where it was when it is called again. A ``batch`` that is not stated is found by how
+        much ``memory`` (bytes) it may take. ``keep`` may name ``scores`` and ``features``. A model that fails is told
+        in the result, and the others go on.
         """
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
         targets = [self.store.test_set(name) for name in test_sets]
         for target in targets:
-            self.store.pictures(target)
+            self.store.check_pictures(target)
         space = None if classes is None else space_named(self.store, classes)
-        settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision))
+        settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision), compile=compile)
         kept = {member(Keep, what) for what in keep}
-        how = How(batch, default_workers() if workers is None else workers, keep_scores=Keep.SCORES in kept)
-        pairs = []
-        for name in models:
-            model = load_model(name, settings)
-            pairs += [predict(self.store, model, target, how, watch=watch) for target in targets]
-        return Run(tuple(pairs))
+        by = fastest_resizer() if resizer is None else member(Resizer, resizer)
+        if by is Resizer.GPU and settings.device is not Device.CUDA:
+            raise InputError("pictures are decoded on a GPU only for models that run there: give device cuda")
+        how = How(
+            batch,
+            default_workers() if workers is None else workers,
+            keep_scores=Keep.SCORES in kept,
+            keep_features=Keep.FEATURES in kept,
+            memory=memory,
+            resizer=by,
+        )
+        named = [NamedModel(name, settings) for name in models]
+        return predict_all(self.store, named, targets, how, cluster=cluster, watch=watch)
 
     # Results
 
@@ -245,7 +321,8 @@ class Workspace:
         ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, the default, or
         over classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
         space only, and ``clean`` names another test set, graded among the same classes for comparison;
-        ``class_map`` is a file for predictions in other classes than the labels.
+        ``class_map`` is a file for predictions in other classes than the labels, instead of the map that is stored
+        with the test set.
         """
         refuse_text(slices, "slices")
         target = self.store.test_set(test_set)
@@ -253,6 +330,8 @@ class Workspace:
             raise InputError("multi-label accuracy is over all classes: leave out either labels or within")
         if not labels and (rule or collapsed or half_width):
             raise InputError("rule, collapsed and half-width speak of multi-label accuracy: name the labels too")
+        if clean and (class_map or self.store.class_map(target)):
+            raise InputError(f"{test_set} is scored through a class map, and --clean compares within the same classes")
         judged = None
         if labels:
             scoring = multilabel_scoring(self.store, target, labels, rule=rule, collapsed=collapsed)
@@ -271,6 +350,19 @@ class Workspace:
             raise InputError(f"none of these models has predictions on {clean}")
         same_classes = within or target.class_space
         return result.with_clean(self.grade(clean, models=list(dict.fromkeys(both)), within=same_classes, watch=watch))
+
+    def grade_corruptions(
+        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), watch: Watch = iter
+    ) -> CorruptionGrade:
+        """Grade models on a test set with groups corruption and severity: errors by corruption, and mCE.
+
+        ``clean`` names the test set of the same images before they were corrupted, and adds relative mCE.
+        """
+        target = self.store.test_set(test_set)
+        names = chosen_models(self.store, target, models)
+        answers = None if clean is None else clean_answers(self.store, self.store.test_set(clean), names, watch=watch)
+        scored = scored_predictions(self.store, target, names, watch=watch)
+        return corruption_grade(target, scored, clean=answers, confidence=self.store.config.confidence)
 
     def compare(
         self,

@@ -1,0 +1,222 @@
+"""One model on one test set by the workers of a cluster; what they answer is stored by this process alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import (
+    ExecutorError,
+    Picture,
+    Pictures,
+    PictureSource,
+    RegradeError,
+    TestSet,
+    UnreadablePicture,
+)
+from regrade.executors import RayCluster, RayCrew, Seat, done_by
+from regrade.models import Device, ModelCard, Settings, load_model
+from regrade.predict.engine import Asked, Engine, How, Progress
+from regrade.predict.fastest import fastest, first_pictures
+from regrade.predict.result import Pair
+from regrade.predict.run import Watch, predict_by, unwatched
+from regrade.predict.workforce import Workforce
+from regrade.store import Part, Store, joined
+from regrade.testsets import open_pictures
+
+_TASK = 128  # examples a worker is given at a time, rounded to whole batches
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """A model that others are to load: ``prefix:name``, and how."""
+
+    name: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a worker says of itself: its model's card, and whether it can read the pictures where they are."""
+
+    version: str
+    card: ModelCard
+    note: str
+    sees_pictures: bool
+
+
+class Worker:
+    """On a machine of the cluster: a loaded model that answers for a few examples at a time."""
+
+    def __init__(self, model: NamedModel, how: How, source: PictureSource, pictures: Mapping[int, Picture]) -> None:
+        chosen = fastest(load_model(model.name, model.settings), source, pictures, how)
+        self._engine = Engine(chosen.model, how)
+        self._hello = Hello(version("regrade"), self._engine.card, chosen.note, _sees(source, pictures))
+
+    def hello(self) -> Hello:
+        """What this worker says of itself."""
+        return self._hello
+
+    def find_batch(self) -> int:
+        """How many pictures a batch."""
+        return self._engine.find_batch()
+
+    def part(
+        self, examples: Sequence[str], source: PictureSource, shipped: Sequence[Picture | str] | None, batch: int
+    ) -> Part:
+        """The answers for some examples; their pictures are ``shipped`` where they cannot be read here."""
+        pictures = open_pictures(source) if shipped is None else _Shipped(shipped)
+        asked = Asked(examples, source, pictures)
+        (part,) = self._engine.parts(asked, [range(len(examples))], batch=batch, progress=lambda _: None)
+        return part
+
+
+def predict_on(
+    cluster: RayCluster,
+    model: NamedModel,
+    store: Store,
+    test_set: TestSet,
+    how: How,
+    *,
+    watch: Watch = unwatched,
+) -> Pair:
+    """As `predict`, with a model that the workers load."""
+    source = store.pictures(test_set)
+    with _hired(cluster, model, test_set, source, how) as workforce:
+        pair = predict_by(lambda _: workforce, workforce.card, store, test_set, how, watch=watch)
+        return replace(pair, workers_lost=workforce.lost)
+
+
+@contextmanager
+def _hired(
+    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: PictureSource, how: How
+) -> Iterator[_Workers]:
+    device = model.settings.device
+    if device is Device.CPU and not model.settings.threads:
+        model = replace(model, settings=replace(model.settings, threads=1))  # every worker has one CPU
+    pictures = first_pictures(source)
+    beginning = replace(source, locations=source.locations[: max(pictures, default=-1) + 1])
+    make = partial(Worker, model, how, beginning, pictures)
+    alike = _Alike()
+    with cluster.crew(make, gpus=device is Device.CUDA, said=alike.check) as crew:
+        yield _Workers(crew, test_set, source)
+
+
+class _Alike:
+    """All workers must say the same of the model: the answers may not depend on who gave them."""
+
+    def __init__(self) -> None:
+        self._first: Hello | None = None
+
+    def check(self, hello: Hello) -> None:
+        if hello.version != version("regrade"):
+            raise ExecutorError(
+                f"a worker has regrade {hello.version}, here it is {version('regrade')}: install the same"
+            )
+        if self._first is None:
+            self._first = hello
+        for what, one, other in (
+            ("runs it by", self._first.card.runtime, hello.card.runtime),
+            ("has weights", self._first.card.spec.weights_hash, hello.card.spec.weights_hash),
+        ):
+            if one != other:
+                raise ExecutorError(f"one worker {what} {one}, another {what} {other}: make all machines alike")
+
+
+class _Workers(Workforce):
+    """The workers of a cluster on one test set."""
+
+    def __init__(self, crew: RayCrew, test_set: TestSet, source: PictureSource) -> None:
+        self._crew = crew
+        self._test_set = test_set
+        self._source = source
+
+    @property
+    def lost(self) -> int:
+        return self._crew.lost
+
+    @property
+    def card(self) -> ModelCard:
+        return self._hello.card
+
+    @property
+    def note(self) -> str:
+        return self._hello.note
+
+    def find_batch(self) -> int:
+        return int(self._crew.ask("find_batch"))
+
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+        size = max(_TASK // batch, 1) * batch
+        part_of = {task: positions for positions in wanted for task in _tasks(positions, size)}
+        answered: dict[range, dict[int, Part]] = {positions: {} for positions in wanted}
+        for task, answers in done_by(self._crew, part_of, "part", partial(self._arguments, batch)):
+            positions = part_of[task]
+            answered[positions][task.start] = _moved(answers, task.start)
+            progress(len(task))
+            if sum(map(len, answered[positions].values())) == len(positions):
+                pieces = answered.pop(positions)
+                yield joined([pieces[start] for start in sorted(pieces)])
+
+    @cached_property
+    def _hello(self) -> Hello:
+        hello: Hello = self._crew.said(self._crew.first())
+        return hello
+
+    def _arguments(self, batch: int, seat: Seat, task: range) -> tuple[Any, ...]:
+        examples, places = (self._test_set.ids[task.start : task.stop], self._source.locations[task.start : task.stop])
+        source = replace(self._source, locations=places)
+        return examples, source, None if self._crew.said(seat).sees_pictures else _read(source), batch
+
+
+class _Shipped(Pictures):
+    """Pictures that came with the task; a text stands for one that could not be read, and says why."""
+
+    def __init__(self, pictures: Sequence[Picture | str]) -> None:
+        self._pictures = pictures
+
+    def read(self, position: int) -> Picture:
+        picture = self._pictures[position]
+        if isinstance(picture, str):
+            raise UnreadablePicture(picture)
+        return picture
+
+
+def _read(source: PictureSource) -> list[Picture | str]:
+    pictures: list[Picture | str] = []
+    opened = open_pictures(source)
+    for position in range(len(source.locations)):
+        try:
+            pictures.append(opened.read(position))
+        except UnreadablePicture as error:
+            pictures.append(str(error))
+    return pictures
+
+
+def _sees(source: PictureSource, pictures: Mapping[int, Picture]) -> bool:
+    """Whether the same pictures can be read here, at the same place."""
+    if not pictures or not Path(source.root).exists():
+        return False
+    try:
+        opened = open_pictures(source)
+        return all(np.array_equal(opened.read(i), given) for i, given in pictures.items())
+    except (RegradeError, OSError):
+        return False
+
+
+def _tasks(positions: range, size: int) -> Iterator[range]:
+    for start in range(positions.start, positions.stop, size):
+        yield range(start, min(start + size, positions.stop))
+
+
+def _moved(part: Part, start: int) -> Part:
+    """A part that counted from 0, where it belongs."""
+    unreadable = {start + position: reason for position, reason in part.unreadable.items()}
+    return replace(part, start=start, unreadable=unreadable)

@@ -1,0 +1,52 @@
+"""Many models on many test sets, one pair after another; a model that fails does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from regrade.core import ExecutorError, RegradeError, StoreError, TestSet
+from regrade.executors import RayCluster
+from regrade.models import load_model
+from regrade.predict.cluster import NamedModel, predict_on
+from regrade.predict.engine import How
+from regrade.predict.result import Failure, Pair, Run
+from regrade.predict.run import Watch, predict, unwatched
+from regrade.store import Store
+
+
+def predict_all(
+    store: Store,
+    models: Sequence[NamedModel],
+    test_sets: Sequence[TestSet],
+    how: How,
+    *,
+    cluster: RayCluster | None = None,
+    watch: Watch = unwatched,
+) -> Run:
+    """Every model on every test set, here or on a cluster.
+
+    What is wrong with a model is told at the end; a disk that refuses or a cluster that is gone ends the run.
+    """
+    pairs: list[Pair] = []
+    failures: list[Failure] = []
+    for model in models:
+        try:
+            one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
+            for test_set in test_sets:
+                pairs.append(one(test_set))
+        except (StoreError, ExecutorError):
+            raise
+        except RegradeError as error:
+            if len(models) == 1:
+                raise
+            failures.append(Failure(model.name, str(error)))
+    return Run(tuple(pairs), tuple(failures))
+
+
+def _here(store: Store, model: NamedModel, how: How, watch: Watch) -> Callable[[TestSet], Pair]:
+    loaded = load_model(model.name, model.settings)
+    return lambda test_set: predict(store, loaded, test_set, how, watch=watch)
+
+
+def _there(cluster: RayCluster, store: Store, model: NamedModel, how: How, watch: Watch) -> Callable[[TestSet], Pair]:
+    return lambda test_set: predict_on(cluster, model, store, test_set, how, watch=watch)

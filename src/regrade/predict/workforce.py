@@ -1,0 +1,73 @@
+"""Who computes one model on one test set: this process, or others that answer the same questions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from regrade.core import PictureSource
+from regrade.models import Model, ModelCard
+from regrade.predict.engine import Asked, Engine, How, Progress
+from regrade.predict.fastest import Chosen, fastest, first_pictures
+from regrade.store import Part
+from regrade.testsets import open_pictures
+
+
+class Workforce(ABC):
+    """Computes the parts of one model on one test set."""
+
+    @property
+    @abstractmethod
+    def card(self) -> ModelCard:
+        """What the answers depend on, with the runtime that computes them."""
+
+    @property
+    @abstractmethod
+    def note(self) -> str:
+        """Why the runtime is not the fastest one, empty where it is."""
+
+    @abstractmethod
+    def find_batch(self) -> int:
+        """How many pictures a batch."""
+
+    @abstractmethod
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+        """The wanted parts, each once, in any order."""
+
+
+class ThisProcess(Workforce):
+    """A model that is loaded here, in the runtime that is fastest for it."""
+
+    def __init__(self, model: Model, examples: Sequence[str], source: PictureSource, how: How) -> None:
+        self._model = model
+        self._examples = examples
+        self._source = source
+        self._how = how
+
+    @property
+    def card(self) -> ModelCard:
+        """The model's card."""
+        return self._engine.card
+
+    @property
+    def note(self) -> str:
+        """Why it is not onnxruntime."""
+        return self._chosen.note
+
+    def find_batch(self) -> int:
+        """How many pictures a batch."""
+        return self._engine.find_batch()
+
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+        """The wanted parts, in order."""
+        asked = Asked(self._examples, self._source, open_pictures(self._source))
+        return self._engine.parts(asked, wanted, batch=batch, progress=progress)
+
+    @cached_property
+    def _chosen(self) -> Chosen:
+        return fastest(self._model, self._source, first_pictures(self._source), self._how)
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine(self._chosen.model, self._how)

@@ -1,0 +1,69 @@
+"""A figure: one definition, shown in a notebook or saved as an interactive page, SVG, PNG or PDF."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import singledispatch
+from pathlib import Path
+from typing import Any
+
+import altair
+
+from regrade.core import InputError, MissingExtra
+from regrade.report.style import config
+from regrade.store import replace_file
+
+_PRINT_SCALE = 2.0  # pixels of a PNG for each of the figure's own
+_VERSION = "6.4"  # of Vega-Lite, which altair writes
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart with its name; ``alt`` says in words what it shows."""
+
+    name: str
+    alt: str
+    chart: altair.TopLevelMixin
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The figure in Vega-Lite, in the look of all figures."""
+        drawn = self.chart.to_dict()
+        return {**drawn, "config": config(), "description": self.alt, "usermeta": {"embedOptions": {"actions": False}}}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the figure in the form that a file's ending names: .html (interactive, offline), .svg, .png or .pdf."""
+        target = Path(path)
+        ending = target.suffix.lower()
+        if ending not in _FORMS:
+            raise InputError(f"a figure cannot be saved as {target.name!r}: give one of {', '.join(_FORMS)}")
+        replace_file(target, _FORMS[ending](self.spec))
+        return target
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v6+json": self.spec, "text/plain": self.alt}
+
+
+@singledispatch
+def figure(result: object) -> Figure:
+    """The figure of a study's result."""
+    raise InputError(f"there is no figure of a {type(result).__name__}")
+
+
+def _convert() -> Any:
+    try:
+        import vl_convert
+    except ModuleNotFoundError as error:
+        raise MissingExtra("saving figures", "figures") from error
+    return vl_convert
+
+
+_FORMS: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    ".html": lambda spec: _convert().vegalite_to_html(spec, vl_version=_VERSION, bundle=True).encode(),
+    ".svg": lambda spec: _convert().vegalite_to_svg(spec, vl_version=_VERSION).encode(),
+    ".png": lambda spec: _convert().vegalite_to_png(spec, vl_version=_VERSION, scale=_PRINT_SCALE),
+    ".pdf": lambda spec: _convert().vegalite_to_pdf(spec, vl_version=_VERSION),
+    ".json": lambda spec: (json.dumps(spec, indent=2) + "\n").encode(),
+}

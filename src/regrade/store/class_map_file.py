@@ -1,0 +1,48 @@
+"""The class map of a test set as one JSON file: for each class the classes of another space that stand for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule, TestSet
+
+
+def class_map_text(class_map: ClassMap, test_set: TestSet) -> str:
+    """The map by class ids, with the spaces it joins and the rule that makes a prediction right."""
+    source = class_map.source
+    content = {
+        "test_set": test_set.name,
+        "source": source.name,
+        "target": class_map.target.name,
+        "rule": class_map.rule.name.lower(),
+        "digest": class_map.digest,
+        "sources": {
+            class_id: [source.ids[index] for index in entry]
+            for class_id, entry in zip(class_map.target.ids, class_map.sources, strict=True)
+        },
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def read_class_map(path: Path, test_set: TestSet, space_named: Callable[[str], ClassSpace]) -> ClassMap:
+    """Read the map back; one that was changed by hand, or made for other classes, raises."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = _class_map(content, test_set.class_space, space_named(content["source"]))
+        digest = content["digest"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise FormatError(f"{path}: {error}") from None
+        raise FormatError(f"{path} is no class map that regrade has written") from None
+    if found.digest != digest:
+        raise FormatError(f"{path} was changed since it was stored: remove it and give the map again with --map")
+    return found
+
+
+def _class_map(content: dict[str, Any], target: ClassSpace, source: ClassSpace) -> ClassMap:
+    entries = content["sources"]
+    sources = tuple(tuple(source.index(each) for each in entries[class_id]) for class_id in target.ids)
+    return ClassMap(source, target, sources, MapRule[content["rule"].upper()])

@@ -1,0 +1,47 @@
+"""A slice set as one Parquet file: for each example whether it is in a slice, and its value in a group column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+from regrade.core import MismatchError, SliceSet, TestSet
+from regrade.store.parquet import read_parquet, write_parquet
+
+_SLICE = "slice:"
+_GROUP = "group:"
+
+
+def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None:
+    """Write one row an example."""
+    columns = {
+        "example": pa.array(test_set.ids, type=pa.string()),
+        **{_SLICE + name: pa.array(inside, type=pa.bool_()) for name, inside in slices.subsets.items()},
+        **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in slices.columns.items()},
+    }
+    meta = {
+        "name": slices.name,
+        "test_set": test_set.name,
+        "test_set_digest": test_set.digest,
+        "origin": slices.origin,
+        "digest": slices.digest,
+    }
+    write_parquet(pa.table(columns), meta, file)
+
+
+def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
+    """Read slices back; those of another version of the test set raise."""
+    table, meta = read_parquet(path)
+    if meta["test_set_digest"] != test_set.digest:
+        raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
+    named = {prefix: [c for c in table.column_names if c.startswith(prefix)] for prefix in (_SLICE, _GROUP)}
+    return SliceSet(
+        meta["name"],
+        test_set.name,
+        len(test_set),
+        {name.removeprefix(_SLICE): table[name].to_numpy() for name in named[_SLICE]},
+        {name.removeprefix(_GROUP): tuple(table[name].to_pylist()) for name in named[_GROUP]},
+        meta["origin"],
+    )

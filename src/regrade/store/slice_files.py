@@ -1,0 +1,140 @@
+"""Reading slices that people bring: ImageNet-X's factors, lists of images, and tables of group columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.store.places import Places
+from regrade.tables import TABLE_SUFFIXES, Columns, check_file, check_unique, read_json, read_table, texts
+
+FACTORS = (
+    "multiple_objects", "background", "color", "brighter", "darker", "style", "larger", "smaller", "object_blocking",
+    "person_blocking", "partial_view", "pattern", "pose", "shape", "subcategory", "texture",
+)  # fmt: skip
+"""The factors of variation of ImageNet-X (Idrissi et al. 2022)."""
+
+
+class SliceFormat(Enum):
+    """The forms in which slices come."""
+
+    IMAGENET_X = "imagenet-x"
+    """ImageNet-X's JSON lines: file_name and 16 factors, each 0 or 1; a factor becomes a slice."""
+
+    LIST = "list"
+    """Images, one a line, as a JSON list, or in the id column of a table; together they are one slice."""
+
+    TABLE = "table"
+    """A table with every example of the test set exactly once; each other column becomes a group column."""
+
+
+def read_slice_file(
+    path: Path, test_set: TestSet, *, form: SliceFormat, name: str, columns: Columns | None = None
+) -> SliceSet:
+    """Read slices of a test set; a file that names other images raises.
+
+    Of a table all columns are taken, or those that ``columns`` names as groups.
+    """
+    subsets: dict[str, BoolArray] = {}
+    values: dict[str, tuple[str, ...]] = {}
+    match form:
+        case SliceFormat.IMAGENET_X:
+            subsets = _factors(path, test_set, name)
+        case SliceFormat.LIST:
+            subsets = {name: _listed(path, test_set, columns or Columns())}
+        case SliceFormat.TABLE:
+            values = _columns(path, test_set, name, columns or Columns())
+    return SliceSet(name, test_set.name, len(test_set), subsets, values, f"{form.value}: {path.name}")
+
+
+def _factors(path: Path, test_set: TestSet, name: str) -> dict[str, BoolArray]:
+    table = read_table(path)
+    for column in ("file_name", *FACTORS):
+        if column not in table.column_names:
+            raise FormatError(f"{path}: ImageNet-X has a column {column}, this file has {_few(table.column_names)}")
+    rows = _positions(texts(table, "file_name"), test_set, path)
+    return {f"{name}:{factor}": _marked(table[factor], rows, test_set, factor, path) for factor in FACTORS}
+
+
+def _marked(column: pa.ChunkedArray, rows: IntArray, test_set: TestSet, factor: str, path: Path) -> BoolArray:
+    values = column.to_pylist()
+    if not all(value in (0, 1) for value in values):  # True and False are 1 and 0
+        raise FormatError(f"{path}: the factor {factor} must be 0 or 1 for every image")
+    inside = np.zeros(len(test_set), dtype=bool)
+    inside[rows] = np.array(values, dtype=bool)
+    return inside
+
+
+def _listed(path: Path, test_set: TestSet, columns: Columns) -> BoolArray:
+    inside = np.zeros(len(test_set), dtype=bool)
+    inside[_positions(_images(path, columns), test_set, path)] = True
+    return inside
+
+
+def _images(path: Path, columns: Columns) -> Sequence[str]:
+    if path.suffix.lower() in TABLE_SUFFIXES:
+        table = read_table(path)
+        return texts(table, columns.id_in(table))
+    if path.suffix.lower() == ".json":
+        content = read_json(path)
+        if not (isinstance(content, list) and content and all(isinstance(image, str) for image in content)):
+            raise FormatError(f"{path}: a JSON list of images is wanted")
+        return content
+    check_file(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FormatError(f"{path} is not UTF-8 text: images are listed one a line") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> dict[str, tuple[str, ...]]:
+    table = read_table(path)
+    images = columns.id_in(table)
+    rows = _positions(texts(table, images), test_set, path)
+    if len(rows) != len(test_set):
+        absent = min(set(range(len(test_set))).difference(rows.tolist()))
+        raise MismatchError(
+            f"{path}: {len(test_set) - len(rows):,} of the {len(test_set):,} examples of {test_set.name} are missing, "
+            f"for instance {test_set.ids[absent]!r}: a group column needs a value for every example"
+        )
+    wanted = columns.groups or tuple(column for column in table.column_names if column and column != images)
+    if not wanted:
+        raise FormatError(f"{path} has no column beside {images}")
+    order = np.argsort(rows)
+    found = {}
+    for column in wanted:
+        if column not in table.column_names:
+            raise InputError(f"{path} has no column {column!r}; it has {_few(table.column_names)}")
+        values = texts(table, column)
+        found[f"{name}:{column}"] = tuple(values[row] for row in order)
+    return found
+
+
+def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray:
+    """Shape (n,): where the images of a file stand in the test set; strangers and repeats raise."""
+    check_unique(images)
+    places = Places(test_set)
+    found = [places.of(image) for image in images]
+    strangers = [image for image, place in zip(images, found, strict=True) if place is None]
+    if strangers:
+        raise MismatchError(
+            f"{path} names {len(strangers):,} images that are not in test set {test_set.name}, for instance "
+            f"{strangers[0]!r} (there it is {test_set.ids[0]!r}, ...)"
+        )
+    if len(set(found)) < len(found):
+        raise FormatError(f"{path} names an image of {test_set.name} twice, with and without its file ending")
+    if not found:
+        raise FormatError(f"{path} names no image")
+    return np.array(found, dtype=np.int64)
+
+
+def _few(names: Iterable[str]) -> str:
+    known = list(names)
+    return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")

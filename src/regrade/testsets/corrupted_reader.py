@@ -1,0 +1,72 @@
+"""Pictures of another test set, corrupted as they are read: nothing is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource
+from regrade.core.arrays import IntArray
+from regrade.testsets.corrupted_place import CleanPlace, CorruptedPlace
+from regrade.testsets.corruptions import corrupt
+from regrade.testsets.corruptions.crop import centre
+from regrade.testsets.corruptions.pixels import through_jpeg
+from regrade.testsets.decode import decode
+from regrade.testsets.reader import Found, Reader, Wanted
+
+READER = "corrupted"
+_STORED_QUALITY = 85  # the released pictures were stored as JPEG of this quality
+
+
+class CorruptedReader(Reader):
+    """Opens what `corrupted` has made; the root is that of the clean pictures, which ``open_clean`` opens."""
+
+    name = READER
+
+    def __init__(self, open_clean: Callable[[PictureSource], Pictures]) -> None:
+        self._open_clean = open_clean
+
+    def recognises(self, path: Path) -> bool:  # noqa: ARG002
+        """Nothing: these pictures are made from a test set, not found below a path."""
+        return False
+
+    def find(self, path: Path, wanted: Wanted) -> Found:  # noqa: ARG002
+        """Nothing."""
+        raise InputError("corrupted pictures are made from a test set: regrade testsets corrupt")
+
+    def open(self, source: PictureSource) -> Pictures:
+        """Clean pictures, corrupted as they are read."""
+        places = [CorruptedPlace.from_text(text) for text in source.locations]
+        rows = {text: row for row, text in enumerate(dict.fromkeys(place.clean for place in places))}
+        clean = [CleanPlace.from_text(text) for text in rows]
+        opened = PictureSource(
+            clean[0].reader,
+            source.root,
+            tuple(place.location for place in clean),
+            Orientation(clean[0].orientation),
+            clean[0].border,
+        )
+        return CorruptedPictures(
+            self._open_clean(opened), source.locations, np.array([rows[place.clean] for place in places])
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CorruptedPictures(Pictures):
+    """Clean pictures, and for each position (n,) which of them it is and what is done to it."""
+
+    clean: Pictures
+    places: tuple[str, ...]
+    rows: IntArray
+
+    def read(self, position: int) -> Picture:
+        """The pixels of a picture: cut to 224 x 224, corrupted, and stored as JPEG once, as the released ones were."""
+        place = CorruptedPlace.from_text(self.places[position])
+        clean = CleanPlace.from_text(place.clean)
+        orientation = Orientation(clean.orientation)
+        picture = decode(self.clean.read(int(self.rows[position])), orientation=orientation, border=clean.border)
+        pixels = corrupt(centre(picture), place.corruption, place.severity, place.rng(clean.image))
+        return through_jpeg(pixels, _STORED_QUALITY)

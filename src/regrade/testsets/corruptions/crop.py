@@ -1,0 +1,19 @@
+"""The part of a picture that ImageNet-C corrupts."""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image
+
+from regrade.testsets.corruptions.pixels import Pixels
+
+_SHORT_SIDE, _SIDE = 256, 224
+
+
+def centre(picture: Image.Image) -> Pixels:
+    """The central 224 x 224 pixels once the shorter side is 256, bilinear, as the released pictures were cut."""
+    shortest = min(picture.size)
+    width, height = (_SHORT_SIDE * length // shortest for length in picture.size)
+    left, top = round((width - _SIDE) / 2), round((height - _SIDE) / 2)
+    resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+    return np.array(resized.crop((left, top, left + _SIDE, top + _SIDE)))

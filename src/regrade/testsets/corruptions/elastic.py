@@ -1,0 +1,59 @@
+"""A picture on rubber: pulled as a whole, then stretched and squeezed from place to place."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, ndimage
+
+from regrade.core.arrays import FloatArray
+from regrade.testsets.corruptions.pixels import Pixels, as_bytes, as_unit
+
+# how far pixels move and over what distance that changes, and how far the three points of the pull move; in pixels
+_RUBBER = ((488, 170.8, 24.4), (488, 19.52, 48.8), (12.2, 2.44, 4.88), (17.08, 2.44, 4.88), (29.28, 2.44, 4.88))
+_TRUNCATED = 3  # standard deviations
+
+
+def elastic_transform(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
+    """A random affine map, then a smooth random displacement."""
+    strength, smoothness, pull = _RUBBER[severity - 1]
+    values = as_unit(pixels)
+    height, width = pixels.shape[:2]
+    grid = np.indices((height, width), dtype=np.float64)
+    pulled = _sampled(values, _pulled(grid, pull, rng), mode="mirror")
+    moves = [strength * smoothed(rng.uniform(-1, 1, (height, width)), smoothness) for _ in range(2)]
+    return as_bytes(_sampled(pulled, grid + np.array(moves), mode="reflect"))
+
+
+def smoothed(values: FloatArray, sigma: float) -> FloatArray:
+    """Shape (h, w) under a normal curve, reflected at the edges; the time it takes does not depend on its width.
+
+    Such a filter only scales the terms of a cosine transform.
+    """
+    spectrum = fft.dctn(values, type=2, norm="ortho")
+    for axis in (0, 1):
+        spectrum = spectrum * _response(sigma, values.shape[axis]).reshape((-1, 1) if axis == 0 else (1, -1))
+    return fft.idctn(spectrum, type=2, norm="ortho")
+
+
+def _response(sigma: float, length: int) -> FloatArray:
+    """Shape (length,): by what a normal curve, cut off, scales each term."""
+    taps = np.arange(1, int(_TRUNCATED * sigma + 0.5) + 1)
+    weights = np.exp(-(taps**2) / (2 * sigma**2))
+    waves = np.cos(np.pi * np.outer(np.arange(length), taps) / length)
+    return (1 + 2 * waves @ weights) / (1 + 2 * weights.sum())
+
+
+def _pulled(grid: FloatArray, pull: float, rng: np.random.Generator) -> FloatArray:
+    """Where each pixel comes from when three points around the centre are moved at random."""
+    centre = np.array(grid.shape[1:]) // 2
+    arm = max(min(grid.shape[1:]) // 3, 1)
+    points = centre + arm * np.array([[1, 1], [1, -1], [-1, -1]])
+    moved = np.column_stack([points + rng.uniform(-pull, pull, points.shape), np.ones(3)])
+    back = np.linalg.solve(moved, points).T  # from where they are to where they were
+    return np.tensordot(back[:, :2], grid, axes=1) + back[:, 2, None, None]
+
+
+def _sampled(values: NDArray[np.float32], places: FloatArray, *, mode: str) -> NDArray[np.float32]:
+    channels = [ndimage.map_coordinates(values[..., c], places, order=1, mode=mode) for c in range(values.shape[2])]
+    return np.stack(channels, axis=-1)

@@ -1,0 +1,158 @@
+"""Released tables whose rows list the ImageNet classes that count as right, beside a class name of their own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule
+from regrade.tables import check_unique, read_table, texts
+from regrade.testsets.reader import Found, missing_files
+
+
+class Disagreement(Enum):
+    """What becomes of rows with one class name that list different classes."""
+
+    REFUSE = "refuse"
+    """The file is at fault."""
+    SPLIT = "split"
+    """They are classes of their own, told apart by what they list."""
+
+
+@dataclass(frozen=True)
+class MappedColumns:
+    """Which columns of a released table hold what."""
+
+    id: str
+    label: str
+    """The class name, or a list of them, which together are one name."""
+    accepted: str
+    """The classes that count as right, as a list of ids or indices; an empty one leaves the row unscored."""
+    path: str
+    pictures: tuple[str, ...] = ("",)
+    """Folders beside the table from which paths count; the first in which a picture is found is taken."""
+    disagreement: Disagreement = Disagreement.REFUSE
+
+
+@dataclass(frozen=True)
+class MappedTable:
+    """What a table holds: its examples, their pictures' places (empty if none is there), and the map of its classes."""
+
+    found: Found
+    class_map: ClassMap
+
+
+def read_mapped_table(
+    path: Path, name: str, columns: MappedColumns, groups: Sequence[str], source: ClassSpace
+) -> MappedTable:
+    """Read a released table; its class names become the class space ``name``, mapped from ``source``.
+
+    A prediction is right if any class that its row's class lists is in the top k.
+    """
+    table = read_table(path)
+    for column in (columns.id, columns.label, columns.accepted, columns.path, *groups):
+        if column not in table.column_names:
+            raise FormatError(
+                f"{path} has no column {column!r}, which the table of {name} has: see regrade testsets catalogue {name}"
+            )
+    ids = texts(table, columns.id)
+    check_unique(ids)
+    own = [_class_name(cell) for cell in texts(table, columns.label)]
+    accepted = _accepted(table, columns.accepted, source, path)
+    class_of = _classes(own, accepted, columns.disagreement, source, path)
+    space = ClassSpace(name, tuple(sorted({class_id for class_id, _ in class_of.values()})))
+    lists = dict(class_of.values())
+    class_map = ClassMap(source, space, tuple(lists[class_id] for class_id in space.ids), MapRule.ANY_IN_TOP_K)
+    labels = [space.index(class_of[pair][0]) for pair in zip(own, accepted, strict=True)]
+    places, missing = _places(path.parent, texts(table, columns.path), columns.pictures)
+    values = {group: texts(table, group) for group in groups}
+    return MappedTable(Found(ids, np.array(labels, dtype=np.int32), places, values, missing), class_map)
+
+
+def _classes(
+    names: Sequence[str],
+    accepted: Sequence[tuple[int, ...]],
+    disagreement: Disagreement,
+    source: ClassSpace,
+    path: Path,
+) -> dict[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]:
+    """From a row's name and list to its class id and the list."""
+    lists: dict[str, dict[tuple[int, ...], None]] = {}
+    for name, entry in zip(names, accepted, strict=True):
+        lists.setdefault(name, {})[entry] = None
+    found = {}
+    for name, entries in lists.items():
+        if len(entries) > 1 and disagreement is Disagreement.REFUSE:
+            first, second = ([source.ids[index] for index in entry] for entry in list(entries)[:2])
+            raise FormatError(
+                f"{path}: rows of {name!r} list different classes, {_few(first)} and {_few(second)}; they must agree"
+            )
+        for entry in entries:
+            told_apart = f" ({', '.join(source.names[index] for index in entry) or 'no class'})"
+            found[name, entry] = (name + told_apart if len(entries) > 1 else name, entry)
+    return found
+
+
+def _class_name(cell: str) -> str:
+    """A class name; of several they are joined by commas."""
+    several = _literal(cell) if cell.startswith("[") else None
+    return ", ".join(map(str, several)) if isinstance(several, list) and several else cell
+
+
+def _accepted(table: pa.Table, column: str, source: ClassSpace, path: Path) -> list[tuple[int, ...]]:
+    """For each row the classes it lists, ascending and without repeats."""
+    known: dict[str, tuple[int, ...]] = {}
+    rows = []
+    for row, cell in enumerate(table[column].to_pylist()):
+        text = str(cell)
+        if text not in known:
+            try:
+                known[text] = _class_list(cell, source)
+            except InputError as error:
+                raise FormatError(f"{path}: column {column!r}, row {row}: {error}") from None
+        rows.append(known[text])
+    return rows
+
+
+def _class_list(cell: Any, source: ClassSpace) -> tuple[int, ...]:
+    listed = _literal(cell) if isinstance(cell, str) else cell
+    if not isinstance(listed, list):
+        raise FormatError(f"{cell!r} is no list of classes, such as [1, 2]")
+    return tuple(sorted({_class_index(each, source) for each in listed}))
+
+
+def _class_index(reference: Any, source: ClassSpace) -> int:
+    if isinstance(reference, str):
+        return source.index(reference)
+    if not isinstance(reference, int) or isinstance(reference, bool) or not 0 <= reference < len(source):
+        raise InputError(f"{reference!r} is no class of {source.name} (0 to {len(source) - 1}, or an id)")
+    return reference
+
+
+def _literal(text: str) -> Any:
+    """What a list means that was written as Python writes it; none where it is no such list."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _places(folder: Path, paths: Sequence[str], pictures: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Each picture's place beside the table and how many are missing; no places where all are."""
+    for below in pictures:
+        places = tuple(f"{below}/{path}" if below else path for path in paths)
+        missing = missing_files(folder, places)
+        if missing < len(places):
+            return places, missing
+    return (), len(paths)
+
+
+def _few(names: Sequence[str]) -> str:
+    return "[" + ", ".join(names[:3]) + (", ..." if len(names) > 3 else "") + "]"

@@ -1,0 +1,40 @@
+"""Making a test set of corrupted pictures from one that has pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regrade.core import InputError
+from regrade.store import Store
+from regrade.testsets import corrupted
+from regrade.workspace.adding import AddedTestSet, listed_in_catalogue
+
+
+def corrupt_test_set(
+    store: Store,
+    clean: str,
+    *,
+    name: str,
+    corruptions: Sequence[str],
+    severities: Sequence[int],
+    images: int | None,
+    seed: int,
+) -> AddedTestSet:
+    """Store a test set whose pictures are those of another, corrupted as they are read."""
+    if listed_in_catalogue(name):
+        raise InputError(f"{name} is a set of the catalogue: call one that is made here by another name")
+    test_set = store.test_set(clean)
+    made = corrupted(
+        test_set,
+        store.pictures(test_set),
+        name=name,
+        corruptions=corruptions,
+        severities=severities,
+        images=images,
+        rng=np.random.default_rng(seed),
+    )
+    class_map = store.class_map(test_set)
+    stored = store.add_pictures(made.test_set, made.source, class_map)
+    return AddedTestSet(made.test_set, made.source, bool(stored.new), class_map)

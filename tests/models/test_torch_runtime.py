@@ -1,0 +1,311 @@
+"""What a torch module's last layer sees, and how the module is run: compiled, in which memory."""
+
+import os
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from skipping import skip
+
+from regrade.core import InputError, MismatchError
+from regrade.models import Device, Exported, OutOfMemory, Precision, as_onnx, load_model, normalised
+from regrade.models.torch_runtime import TorchModel, with_features
+
+HEADS = """
+import torch
+from torch import nn
+
+def body():
+    torch.manual_seed(0)
+    return [nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
+
+def linear(): return nn.Sequential(*body(), nn.Flatten(), nn.Dropout(0.5), nn.Linear(6, 10))
+def pointwise(): return nn.Sequential(*body(), nn.Conv2d(6, 10, 1), nn.Flatten())
+def deep(): return nn.Sequential(*body(), nn.Flatten(), nn.Linear(6, 10), nn.ReLU(), nn.Linear(10, 10))
+def softmax(): return nn.Sequential(*body(), nn.Flatten(), nn.Linear(6, 10), nn.Softmax(dim=1))
+def narrow(): return nn.Sequential(*body(), nn.Flatten(), nn.Linear(6, 5), nn.ReplicationPad1d((0, 5)))
+def large(): return nn.Sequential(*body(), nn.Upsample(3), nn.Conv2d(6, 10, 3), nn.Flatten())
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 10)
+    def forward(self, images): return self.head(images[:, 0]).mean(dim=1)
+def tokens(): return Tokens()
+
+class Swapped(nn.Module):
+    "The layer that runs last is defined first, and one is never run."
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(10, 10)
+        self.first = nn.Linear(192, 10)
+        self.unused = nn.Linear(3, 10)
+    def forward(self, images): return self.last(self.first(images.flatten(1)))
+def swapped(): return Swapped()
+
+class Unused(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 10)
+    def forward(self, images): return images.flatten(1)[:, :10]
+def unused(): return Unused()
+
+class Own(Unused):
+    def scores_and_features(self, images): return self(images), images.flatten(1)[:, 20:24]
+def own(): return Own()
+
+class Odd(Unused):
+    def scores_and_features(self, images): return ODD(self(images))
+def three():
+    global ODD
+    ODD = lambda scores: (scores, scores, scores)
+    return Odd()
+def one():
+    global ODD
+    ODD = lambda scores: scores
+    return Odd()
+def text():
+    global ODD
+    ODD = lambda scores: (scores, "features")
+    return Odd()
+def nan():
+    global ODD
+    ODD = lambda scores: (scores, scores * float("nan"))
+    return Odd()
+def flat():
+    global ODD
+    ODD = lambda scores: (scores, scores[:, 0])
+    return Odd()
+
+class Short(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(192, 10)
+    def forward(self, images):
+        if len(images) > 4:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return self.head(images.flatten(1))
+def short(): return Short()
+"""
+
+
+@pytest.fixture
+def torch(library):
+    return library("torch")
+
+
+@pytest.fixture
+def load(user_module, torch):  # noqa: ARG001
+    path = user_module(HEADS, "heads.py")
+    return lambda name, settings: load_model(f"torch:{path}:{name}", settings)
+
+
+def module_of(model):
+    return model._module
+
+
+class TestFeatures:
+    @pytest.mark.parametrize("head", [("linear", -1, 6), ("pointwise", -2, 6), ("deep", -1, 10)], ids=str)
+    def test_scores_are_the_last_layer_of_them(self, load, settings, batch, head):
+        name, place, width = head
+        model = load(name, settings)
+        scores, features = model.scores_and_features(batch)
+        assert features.shape == (7, width) and features.dtype == np.float32
+        layer = module_of(model)[place]
+        weights, bias = layer.weight.reshape(10, width).numpy(), layer.bias.numpy()
+        np.testing.assert_allclose(features @ weights.T + bias, scores, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(scores, model.scores(batch))
+
+    def test_what_follows_the_last_layer_changes_nothing(self, load, settings, batch):
+        np.testing.assert_array_equal(
+            load("softmax", settings).scores_and_features(batch)[1],
+            load("linear", settings).scores_and_features(batch)[1],
+        )
+
+    def test_they_do_not_depend_on_the_batch(self, load, settings, batch):
+        model = load("linear", settings)
+        one_by_one = [model.scores_and_features(batch[i : i + 1])[1] for i in range(len(batch))]
+        np.testing.assert_allclose(model.scores_and_features(batch)[1], np.concatenate(one_by_one), atol=1e-6)
+
+    def test_many_rows_an_example_stand_beside_one_another(self, load, settings, batch):
+        features = load("tokens", settings).scores_and_features(batch)[1]
+        np.testing.assert_array_equal(features, batch[:, 0].reshape(7, 64))
+
+    def test_the_layer_that_runs_last_counts_not_the_one_defined_last(self, load, settings, batch):
+        model = load("swapped", settings)
+        scores, features = model.scores_and_features(batch)
+        first, last = module_of(model).first, module_of(model).last
+        hidden = batch.reshape(7, -1) @ first.weight.numpy().T + first.bias.numpy()
+        np.testing.assert_allclose(features, hidden, atol=1e-5)
+        np.testing.assert_allclose(scores, hidden @ last.weight.numpy().T + last.bias.numpy(), atol=1e-5)
+
+    def test_a_module_may_name_its_own(self, load, settings, batch):
+        scores, features = load("own", settings).scores_and_features(batch)
+        np.testing.assert_array_equal(features, batch.reshape(7, -1)[:, 20:24])
+        np.testing.assert_array_equal(scores, batch.reshape(7, -1)[:, :10])
+
+    @pytest.mark.parametrize("name", ["narrow", "large", "unused"])
+    def test_without_a_last_layer_of_that_width_there_are_none(self, load, settings, batch, name):
+        model = load(name, settings)
+        assert model.scores(batch).shape == (7, 10)
+        with pytest.raises(InputError) as raised:
+            model.scores_and_features(batch)
+        expected = f"{model.spec.name} runs no linear layer of 10 outputs: leave out --keep features"
+        assert str(raised.value) == expected
+
+    @pytest.mark.parametrize(
+        ("name", "error"),
+        [
+            ("three", (InputError, "scores_and_features of torch:.*:three gave a tuple, expected scores and features")),
+            ("one", (InputError, "scores_and_features of torch:.*:one gave a Tensor, expected scores and features")),
+            ("text", (InputError, "gave a str, expected one tensor")),
+            ("nan", (InputError, "gave NaN or infinity among its features")),
+            ("flat", (MismatchError, r"gave features of float32 \(7,\) for 7 pictures")),
+        ],
+    )
+    def test_a_module_that_names_them_wrongly_is_one_line(self, load, settings, batch, name, error):
+        with pytest.raises(error[0], match=error[1]):
+            load(name, settings).scores_and_features(batch)
+
+    def test_nothing_is_left_in_the_module(self, load, settings, batch, torch):
+        model = load("short", settings)
+        layer = module_of(model).head
+        model.scores_and_features(batch[:2])
+        assert not layer._forward_pre_hooks
+        with pytest.raises(OutOfMemory, match="a batch of 7 does not fit"):
+            model.scores_and_features(batch)
+        assert not layer._forward_pre_hooks
+        broken = with_features(torch.nn.Sequential(torch.nn.Linear(3, 10)), 10, "m")
+        with pytest.raises(RuntimeError):
+            broken(torch.zeros(1, 4))
+        assert not broken.module[0]._forward_pre_hooks
+
+    def test_lower_precision_is_near(self, load, settings, batch):
+        low = load("linear", replace(settings, precision=Precision.BF16)).scores_and_features(batch)[1]
+        full = load("linear", settings).scores_and_features(batch)[1]
+        assert low.dtype == np.float32 and not np.array_equal(low, full)
+        np.testing.assert_allclose(low, full, atol=0.02)
+
+
+class TestGreyLevels:
+    """A model on a GPU is given grey levels, a quarter of the bytes, and normalises them there."""
+
+    @pytest.fixture
+    def levels(self):
+        return np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
+
+    def test_scores_and_features_are_those_of_the_usual_input(self, load, settings, levels):
+        model = load("linear", settings)
+        usual = np.stack([normalised(one, settings.preprocessing) for one in levels])
+        np.testing.assert_array_equal(model._images(levels).numpy(), usual)
+        np.testing.assert_array_equal(model.scores(levels), model.scores(usual))
+        np.testing.assert_array_equal(model.scores_and_features(levels)[1], model.scores_and_features(usual)[1])
+
+    def test_a_tensor_is_taken_where_it_is(self, load, settings, levels, torch):
+        model = load("linear", settings)
+        np.testing.assert_array_equal(model.scores(torch.from_numpy(levels)), model.scores(levels))
+
+    def test_on_a_cpu_the_usual_input_is_asked_for(self, load, settings):
+        assert load("linear", settings).takes_pixels is False
+
+
+class TestCompiled:
+    @pytest.fixture
+    def compiled(self, torch, monkeypatch):
+        """The modules that torch was to compile, which are run as they are."""
+        modules = []
+        monkeypatch.setattr(torch, "compile", lambda module: modules.append(module) or module.forward)
+        return modules
+
+    def test_the_module_is_compiled_once_and_it_is_recorded(self, load, settings, batch, compiled):
+        plain = load("linear", settings)
+        assert compiled == []
+        model = load("linear", replace(settings, compile=True))
+        np.testing.assert_array_equal(model.scores(batch), plain.scores(batch))
+        model.scores(batch[:2])
+        assert compiled == [module_of(model)]
+        assert model.runtime == plain.runtime + " compiled"
+        assert model.spec == plain.spec
+
+    def test_with_features_too(self, load, settings, batch, compiled):
+        model = load("linear", replace(settings, compile=True))
+        compiled.clear()
+        given = model.scores_and_features(batch)
+        model.scores_and_features(batch[:2])
+        for one, other in zip(given, load("linear", settings).scores_and_features(batch), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert [module.module for module in compiled] == [module_of(model)]
+
+    @pytest.mark.usefixtures("compiled")
+    def test_it_does_not_go_through_onnxruntime(self, load, settings, batch, monkeypatch):
+        monkeypatch.setattr(TorchModel, "export", lambda *_, **__: pytest.fail("it is exported"))
+        assert as_onnx(load("linear", replace(settings, compile=True)), batch) == Exported(None)
+
+    def test_a_compiler_that_fails_is_one_line(self, load, settings, torch, monkeypatch):
+        def no_compiler(_):
+            raise RuntimeError("InvalidCxxCompiler: no working C++ compiler\nlong story")
+
+        monkeypatch.setattr(torch, "compile", lambda _: no_compiler)
+        with pytest.raises(InputError, match=r"failed on a batch of shape \(2, 3, 8, 8\): .*no working C") as raised:
+            load("linear", replace(settings, compile=True))
+        assert "story" not in str(raised.value)
+
+    @pytest.mark.filterwarnings("ignore")  # of what torch's own compiler uses
+    def test_really(self, load, settings, batch):
+        if not any(map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))):
+            skip("there is no C++ compiler, which torch.compile needs")
+        plain, model = (load("deep", replace(settings, compile=flag)) for flag in (False, True))
+        given = (model.scores(batch[:2]), *model.scores_and_features(batch[:2]))
+        expected = (plain.scores(batch[:2]), *plain.scores_and_features(batch[:2]))
+        for one, other in zip(given, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+class TestMemory:
+    def test_on_a_cpu_a_batch_lies_in_plain_memory_and_none_is_measured(self, load, settings, batch):
+        model = load("linear", settings)
+        stacked = model.stacked(list(batch))
+        assert isinstance(stacked, np.ndarray) and model._pinned is None
+        np.testing.assert_array_equal(stacked, batch)
+        assert (model.peak_memory(batch), model.free_memory()) == (None, None)
+
+    @pytest.fixture
+    def on_cuda(self, load, settings, torch, monkeypatch):
+        """A model that believes to be on a GPU: what it asks of the GPU is answered here."""
+        model = load("linear", settings)
+        monkeypatch.setattr(model, "settings", replace(settings, device=Device.CUDA))
+        monkeypatch.setattr(model, "scores", lambda batch: asked.append(("scores", len(batch))))
+        asked = []
+        memory = {"memory_allocated": 1000, "max_memory_allocated": 1700, "mem_get_info": (5000, 9000)}
+        for name, answer in memory.items():
+            monkeypatch.setattr(torch.cuda, name, lambda name=name, answer=answer: asked.append(name) or answer)
+        monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", lambda: asked.append("reset"))
+        return model, asked
+
+    def test_what_a_batch_adds_to_the_weights(self, on_cuda, batch):
+        model, asked = on_cuda
+        assert model.peak_memory(batch) == 700
+        assert asked == ["memory_allocated", "reset", ("scores", 7), "max_memory_allocated"]
+
+    def test_what_is_free(self, on_cuda):
+        assert on_cuda[0].free_memory() == 5000
+
+    def test_a_batch_lies_in_memory_that_is_never_paged_out(self, on_cuda, torch, monkeypatch):
+        empty, made = torch.empty, []
+
+        def pinned(shape, dtype, pin_memory):
+            made.append((shape, pin_memory))
+            return empty(shape, dtype=dtype)
+
+        monkeypatch.setattr(torch, "empty", pinned)
+        model, _ = on_cuda
+        batch = np.random.default_rng(0).integers(0, 256, (7, 8, 8, 3), dtype=np.uint8)
+        for rows, wanted in ((4, [4]), (3, [4]), (7, [4, 7]), (1, [4, 7])):
+            given = batch[:rows][::-1]
+            np.testing.assert_array_equal(model.stacked(list(given)), given)
+            assert made == [((size, 8, 8, 3), True) for size in wanted], (
+                "room is made once, and again where it is short"
+            )
+        np.testing.assert_array_equal(model.stacked(list(batch[:, :, :4])), batch[:, :, :4])
+        assert made[-1] == ((7, 8, 4, 3), True)

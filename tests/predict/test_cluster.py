@@ -1,0 +1,234 @@
+"""On a cluster of two machines: the same bytes as here, also when one of them dies in the middle."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from predicting import CIFAR, RECIPE, noisy
+from running import EXECUTABLE, Ran
+from skipping import skip
+from two_nodes import two_nodes
+
+import regrade
+from regrade.core import ExecutorError, ModelSpec, PictureSource, ScoreKind
+from regrade.models import ModelCard, Resizer, Settings
+from regrade.predict import How, NamedModel
+from regrade.predict.cluster import Hello, Worker, _Alike, _sees
+from regrade.predict.fastest import first_pictures
+
+SIZE = 400
+
+MODEL = """
+import os, time
+from pathlib import Path
+import numpy as np
+from regrade.classes import class_space
+from regrade.core import Preprocessing
+
+SEEN = Path({folder!r}) / "seen"
+BLIND = {folder!r} + "/blind"
+if os.path.exists(BLIND) and "RAY_JOB_ID" in os.environ:
+    import regrade.predict.cluster
+    regrade.predict.cluster._sees = lambda *_: False  # as on a machine that has not got the pictures
+
+def scores(batch):
+    if len(batch) == 8:  # no trial of the loaded model
+        SEEN.mkdir(exist_ok=True)
+        (SEEN / str(os.getpid())).touch()
+        while os.path.exists({folder!r} + "/hold"):
+            time.sleep(0.05)
+    if os.path.exists({folder!r} + "/deadly"):
+        os._exit(1)
+    if os.path.exists({folder!r} + "/wrong"):
+        raise ValueError("the plug was pulled")
+    weights = np.random.default_rng(0).normal(size=(batch[0].size, 10)).astype(np.float32)
+    return batch.reshape(len(batch), -1) @ weights
+
+scores.class_space = class_space("cifar-10")
+scores.preprocessing = Preprocessing(8, 8, mean=(0.5, 0.5, 0.5), std=(0.5, 0.5, 0.5))
+scores.scores_and_features = lambda batch: (scores(batch), batch.reshape(len(batch), -1)[:, :7])
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A workspace with pictures, one of them damaged, and a model beside it."""
+    if importlib.util.find_spec("ray") is None:
+        skip("ray is not installed: pip install 'regrade[ray]'")
+    here = tmp_path_factory.mktemp("cluster")
+    noisy(here, SIZE)
+    (here / "pictures" / "3" / "x013.png").write_bytes(b"no picture")
+    (here / "mine.py").write_text(MODEL.format(folder=str(here)))
+    return here
+
+
+@pytest.fixture(scope="module")
+def cluster(folder):
+    with two_nodes(folder, {**os.environ, "PYTHONPATH": str(folder)}) as running:
+        yield running
+
+
+@pytest.fixture
+def asked(folder):
+    """Files by which the model is told to misbehave, gone again afterwards."""
+    made = []
+
+    def ask(*names):
+        for name in names:
+            (folder / name).touch()
+            made.append(folder / name)
+
+    yield ask
+    for path in made:
+        path.unlink(missing_ok=True)
+
+
+def fresh(folder, name):
+    workspace = regrade.init(folder / name)
+    workspace.add_test_set("noise", folder / "pictures", classes="cifar-10", layout="index")
+    return workspace
+
+
+def command(where, *more):
+    arguments = ["predict", "python:mine:scores", "-t", "noise", "-w", str(where), "--batch", "8", "--json", *more]
+    return [str(EXECUTABLE), *arguments]
+
+
+def ran(process) -> Ran:
+    out, err = process.communicate(timeout=120)
+    return Ran(process.returncode, out, err)
+
+
+def start(arguments, environment):
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def on_cluster(cluster, where, *more) -> Ran:
+    return ran(start(command(where, "--on", "ray", "--address", cluster.address, *more), cluster.environment))
+
+
+def stored(workspace):
+    test_set = workspace.store.test_set("noise")
+    return workspace.store.predictions(test_set, "python:mine:scores"), workspace.store.manifest(
+        test_set, "python:mine:scores"
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(folder):
+    """What one process makes of it."""
+    workspace = fresh(folder, "here")
+    done = ran(start(command(folder / "here", "--keep", "scores,features"), {**os.environ, "PYTHONPATH": str(folder)}))
+    assert done.code == 3, done.err
+    return stored(workspace)
+
+
+def test_pictures_that_workers_cannot_see_are_shipped(folder, cluster, undisturbed, asked):
+    workspace = fresh(folder, "shipped")
+    asked("blind")
+    done = on_cluster(cluster, folder / "shipped", "--keep", "scores,features")
+    assert done.code == 3, done.err
+    found, manifest = stored(workspace)
+    assert found.digest == undisturbed[0].digest
+    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a picture of a known format"}
+
+
+def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
+    fresh(folder, "wrong-there")
+    asked("wrong")
+    done = on_cluster(cluster, folder / "wrong-there")
+    assert done.code == 1 and done.out == ""
+    assert done.err.strip().splitlines()[-1].startswith("error: python:mine:scores failed on ")
+    assert "ValueError: the plug was pulled" in done.err and "Traceback" not in done.err
+
+
+def test_a_model_that_kills_every_worker_is_given_up(folder, cluster, asked):
+    workspace = fresh(folder, "deadly-there")
+    asked("deadly")
+    done = on_cluster(cluster, folder / "deadly-there")
+    assert done.code == 1 and done.out == ""
+    assert "error: all workers are lost, the last one: " in done.err and "Traceback" not in done.err
+    assert workspace.models("noise") == ()
+
+
+def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, cluster, undisturbed, asked):
+    """The last test of this cluster: one machine of it is gone afterwards."""
+    workspace = fresh(folder, "killed")
+    before = set((folder / "seen").iterdir())
+    asked("hold")
+    process = start(
+        command(folder / "killed", "--on", "ray", "--address", cluster.address, "--keep", "scores,features"),
+        cluster.environment,
+    )
+    deadline = time.monotonic() + 100
+    while len(at_work := set((folder / "seen").iterdir()) - before) < 2:  # both machines are at work
+        assert time.monotonic() < deadline and process.poll() is None
+        time.sleep(0.05)
+    cluster.kill_one()
+    while all(Path("/proc", worker.name).exists() for worker in at_work):  # the workers of a dead machine die too
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    (folder / "hold").unlink()
+    done = ran(process)
+    assert done.code == 3, done.err
+    (pair,) = json.loads(done.out)["pairs"]
+    assert pair["workers_lost"] >= 1 and pair["examples"] == SIZE
+    found, manifest = stored(workspace)
+    assert found.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
+    assert np.array_equal(found.features, undisturbed[0].features, equal_nan=True) and found.features.shape == (SIZE, 7)
+
+
+class TestAlike:
+    def hello(self, **card):
+        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"))
+        known = ModelCard(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
+        return Hello(card.pop("version", regrade.__version__), known, "", True)
+
+    @pytest.mark.parametrize(
+        ("other", "message"),
+        [
+            ({"runtime": "onnxruntime"}, "one worker runs it by torch, another runs it by onnxruntime"),
+            ({"weights": "2"}, "one worker has weights 1, another has weights 2"),
+            ({"version": "0.0.1"}, "a worker has regrade 0.0.1"),
+        ],
+    )
+    def test_machines_that_differ_are_refused(self, other, message):
+        alike = _Alike()
+        alike.check(self.hello())
+        alike.check(self.hello())
+        with pytest.raises(ExecutorError, match=message):
+            alike.check(self.hello(**other))
+
+
+def test_a_worker_sees_pictures_only_where_they_are_the_same(tmp_path):
+    store = noisy(tmp_path, 20)
+    source = store.pictures(store.test_set("noise"))
+    first = first_pictures(source)
+    assert len(first) == 16 and _sees(source, first)
+    changed = {**first, 3: b"other"}
+    assert not _sees(source, changed)
+    assert not _sees(source, {})
+    assert not _sees(PictureSource(source.reader, str(tmp_path / "gone"), source.locations), first)
+    (tmp_path / "pictures" / source.locations[5]).unlink()
+    assert not _sees(source, first)
+
+
+def test_a_worker_answers_alike_for_shipped_pictures_and_its_own(tmp_path, monkeypatch):
+    (tmp_path / "alone.py").write_text(MODEL.format(folder=str(tmp_path)))
+    monkeypatch.syspath_prepend(tmp_path)
+    store = noisy(tmp_path, 20)
+    test_set = store.test_set("noise")
+    source = store.pictures(test_set)
+    how = How(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
+    worker = Worker(NamedModel("python:alone:scores", Settings()), how, source, first_pictures(source))
+    assert worker.hello().sees_pictures and worker.find_batch() == 4
+    pictures = [(tmp_path / "pictures" / place).read_bytes() for place in source.locations]
+    seen = worker.part(test_set.ids, source, None, 4)
+    shipped = worker.part(test_set.ids, source, ["it is gone", *pictures[1:]], 4)
+    np.testing.assert_array_equal(seen.full_scores[1:], shipped.full_scores[1:])
+    assert shipped.unreadable == {0: "it is gone"} and not seen.unreadable

@@ -1,0 +1,95 @@
+"""The class map of a test set: stored beside it once, and back as it was."""
+
+import json
+
+import numpy as np
+import pytest
+
+from regrade.classes import class_space
+from regrade.core import AlreadyStored, ClassMap, ClassSpace, FormatError, MapRule, TestSet
+from regrade.store import Store
+
+CIFAR = class_space("cifar-10")
+THINGS = ClassSpace("things", ("pet", "boat/ship", "Möbel"))
+SHELF = TestSet("shelf", THINGS, ("a", "b", "c"), np.array([0, 1, 2]))
+MAP = ClassMap(CIFAR, THINGS, ((3, 5), (8,), ()), MapRule.ANY_IN_TOP_K)
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store.create(tmp_path / "W")
+
+
+def test_it_comes_with_its_test_set(store):
+    assert store.add_test_set(SHELF, MAP).new == ("shelf",)
+    found = Store.open(store.root).class_map(store.test_set("shelf"))
+    assert (found.source, found.target, found.sources, found.rule) == (CIFAR, THINGS, MAP.sources, MAP.rule)
+
+
+@pytest.mark.parametrize("rule", list(MapRule))
+def test_the_rule_comes_along(store, rule):
+    store.add_test_set(SHELF, ClassMap(CIFAR, THINGS, MAP.sources, rule))
+    assert store.class_map(SHELF).rule is rule
+
+
+def test_a_set_without_one_has_none(store):
+    store.add_test_set(SHELF)
+    assert store.class_map(SHELF) is None
+
+
+def test_any_tool_can_read_it(store):
+    store.add_test_set(SHELF, MAP)
+    content = json.loads((store.root / "maps" / "shelf.json").read_text())
+    assert content["sources"] == {"pet": ["cat", "dog"], "boat/ship": ["ship"], "Möbel": []}
+    assert (content["source"], content["target"], content["rule"]) == ("cifar-10", "things", "any_in_top_k")
+
+
+def test_the_classes_it_maps_from_come_along(store):
+    breeds = ClassSpace("breeds", ("pug", "tabby"))
+    store.add_test_set(SHELF, ClassMap(breeds, THINGS, ((0, 1), (), ()), MapRule.ANY_IN_TOP_K))
+    assert Store.open(store.root).class_map(SHELF).source == breeds
+
+
+def test_the_same_again_is_no_change_and_a_later_one_is_new(store):
+    store.add_test_set(SHELF)
+    assert store.add_test_set(SHELF, MAP).new == ("shelf",)
+    turned = ClassMap(CIFAR, THINGS, ((5, 3), (8,), ()), MapRule.ANY_IN_TOP_K)
+    assert store.add_test_set(SHELF, turned).unchanged == ("shelf",)
+    assert store.add_test_set(SHELF).unchanged == ("shelf",)
+    assert store.class_map(SHELF).sources == MAP.sources
+
+
+def test_another_map_is_refused_and_the_first_stays(store):
+    store.add_test_set(SHELF, MAP)
+    other = ClassMap(CIFAR, THINGS, ((3,), (8,), ()), MapRule.ANY_IN_TOP_K)
+    with pytest.raises(AlreadyStored, match=r"another class map is stored with shelf: remove .*shelf\.json to replace"):
+        store.add_test_set(SHELF, other)
+    assert store.class_map(SHELF).sources == MAP.sources
+
+
+def test_a_map_that_is_refused_leaves_no_test_set_behind(store):
+    store.add_test_set(SHELF, MAP)
+    (store.root / "testsets" / "shelf.parquet").unlink()
+    with pytest.raises(AlreadyStored):
+        store.add_test_set(SHELF, ClassMap(CIFAR, THINGS, ((), (), (0,)), MapRule.ANY_IN_TOP_K))
+    assert store.test_set_names() == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"cat"', '"bird"', "was changed since it was stored"),
+        ('"any_in_top_k"', '"within_mapped"', "was changed since it was stored"),
+        ('"cat"', '"cta"', "'cta'; did you mean cat"),
+        ('"cifar-10"', '"cifar-11"', "cifar-11"),
+        ('"pet"', '"pets"', "no class map that regrade has written"),
+        ('"any_in_top_k"', '"best"', "no class map that regrade has written"),
+        ("{", "[", "no class map that regrade has written"),
+    ],
+)
+def test_one_that_was_edited_is_refused(store, old, new, message):
+    store.add_test_set(SHELF, MAP)
+    path = store.root / "maps" / "shelf.json"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(FormatError, match=message):
+        store.class_map(SHELF)

@@ -1,0 +1,98 @@
+"""A folder of predictions comes back as it was written, with features or without, and old ones stay readable."""
+
+import json
+
+import numpy as np
+import pytest
+
+from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, ScoreKind, TestSet
+from regrade.store import Manifest, Source, Store
+
+SPACE = ClassSpace("toys", ("ball", "doll", "car"))
+SET = TestSet("shelf", SPACE, ("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32))
+BEST = np.array([[2, 0], [1, 2], [-1, -1]])
+SCORES = np.array([[0.7, 0.2], [0.6, 0.3], [np.nan, np.nan]], dtype=np.float32)
+FEATURES = np.array([[1.5, -2, 0.1, 7], [0, 65504, -0.5, 3], [np.nan] * 4], dtype=np.float32)
+SINCE = ("runtime", "runtime_note", "features", "unreadable")  # fields that the first manifests did not have
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store.create(tmp_path / "W")
+
+
+def add(store, features=None, **changes):
+    """Store the predictions of ``m``, and give them back with their folder."""
+    answers = Predictions("m", "shelf", "toys", BEST, SCORES, None, ScoreKind.PROBABILITIES, features)
+    known = {
+        "model": ModelSpec("m", "toys"),
+        "test_set": "shelf",
+        "test_set_digest": SET.digest,
+        "class_space": "toys",
+        "class_space_digest": SPACE.digest,
+        "examples": 3,
+        "k": 2,
+        "digest": answers.digest,
+        "score_kind": "probabilities",
+        "full_scores": False,
+        "source": Source(),
+        "regrade": "0",
+        "features": features is not None,
+    }
+    store.add_predictions(SET, [(answers, Manifest(**known | changes))], SPACE)
+    return store.prediction_folder("shelf", "m")
+
+
+def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
+    folder = add(store, FEATURES)
+    features = store.predictions(SET, "m").features
+    assert isinstance(features, np.memmap)
+    np.testing.assert_array_equal(features, FEATURES.astype(np.float16))
+    np.testing.assert_array_equal(np.load(folder / "features.npy"), features)
+    assert json.loads((folder / "manifest.json").read_text())["features"] is True
+
+
+def test_without_features_there_is_no_file(store):
+    folder = add(store)
+    assert not (folder / "features.npy").exists()
+    assert store.predictions(SET, "m").features is None
+    assert store.manifest(SET, "m").features is False
+
+
+def test_why_it_was_not_onnxruntime_comes_back(store):
+    add(store, runtime="torch 2", runtime_note="not through onnxruntime: it differs")
+    manifest = store.manifest(SET, "m")
+    assert (manifest.runtime, manifest.runtime_note) == ("torch 2", "not through onnxruntime: it differs")
+
+
+def test_a_manifest_without_the_newer_fields_is_still_read(store):
+    path = add(store) / "manifest.json"
+    old = json.loads(path.read_text())
+    path.write_text(json.dumps({name: value for name, value in old.items() if name not in SINCE}))
+    manifest = store.manifest(SET, "m")
+    assert (manifest.runtime, manifest.runtime_note, manifest.features, manifest.unreadable) == ("", "", False, {})
+    answers = store.predictions(SET, "m")
+    assert answers.features is None and answers.digest == manifest.digest
+
+
+def test_a_field_that_no_one_knows_is_told(store):
+    path = add(store) / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"mood": "good"}))
+    with pytest.raises(FormatError, match=r"manifest\.json cannot be read: .*mood"):
+        store.manifest(SET, "m")
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind", "message"),
+    [
+        (lambda path: path.unlink(), FormatError, "is damaged: .*No such file"),
+        (lambda path: path.write_bytes(b"no array"), FormatError, "is damaged: "),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), FormatError, "is damaged: "),
+        (lambda path: np.save(path, FEATURES[:2]), InputError, "2 rows of features"),
+    ],
+    ids=["gone", "none", "cut", "short"],
+)
+def test_features_that_are_damaged_are_told(store, damage, kind, message):
+    damage(add(store, FEATURES) / "features.npy")
+    with pytest.raises(kind, match=message):
+        store.predictions(SET, "m")

@@ -1,0 +1,224 @@
+"""Errors under corruptions, mCE and relative mCE: by hand, against a plain loop, and their intervals by simulation."""
+
+import numpy as np
+import pytest
+
+from regrade.core import ClassSpace, InputError, MismatchError, Predictions, TestSet
+from regrade.metrics import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
+from regrade.stats import clustered_proportion, proportion
+from regrade.studies import CleanAnswers, Scoring, corruption_frame, corruption_grade
+
+SPACE = ClassSpace("pair", ("right", "wrong"), ("right", "wrong"))
+TWO = ("fog", "snow")
+FIVE = ("1", "2", "3", "4", "5")
+
+
+def corrupted_set(images, corruptions=TWO, severities=FIVE, *, column=True, order=None) -> TestSet:
+    """Every image under everything, all of class 0."""
+    rows = [(c, s, i) for c in corruptions for s in severities for i in images]
+    rows = rows if order is None else [rows[k] for k in order]
+    groups = {"corruption": tuple(r[0] for r in rows), "severity": tuple(r[1] for r in rows)}
+    if column:
+        groups["image"] = tuple(r[2] for r in rows)
+    return TestSet("c", SPACE, tuple("/".join(r) for r in rows), np.zeros(len(rows), dtype=np.int32), groups)
+
+
+def answers(test_set: TestSet, wrong, model="m") -> tuple[Predictions, Scoring]:
+    classes = np.asarray(wrong, dtype=np.int32).reshape(-1, 1)
+    predictions = Predictions(model, test_set.name, SPACE.name, classes, np.ones(classes.shape, dtype=np.float32))
+    return predictions, Scoring(test_set)
+
+
+def random_wrong(rng, images: int, corruptions: int = 2) -> np.ndarray:
+    """Shape (corruptions, 5, images): hard images are hard everywhere."""
+    hardness = rng.beta(0.6, 1.2, images)
+    return rng.random((corruptions, 5, images)) < hardness
+
+
+def by_corruption(grade, model="m") -> dict:
+    return {row.corruption: row for row in grade.rows if row.model == model}
+
+
+IMAGES = ("a", "b", "c", "d")
+
+
+class TestValues:
+    def test_by_hand(self):
+        wrong = np.zeros((2, 5, 4), dtype=bool)
+        wrong[0, 3:, 0] = wrong[0, 4, 1] = True  # fog: 3 of 20
+        wrong[1] = True
+        wrong[1, 0, :2] = False  # snow: 18 of 20
+        test_set = corrupted_set(IMAGES)
+        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.array([True, False, True, True])})
+        rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)], clean=clean))
+        fog, snow = ALEXNET_ERRORS["fog"], ALEXNET_ERRORS["snow"]
+        assert list(rows) == ["all", "snow", "fog"], "in the order of the paper"
+        assert [rows[k].error.value for k in rows] == pytest.approx([21 / 40, 0.9, 0.15])
+        assert [rows[k].ratio.value for k in rows] == pytest.approx(
+            [(0.9 / snow + 0.15 / fog) / 2, 0.9 / snow, 0.15 / fog]
+        )
+        relative = (0.9 - 0.25) / (snow - 0.435), (0.15 - 0.25) / (fog - 0.435)
+        assert [rows[k].relative.value for k in rows] == pytest.approx([sum(relative) / 2, *relative])
+        assert rows["all"].clean == proportion(1, 4) and rows["fog"].clean is None
+
+    def test_alexnet_itself_scores_one(self):
+        """10,000 images on which just so many are wrong as AlexNet has wrong."""
+        images = tuple(f"{number:05d}" for number in range(10_000))
+        test_set = corrupted_set(images, tuple(ALEXNET_ERRORS))
+        shares = np.array(list(ALEXNET_ERRORS.values()))[:, None, None]
+        wrong = np.broadcast_to(np.arange(10_000) < 10_000 * shares, (15, 5, 10_000))
+        clean = CleanAnswers(corrupted_set_clean(images), {"m": np.arange(10_000) >= 10_000 * ALEXNET_CLEAN_ERROR})
+        grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
+        assert grade.rows[0].ratio.value == pytest.approx(1, abs=2e-4)
+        assert grade.rows[0].relative.value == pytest.approx(1, abs=1e-3)
+        assert len(grade.rows) == 16 and "mean over 15 of the 15 corruptions" in grade.notes[1]
+
+    def test_the_order_of_examples_does_not_matter(self):
+        rng = np.random.default_rng(0)
+        wrong = random_wrong(rng, 4).ravel()
+        order = rng.permutation(len(wrong))
+        plain, mixed = corrupted_set(IMAGES), corrupted_set(IMAGES, order=order)
+        first = corruption_grade(plain, [answers(plain, wrong)])
+        assert corruption_grade(mixed, [answers(mixed, wrong[order])]).rows == first.rows
+
+    def test_images_are_known_by_their_ids_too(self):
+        wrong = random_wrong(np.random.default_rng(1), 4)
+        by_column, by_id = corrupted_set(IMAGES), corrupted_set(IMAGES, column=False)
+        first, second = (corruption_grade(s, [answers(s, wrong)]).rows for s in (by_column, by_id))
+        assert first == second
+
+    def test_the_most_robust_comes_first(self):
+        test_set = corrupted_set(IMAGES)
+        rng = np.random.default_rng(2)
+        models = [answers(test_set, rng.random(40) < share, model=f"m{share}") for share in (0.9, 0.1, 0.5)]
+        rows = corruption_grade(test_set, models).rows
+        assert [row.model for row in rows] == ["m0.1"] * 3 + ["m0.5"] * 3 + ["m0.9"] * 3
+        assert [row.corruption for row in rows[:3]] == ["all", "snow", "fog"]
+
+    def test_images_without_a_label_are_left_out(self):
+        test_set = corrupted_set(IMAGES)
+        wrong = random_wrong(np.random.default_rng(3), 4)
+        labels = np.where(np.array(test_set.groups["image"]) == "d", -1, 0).astype(np.int32)
+        part = TestSet("c", SPACE, test_set.ids, labels, test_set.groups)
+        three = corrupted_set(IMAGES[:3])
+        got = corruption_grade(part, [answers(part, wrong)]).rows
+        assert got == corruption_grade(three, [answers(three, wrong[..., :3])]).rows
+
+    def test_severities_that_are_not_all_there_have_no_reference(self):
+        test_set = corrupted_set(IMAGES, severities=("1", "3"))
+        wrong = np.random.default_rng(4).random(16) < 0.5
+        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.ones(4, dtype=bool)})
+        grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
+        assert all(row.ratio is None and row.relative is None for row in grade.rows)
+        assert "no CE" in grade.notes[1]
+        assert [column.key for column in grade.table().columns] == ["model", "corruption", "error", "clean"]
+
+    def test_corruptions_of_one_s_own_have_no_reference(self):
+        test_set = corrupted_set(IMAGES, corruptions=("fog", "rain"))
+        wrong = random_wrong(np.random.default_rng(5), 4)
+        rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
+        assert rows["rain"].ratio is None
+        assert rows["all"].ratio.value == pytest.approx(rows["fog"].ratio.value)
+
+
+def corrupted_set_clean(images) -> TestSet:
+    return TestSet("clean", SPACE, tuple(images), np.zeros(len(images), dtype=np.int32))
+
+
+class TestIntervals:
+    def test_errors_are_clustered_by_image(self):
+        test_set = corrupted_set(IMAGES)
+        wrong = random_wrong(np.random.default_rng(6), 4)
+        rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
+        clusters = np.tile(np.arange(4), 10)
+        assert rows["all"].error == clustered_proportion(wrong.ravel(), clusters)[0]
+        snow = clustered_proportion(wrong[1].ravel(), clusters[:20])[0]
+        assert rows["snow"].error == snow
+        assert rows["snow"].ratio.high == pytest.approx(snow.high / ALEXNET_ERRORS["snow"])
+
+    def test_seventy_five_copies_of_an_image_are_not_seventy_five_images(self):
+        """Where an image is wrong under all or nothing, the interval is that of the images alone."""
+        images = tuple(f"{n:03d}" for n in range(100))
+        test_set = corrupted_set(images)
+        wrong = np.broadcast_to(np.arange(100) < 30, (2, 5, 100))
+        error = corruption_grade(test_set, [answers(test_set, wrong)]).rows[0].error
+        alone = proportion(30, 100)
+        assert (error.low, error.high) == pytest.approx((alone.low, alone.high), abs=0.01)
+
+    @pytest.mark.parametrize("share", [0, 1])
+    def test_all_right_or_all_wrong_is_no_certainty(self, share):
+        test_set = corrupted_set(IMAGES)
+        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.full(4, not share)})
+        grade = corruption_grade(test_set, [answers(test_set, np.full(40, share))], clean=clean)
+        bounds = proportion(4 * share, 4)
+        most = np.mean([1 / ALEXNET_ERRORS[name] for name in TWO])
+        ratio, relative = grade.rows[0].ratio, grade.rows[0].relative
+        assert (ratio.low, ratio.high) == pytest.approx((bounds.low * most, bounds.high * most))
+        assert relative.value == 0 and relative.low < -1 and relative.high > 1
+
+    @pytest.mark.parametrize("images", [20, 200])
+    def test_coverage(self, images):
+        """How often the interval holds the value of a population of images, at 95 %."""
+        rng = np.random.default_rng(images)
+        hardness = rng.beta(0.6, 1.2, 20_000)
+        reference = np.array([ALEXNET_ERRORS[name] for name in ("snow", "fog")])
+        true_mce = float((hardness.mean() / reference).mean())
+        clean_share = 0.5 * hardness
+        true_relative = float(((hardness.mean() - clean_share.mean()) / (reference - 0.435)).mean())
+        names = tuple(f"{n:03d}" for n in range(images))
+        test_set, clean_set = corrupted_set(names), corrupted_set_clean(names)
+        held = np.zeros(2)
+        for _ in range(400):
+            drawn = rng.choice(20_000, images)
+            wrong = rng.random((2, 5, images)) < hardness[drawn]
+            clean = CleanAnswers(clean_set, {"m": rng.random(images) >= clean_share[drawn]})
+            row = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean).rows[0]
+            held += (
+                row.ratio.low <= true_mce <= row.ratio.high,
+                row.relative.low <= true_relative <= row.relative.high,
+            )
+        assert (held / 400 > 0.92).all() and (held / 400 < 0.985).all()
+
+
+class TestRefused:
+    def test_no_such_groups(self):
+        plain = corrupted_set_clean(IMAGES)
+        with pytest.raises(InputError, match="test set clean has no group column 'corruption'"):
+            corruption_frame(plain)
+
+    def test_gaps(self):
+        whole = corrupted_set(IMAGES)
+        part = corrupted_set(IMAGES, order=range(len(whole) - 1))
+        with pytest.raises(InputError, match="lacks snow of severity 5 for image 'd': every image is needed"):
+            corruption_frame(part)
+
+    def test_an_image_twice(self):
+        twice = corrupted_set(IMAGES)
+        groups = {**twice.groups, "image": tuple("a" if i == "b" else i for i in twice.groups["image"])}
+        odd = TestSet("c", SPACE, twice.ids, twice.labels, groups)
+        with pytest.raises(InputError, match="has an image twice under the same corruption"):
+            corruption_frame(odd)
+
+    def test_images_that_cannot_be_told(self):
+        plain = corrupted_set(IMAGES, column=False)
+        numbered = TestSet("c", SPACE, tuple(map(str, range(len(plain)))), plain.labels, plain.groups)
+        with pytest.raises(InputError, match="does not say which examples are the same image"):
+            corruption_frame(numbered)
+
+    def test_other_clean_images(self):
+        test_set = corrupted_set(IMAGES)
+        clean = CleanAnswers(corrupted_set_clean(("a", "b")), {"m": np.ones(2, dtype=bool)})
+        with pytest.raises(MismatchError, match="2 of 4 images are not in clean, for instance 'c'"):
+            corruption_grade(test_set, [answers(test_set, np.zeros(40))], clean=clean)
+
+    def test_no_models(self):
+        with pytest.raises(InputError, match="no model has predictions on c yet"):
+            corruption_grade(corrupted_set(IMAGES), [])
+
+
+def test_as_data():
+    test_set = corrupted_set(IMAGES)
+    grade = corruption_grade(test_set, [answers(test_set, random_wrong(np.random.default_rng(7), 4))])
+    data = grade.as_dict()
+    assert data["rows"][0]["ratio"]["value"] == grade.rows[0].ratio.value and data["rows"][0]["relative"] is None
+    assert "CE (all: mCE)" in str(grade)

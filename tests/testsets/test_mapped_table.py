@@ -1,0 +1,157 @@
+"""GeoDE's and Dollar Street's tables: classes of their own, and the ImageNet classes that count as right."""
+
+from dataclasses import replace
+
+import pytest
+from releases import GEODE, STREET, write_csv, write_dollarstreet, write_geode
+
+from regrade.classes import imagenet_1k
+from regrade.core import FormatError, InputError, MapRule, PictureSource
+from regrade.tables import Columns
+from regrade.testsets import Layout, brings_classes, entry, find_released, names, open_pictures
+from regrade.testsets.mapped_table import Disagreement, MappedColumns, read_mapped_table
+
+SPACE = imagenet_1k()
+
+
+def geode(path, **options):
+    return find_released(entry("geode"), path, SPACE, **options)
+
+
+def street(path):
+    return find_released(entry("dollarstreet"), path, SPACE)
+
+
+def test_the_sets_that_bring_classes():
+    assert [name for name in names() if brings_classes(entry(name))] == ["objectnet", "dollarstreet", "geode"]
+
+
+class TestGeode:
+    def test_objects_are_classes_mapped_by_their_lists(self, tmp_path):
+        found = geode(write_geode(tmp_path))
+        assert found.class_map.target.ids == ("bag", "light_switch", "spices")
+        assert found.class_map.sources == ((414, 748), (844,), ())
+        assert found.class_map.rule is MapRule.ANY_IN_TOP_K
+        assert found.found.ids == ("g1", "g2", "g3", "g4", "g5")
+        assert found.found.labels.tolist() == [0, 0, 1, 2, 1]
+
+    def test_groups_are_those_that_the_catalogue_declares(self, tmp_path):
+        path = write_geode(tmp_path)
+        found = geode(path).found.groups
+        assert found == {
+            "region": ("Africa", "Europe", "Africa", "Africa", "Europe"),
+            "ip_country": ("Nigeria", "Spain", "Nigeria", "Egypt", "Italy"),
+        }
+        more = geode(path, columns=Columns(groups=("tree_tag", "region"))).found.groups
+        assert list(more) == ["region", "ip_country", "tree_tag"]
+
+    def test_pictures_are_below_images_or_beside_the_table(self, tmp_path):
+        path = write_geode(tmp_path)
+        for folder in ("images/", ""):
+            found = geode(path)
+            assert (found.reader, found.found.missing) == ("manifest", 0)
+            assert found.found.locations[0] == f"{folder}Africa/Nigeria/Nigeria_bag_0.jpg"
+            source = PictureSource(found.reader, str(path), found.found.locations)
+            assert open_pictures(source).read(4)[:4] == b"\x89PNG"
+            for place in (tmp_path / "geode" / "images").glob("*"):
+                place.rename(tmp_path / "geode" / place.name)
+
+    def test_pictures_that_are_missing_are_counted(self, tmp_path):
+        path = write_geode(tmp_path)
+        (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
+        found = geode(path)
+        assert (found.reader, found.found.missing, len(found.found.locations)) == ("manifest", 1, 5)
+
+    def test_without_any_picture(self, tmp_path):
+        found = geode(write_geode(tmp_path, pictures=False))
+        assert (found.reader, found.found.missing, found.found.locations) == (None, 5, ())
+
+    def test_the_order_and_repeats_of_a_list_do_not_matter(self, tmp_path):
+        rows = (
+            *GEODE,
+            ("g6", "bag", "Asia", "Japan", "[748, 414, 748]"),
+            ("g7", "bag", "Asia", "Japan", "['n02769748', 748]"),
+        )
+        assert geode(write_geode(tmp_path, rows)).class_map.sources[0] == (414, 748)
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            (
+                ("g6", "bag", "A", "B", "[414]"),
+                r"rows of 'bag' list different classes, \[n02769748, n04026417\] and \[",
+            ),
+            (
+                ("g6", "cup", "A", "B", "[1000]"),
+                r"column '1k_index', row 5: 1000 is no class of imagenet-1k \(0 to 999",
+            ),
+            (("g6", "cup", "A", "B", "[-1]"), "row 5: -1 is no class"),
+            (("g6", "cup", "A", "B", "[True]"), "row 5: True is no class"),
+            (("g6", "cup", "A", "B", "['n01']"), "row 5: unknown class id of imagenet-1k 'n01'"),
+            (("g6", "cup", "A", "B", "968"), "row 5: '968' is no list of classes"),
+            (("g6", "cup", "A", "B", "[968"), r"row 5: '\[968' is no list of classes"),
+            (("g6", "cup", "A", "B", "__import__('os')"), "is no list of classes"),
+            (("g6", "cup", "A", "B", ""), "row 5: None is no list of classes"),
+            (("g1", "bag", "A", "B", "[414, 748]"), "'g1' stands more than once"),
+            (("g6", "bag", "", "B", "[414, 748]"), "column 'region' has 1 empty cells"),
+        ],
+    )
+    def test_trouble_is_told(self, tmp_path, row, message):
+        with pytest.raises(InputError, match=message):
+            geode(write_geode(tmp_path, (*GEODE, row)))
+
+    def test_another_table_is_told_by_the_column_it_lacks(self, tmp_path):
+        path = write_csv(tmp_path / "index.csv", ("file_path", "object", "region", "ip_country", "id"), tuple("abcde"))
+        with pytest.raises(FormatError, match=r"no column '1k_index', .* see regrade testsets catalogue geode"):
+            geode(path)
+
+    @pytest.mark.parametrize(
+        "options", [{"columns": Columns(id="id")}, {"columns": Columns(label="object")}, {"layout": Layout.FLAT}]
+    )
+    def test_its_columns_are_known(self, tmp_path, options):
+        with pytest.raises(InputError, match="leave out all but --group"):
+            geode(write_geode(tmp_path), **options)
+
+
+class TestDollarStreet:
+    def test_topics_are_classes_and_those_that_list_other_ones_are_told_apart(self, tmp_path):
+        found = street(write_dollarstreet(tmp_path))
+        lists = dict(zip(found.class_map.target.ids, found.class_map.sources, strict=True))
+        assert lists == {
+            "cups/mugs/glasses (coffee mug, cup)": (504, 968),
+            "cups/mugs/glasses (cup)": (968,),
+            "toilet, bathroom/toilet": (861,),
+            "tv": (851,),
+        }
+        labels = [found.class_map.target.ids[label] for label in found.found.labels]
+        assert labels[3:] == ["cups/mugs/glasses (coffee mug, cup)"] * 2 + ["cups/mugs/glasses (cup)"]
+
+    def test_a_topic_that_lists_nothing_beside_itself(self, tmp_path):
+        rows = (*STREET, ("s7", "Peru", "am", "['tv']", "10", "[]"))
+        ids = street(write_dollarstreet(tmp_path, rows)).class_map.target.ids
+        assert ids[-2:] == ("tv (no class)", "tv (television)")
+
+    def test_income_stays_the_text_it_was(self, tmp_path):
+        groups = street(write_dollarstreet(tmp_path)).found.groups
+        assert groups["income"] == ("1020.5", "45", "98.0", "45", "3010", "3010")
+        assert groups["region.id"] == ("as", "af", "as", "af", "am", "am")
+        assert list(groups) == ["region.id", "country.name", "income"]
+
+    def test_pictures_are_below_the_table(self, tmp_path):
+        found = street(write_dollarstreet(tmp_path))
+        assert (found.reader, found.found.missing, found.found.locations[1]) == ("manifest", 0, "assets/s2/s2.jpg")
+
+    def test_rows_that_disagree_may_be_refused(self, tmp_path):
+        strict = replace(entry("dollarstreet").columns, disagreement=Disagreement.REFUSE)
+        with pytest.raises(FormatError, match="rows of 'cups/mugs/glasses' list different classes"):
+            read_mapped_table(write_dollarstreet(tmp_path), "dollarstreet", strict, (), SPACE)
+
+
+def test_a_list_column_of_parquet(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = {"id": ["a", "b"], "what": ["x", "y"], "right": [["n01440764", "n01443537"], []], "path": ["1", "2"]}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    found = read_mapped_table(tmp_path / "t.parquet", "mine", MappedColumns("id", "what", "right", "path"), (), SPACE)
+    assert found.class_map.sources == ((0, 1), ())

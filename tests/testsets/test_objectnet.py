@@ -1,0 +1,64 @@
+"""The map that comes with ObjectNet's release."""
+
+import json
+import re
+
+import pytest
+from releases import OBJECTNET_LABELS, OBJECTNET_TO_IMAGENET, write_objectnet
+
+from regrade.classes import imagenet_1k
+from regrade.core import InputError, MapRule
+from regrade.testsets.objectnet import objectnet_map
+
+SPACE = imagenet_1k()
+
+
+def test_classes_are_the_folders_shown_by_their_labels(tmp_path):
+    space = objectnet_map(write_objectnet(tmp_path), SPACE).target
+    assert space.ids == ("alarm_clock", "banana", "blender", "chair", "mixing_salad_bowl")
+    assert space.names == ("Alarm clock", "Banana", "Blender", "Chair", "Mixing / Salad Bowl")
+
+
+def test_each_description_is_an_imagenet_class(tmp_path):
+    found = objectnet_map(write_objectnet(tmp_path), SPACE)
+    assert found.sources == ((409, 530), (954,), (), (423, 559, 765), (659,))
+    assert found.rule is MapRule.ANY_IN_TOP_K
+    assert found.scorable.tolist() == [True, True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"Banana": "bananna"}, r"objectnet_to_imagenet_1k\.json, 'Banana': unknown .*'bananna'; did you mean banana"),
+        ({"Banana": "crane"}, "'Banana': the description 'crane' could mean n02012849 or n03126707"),
+        ({"Banana": "banana; rocker"}, "'Banana': unknown description .* 'rocker'"),
+        ({"Pear": "fig"}, r"maps 'Pear', which folder_to_objectnet_label\.json does not have"),
+        ({"Banana": ["banana"]}, "a JSON object from text to text"),
+    ],
+)
+def test_what_cannot_be_resolved_is_named(tmp_path, changes, message):
+    root = write_objectnet(tmp_path)
+    path = root / "mappings" / "objectnet_to_imagenet_1k.json"
+    path.write_text(json.dumps({**OBJECTNET_TO_IMAGENET, **changes}))
+    with pytest.raises(InputError, match=message):
+        objectnet_map(root, SPACE)
+
+
+@pytest.mark.parametrize("name", ["folder_to_objectnet_label.json", "objectnet_to_imagenet_1k.json"])
+def test_a_mapping_file_that_is_missing_or_damaged(tmp_path, name):
+    root = write_objectnet(tmp_path)
+    path = root / "mappings" / name
+    path.write_text("{")
+    with pytest.raises(InputError, match=f"{re.escape(name)} is not valid JSON"):
+        objectnet_map(root, SPACE)
+    path.unlink()
+    with pytest.raises(InputError, match=f"{re.escape(name)} is missing: .* give the folder that holds both"):
+        objectnet_map(root, SPACE)
+
+
+def test_two_folders_of_one_label(tmp_path):
+    root = write_objectnet(tmp_path)
+    path = root / "mappings" / "folder_to_objectnet_label.json"
+    path.write_text(json.dumps({**OBJECTNET_LABELS, "bananas": "Banana"}))
+    with pytest.raises(InputError, match="the name 'Banana' stands twice"):
+        objectnet_map(root, SPACE)

@@ -1,0 +1,61 @@
+"""A Ray cluster of two machines on this one, with a token: a program that prints its address and takes orders.
+
+``kill`` takes one machine away, as a power cut would; the end of the orders ends the cluster.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def serve(cpus: int) -> None:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": cpus, "include_dashboard": False})
+    second = cluster.add_node(num_cpus=cpus)
+    print(cluster.address, flush=True)
+    for order in sys.stdin:
+        assert order == "kill\n"
+        cluster.remove_node(second, allow_graceful=False)
+        print("killed", flush=True)
+    cluster.shutdown()
+
+
+@dataclass(frozen=True)
+class TwoNodes:
+    """A running cluster: where it is, and what a driver's environment needs."""
+
+    address: str
+    environment: dict[str, str]
+    process: subprocess.Popen
+
+    def kill_one(self) -> None:
+        self.process.stdin.write("kill\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == "killed\n"
+
+
+@contextmanager
+def two_nodes(folder: Path, environment: dict[str, str], *, cpus: int = 2) -> Iterator[TwoNodes]:
+    """A cluster for as long as it is needed."""
+    token = folder / "token"
+    token.write_text("0123456789abcdef" * 4)
+    also = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0"}
+    command = [sys.executable, __file__, str(cpus)]
+    with (
+        (folder / "ray.log").open("w") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, env=environment | also
+        ) as process,
+    ):
+        address = process.stdout.readline().strip()
+        assert address, (folder / "ray.log").read_text()
+        yield TwoNodes(address, environment | also, process)
+        process.stdin.close()
+
+
+if __name__ == "__main__":
+    serve(int(sys.argv[1]))
