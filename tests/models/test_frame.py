@@ -14,6 +14,7 @@ from regrade.models.frame import Frame, frame_of
         # 256 * 500 // 375 = 341 wide; 58.5 and 16 to the left and above, halves to the even number
         ((500, 375), Preprocessing(224, 256), Frame(None, (341, 256), (58, 16, 282, 240))),
         ((375, 500), Preprocessing(224, 256), Frame(None, (256, 341), (16, 58, 240, 282))),
+        ((5, 3), Preprocessing(4, 4), Frame(None, (6, 4), (1, 0, 5, 4))),  # 6.67 is cut down
         ((9, 9), Preprocessing(32, 32), Frame(None, (32, 32), (0, 0, 32, 32))),
         ((500, 375), Preprocessing(224, 256, Framing.STRETCH), Frame(None, (256, 256), (16, 16, 240, 240))),
         # 4 = 2/3 of the shorter side

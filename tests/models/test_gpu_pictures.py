@@ -97,12 +97,13 @@ class TestWhich:
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("interpolation", [Interpolation.BILINEAR, Interpolation.BICUBIC])
 @pytest.mark.parametrize("size", [(90, 60), (60, 90), (20, 300), (36, 36)])
-def test_as_elsewhere_within_a_few_grey_levels(framing, interpolation, size):
+def test_as_elsewhere_within_a_few_grey_levels(framing, interpolation, size, library):
     recipe = Preprocessing(32, 36, framing, interpolation)
     data = encoded(ramp(*size), quality=95)
     given, usual = made(data, recipe), framed(Image.open(io.BytesIO(data)), recipe)
     assert (given.shape, given.dtype) == ((32, 32, 3), np.uint8)
-    assert np.abs(given.astype(int) - usual).max() <= 3
+    # a GPU's decoder also finds the colours between the few that a JPEG stores in another way
+    assert np.abs(given.astype(int) - usual).max() <= (12 if library("torch").cuda.is_available() else 3)
 
 
 def test_a_border_is_cut_off_first():

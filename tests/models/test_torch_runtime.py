@@ -10,7 +10,8 @@ from skipping import skip
 
 from regrade.core import InputError, MismatchError
 from regrade.models import Device, Exported, OutOfMemory, Precision, as_onnx, load_model, normalised
-from regrade.models.torch_runtime import TorchModel, with_features
+from regrade.models.torch_modules import with_features
+from regrade.models.torch_runtime import TorchModel
 
 HEADS = """
 import torch

@@ -10,7 +10,7 @@ from PIL import Image
 
 from regrade.core.preprocessing import Interpolation, Preprocessing
 from regrade.models.frame import MOST_PIXELS, frame_of
-from regrade.models.torch_runtime import framed_on_gpu
+from regrade.models.torch_pictures import framed_on_gpu
 from regrade.models.torchvision_model import jpegs_on_gpu
 
 _BEGINNING, _END = b"\xff\xd8", b"\xff\xd9"

@@ -10,7 +10,8 @@ from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.prompts import TEMPLATES, class_words
 from regrade.models.statement import statement
-from regrade.models.torch_runtime import TorchModel, zero_shot_module
+from regrade.models.torch_modules import zero_shot_module
+from regrade.models.torch_runtime import TorchModel
 
 _FRAMINGS = {"shortest": Framing.RESIZE_THEN_CROP, "squash": Framing.STRETCH}
 _SCHEMES = ("hf-hub:", "local-dir:")

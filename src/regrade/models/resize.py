@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core.preprocessing import Interpolation
-from regrade.models.torch_runtime import resize_by_torch
+from regrade.models.torch_pictures import resize_by_torch
 
 FILTERS = {
     Interpolation.NEAREST: Image.Resampling.NEAREST,

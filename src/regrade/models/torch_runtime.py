@@ -1,4 +1,4 @@
-"""Running a torch module as a model: the one file that knows torch."""
+"""Running a torch module as a model."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.core.preprocessing import Preprocessing
 from regrade.models.failures import loading, needs, running
-from regrade.models.frame import Box, frame_of
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features
 from regrade.models.statement import Statement
+from regrade.models.torch_modules import with_features
+from regrade.models.torch_pictures import normalised_by_torch
 
 _OLDEST_OPSET = 17
 
@@ -58,140 +57,6 @@ def weights_hash(module: Any) -> str:
         else:
             state.update(f"{name} {value!r}\n".encode())
     return state.hexdigest()
-
-
-def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str) -> NDArray[np.uint8]:
-    """Pixels (height, width) or (height, width, 3) at another size (width, height), with anti-aliasing."""
-    import torch
-
-    # a copy, since torch takes no array that must not be written to
-    image = torch.from_numpy(np.atleast_3d(pixels).copy()).permute(2, 0, 1)[None]
-    resized = torch.nn.functional.interpolate(image, (size[1], size[0]), mode=mode, antialias=True)
-    return resized[0].permute(1, 2, 0).numpy().reshape(size[1], size[0], *pixels.shape[2:])
-
-
-def bytes_tensor(data: bytes) -> Any:
-    """Bytes as a tensor."""
-    import torch
-
-    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
-
-
-def wait_for_gpu() -> None:
-    """Wait until the GPU has done all it was asked to."""
-    import torch
-
-    torch.cuda.synchronize()
-
-
-def framed_on_gpu(picture: Any, recipe: Preprocessing) -> Any:
-    """Shape (size, size, 3): what the model sees of an RGB picture (3, height, width) on the GPU, in grey levels."""
-    import torch
-
-    frame = frame_of((picture.shape[2], picture.shape[1]), recipe)
-    if frame.first is not None:
-        picture = _cropped(picture, frame.first)
-    resized = torch.nn.functional.interpolate(
-        picture[None].float(), (frame.size[1], frame.size[0]), mode=recipe.interpolation.value, antialias=True
-    )
-    return _cropped(resized[0], frame.then).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
-
-
-def _normalised(levels: Any, recipe: Preprocessing) -> Any:
-    """Shape (n, channels, size, size): grey levels as a model's input."""
-    import torch
-
-    mean, std = (
-        torch.tensor(values, dtype=torch.float32, device=levels.device)[:, None, None]
-        for values in (recipe.mean, recipe.std)
-    )
-    return (levels.float() / 255 - mean) / std
-
-
-def _cropped(picture: Any, box: Box) -> Any:
-    left, top, right, bottom = box
-    return picture[:, top:bottom, left:right]
-
-
-def zero_shot_module(encoder: Any, class_embeddings: Any) -> Any:
-    """A module that scores images by their likeness to class embeddings (features, classes), as its encoder scales."""
-    import torch
-
-    class ZeroShot(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.encoder = encoder
-            self.register_buffer("class_embeddings", class_embeddings)
-
-        def forward(self, images: Any) -> Any:
-            return self.scores_and_features(images)[0]
-
-        def scores_and_features(self, images: Any) -> tuple[Any, Any]:
-            features = self.encoder.encode_image(images, normalize=True)
-            scores = self.encoder.logit_scale.exp() * features @ self.class_embeddings
-            bias = getattr(self.encoder, "logit_bias", None)
-            return scores if bias is None else scores + bias, features
-
-    return ZeroShot()
-
-
-def logits_module(module: Any) -> Any:
-    """A module that gives the ``logits`` of another one's output."""
-    import torch
-
-    class Logits(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, images: Any) -> Any:
-            return self.module(images).logits
-
-    return Logits()
-
-
-def with_features(module: Any, width: int, name: str) -> Any:
-    """A module that gives scores and features: those it names itself, or the input of its last layer.
-
-    The last layer is the linear one, or 1 x 1 convolution, with as many outputs as there are classes that runs last.
-    """
-    import torch
-
-    layers = _layers_of_width(module, width)
-    own = getattr(module, "scores_and_features", None)
-
-    class WithFeatures(torch.nn.Module):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.module = module
-
-        def forward(self, images: Any) -> tuple[Any, Any]:
-            if own is not None:
-                return own(images)
-            seen: list[Any] = []
-            hooks = [layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0])) for layer in layers]
-            try:
-                scores = self.module(images)
-            finally:
-                for hook in hooks:
-                    hook.remove()
-            if not seen:
-                raise InputError(f"{name} runs no linear layer of {width} outputs: leave out --keep features")
-            return scores, seen[-1].flatten(1)
-
-    return WithFeatures().eval()  # else an export would put it, and all in it, back into training
-
-
-def _layers_of_width(module: Any, width: int) -> list[Any]:
-    """The linear layers and 1 x 1 convolutions with so many outputs."""
-    import torch
-
-    def fits(layer: Any) -> bool:
-        if isinstance(layer, torch.nn.Linear):
-            return bool(layer.out_features == width)
-        return isinstance(layer, torch.nn.Conv2d) and layer.out_channels == width and layer.kernel_size == (1, 1)
-
-    return [layer for layer in module.modules() if fits(layer)]
 
 
 class TorchModel(Model):
@@ -305,7 +170,7 @@ class TorchModel(Model):
             batch = torch.from_numpy(np.require(batch, kind, ["C", "W"]))
         there = batch.to(self.settings.device.value, non_blocking=True)
         if there.dtype is torch.uint8:
-            there = _normalised(there.permute(0, 3, 1, 2), self.preprocessing)
+            there = normalised_by_torch(there.permute(0, 3, 1, 2), self.preprocessing)
         return there.contiguous(memory_format=self._layout)
 
     def export(self, path: Path, *, features: bool = False) -> None:

@@ -10,7 +10,8 @@ from regrade.core import Framing, InputError, Interpolation, Preprocessing, Unkn
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.statement import statement
-from regrade.models.torch_runtime import TorchModel, bytes_tensor, wait_for_gpu
+from regrade.models.torch_pictures import bytes_tensor, wait_for_gpu
+from regrade.models.torch_runtime import TorchModel
 
 
 def load_torchvision(place: str, settings: Settings) -> Model:

@@ -1,0 +1,64 @@
+"""What torch does with pictures: resizing, framing and normalising them, on a CPU or a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regrade.core.preprocessing import Preprocessing
+from regrade.models.frame import Box, frame_of
+
+
+def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str) -> NDArray[np.uint8]:
+    """Pixels (height, width) or (height, width, 3) at another size (width, height), with anti-aliasing."""
+    import torch
+
+    # a copy, since torch takes no array that must not be written to
+    image = torch.from_numpy(np.atleast_3d(pixels).copy()).permute(2, 0, 1)[None]
+    resized = torch.nn.functional.interpolate(image, (size[1], size[0]), mode=mode, antialias=True)
+    return resized[0].permute(1, 2, 0).numpy().reshape(size[1], size[0], *pixels.shape[2:])
+
+
+def bytes_tensor(data: bytes) -> Any:
+    """Bytes as a tensor."""
+    import torch
+
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def wait_for_gpu() -> None:
+    """Wait until the GPU has done all it was asked to."""
+    import torch
+
+    torch.cuda.synchronize()
+
+
+def framed_on_gpu(picture: Any, recipe: Preprocessing) -> Any:
+    """Shape (size, size, 3): what the model sees of an RGB picture (3, height, width) on the GPU, in grey levels."""
+    import torch
+
+    frame = frame_of((picture.shape[2], picture.shape[1]), recipe)
+    if frame.first is not None:
+        picture = _cropped(picture, frame.first)
+    resized = torch.nn.functional.interpolate(
+        picture[None].float(), (frame.size[1], frame.size[0]), mode=recipe.interpolation.value, antialias=True
+    )
+    return _cropped(resized[0], frame.then).round_().clamp_(0, 255).to(torch.uint8).permute(1, 2, 0)
+
+
+def normalised_by_torch(levels: Any, recipe: Preprocessing) -> Any:
+    """Shape (n, channels, size, size): grey levels as a model's input."""
+    import torch
+
+    mean, std = (
+        torch.tensor(values, dtype=torch.float32, device=levels.device)[:, None, None]
+        for values in (recipe.mean, recipe.std)
+    )
+    return (levels.float() / 255 - mean) / std
+
+
+def _cropped(picture: Any, box: Box) -> Any:
+    left, top, right, bottom = box
+    return picture[:, top:bottom, left:right]
