@@ -7,10 +7,11 @@ import http.server
 import importlib
 import io
 import json
-import multiprocessing
 import os
 import random
 import resource
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -475,21 +476,22 @@ def wait_for_half(part):
         time.sleep(0.01)
 
 
-def fetch_in_a_process(url, folder):
-    download(Download(url, checksum=SHA256), Path(folder))
+FETCH = """
+import sys
+from pathlib import Path
+from regrade.testsets.catalogue import Download
+from regrade.testsets.download import download
+download(Download(sys.argv[1], checksum=sys.argv[2]), Path(sys.argv[3]))
+"""
 
 
 def test_a_kill_in_the_middle_costs_only_what_was_under_way(site, tmp_path):
     site.faults = [stall]
-    process = multiprocessing.get_context("spawn").Process(
-        target=fetch_in_a_process, args=(site.item().url, str(tmp_path)), daemon=True
-    )
-    process.start()
+    process = subprocess.Popen([sys.executable, "-c", FETCH, site.item().url, SHA256, str(tmp_path)])
     part = tmp_path / "file.bin.part"
     wait_for_half(part)
     process.kill()
-    process.join()
-    assert process.exitcode == -9
+    assert process.wait() == -9
     assert part.stat().st_size == HALF
     assert not (tmp_path / "file.bin").exists()
     assert download(site.item(checksum=SHA256), tmp_path, patience=QUICK).read_bytes() == BODY
