@@ -1,6 +1,6 @@
 """Run the benchmarks: all, or those named.
 
-python -m benchmarks [--json FILE] [mcnemar] [line_fit] [intervals] [pack] [many_models] [predict]
+python -m benchmarks [--json FILE] [mcnemar] [line_fit] [intervals] [pack] [many_models] [predict] [studies]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.result import Result, as_table, write_json
 from regrade.report import print_table
 
-_NAMES = ("mcnemar", "line_fit", "intervals", "pack", "many_models", "predict")
+_NAMES = ("mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies")
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import torch
 from PIL import Image, ImageFilter
 
 import regrade
+from benchmarks.measure import command
 from benchmarks.result import Result, verify
 from regrade.models import Settings, as_onnx, load_model, preprocess
 from regrade.testsets import decode
@@ -19,6 +22,20 @@ from regrade.testsets import decode
 MODEL = "lite:efficientnet_lite0"
 PICTURES, PLAIN, BARE = 2_000, 192, 640
 BATCH = 32
+FEW, MANY = 1_000, 100_000
+
+TINY = """
+import numpy as np
+from regrade.classes import class_space
+from regrade.core import Preprocessing
+
+WEIGHTS = np.random.default_rng(0).normal(size=(3 * 32 * 32, 10)).astype(np.float32)
+
+def scores(batch):
+    return batch.reshape(len(batch), -1) @ WEIGHTS
+
+scores.class_space, scores.preprocessing = class_space("cifar-10"), Preprocessing(32, 32)
+"""
 
 
 def run() -> Iterator[Result]:
@@ -39,6 +56,8 @@ def run() -> Iterator[Result]:
         yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * plain, plain_name, aim_ratio=2.5)
         bare_name = f"onnxruntime alone, fed from memory, {BARE} pictures"
         yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
+        few, many = (peak_memory(Path(folder), size) for size in (FEW, MANY))
+        yield Result("predict", f"peak memory, {MANY:,} pictures", "GB", many, few, f"the same with {FEW:,} pictures")
 
 
 def make_pictures(folder: Path) -> None:
@@ -48,6 +67,20 @@ def make_pictures(folder: Path) -> None:
     for number in range(PICTURES):
         noise = Image.fromarray(rng.integers(0, 256, (375, 500, 3), dtype=np.uint8))
         noise.filter(ImageFilter.GaussianBlur(2)).save(folder / f"{number:05d}.jpg", quality=90)
+
+
+def peak_memory(folder: Path, size: int) -> float:
+    """Gigabytes at the peak of a command that predicts so many small JPEGs by a small function."""
+    pictures, workspace, model = folder / f"small-{size}", folder / f"W-{size}", folder / "tiny.py"
+    model.write_text(TINY)
+    pictures.mkdir()
+    buffer = io.BytesIO()
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(buffer, "JPEG")
+    for number in range(size):
+        (pictures / f"{number:08d}.jpg").write_bytes(buffer.getvalue())
+    regrade.init(workspace).add_test_set("small", pictures, classes="cifar-10", layout="flat")
+    executable = Path(sys.executable).with_name("regrade")
+    return command([executable, "predict", f"python:{model}:scores", "-t", "small", "-w", workspace]).gigabytes
 
 
 def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:

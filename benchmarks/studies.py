@@ -1,0 +1,42 @@
+"""The studies of the papers on 67 models and four test sets, end to end, as the commands a user types."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.measure import command
+from benchmarks.result import Result
+
+_DATA = Path(__file__).parents[2] / "shared" / "data" / "recht2019"
+_ORIGINAL = "imagenet-val"
+_NEW = ("imagenetv2-matched-frequency", "imagenetv2-threshold-0.7", "imagenetv2-top-images")
+_ROUNDS = 2
+_NEW_SETS = tuple(part for name in _NEW for part in ("--new", name))
+_STUDIES: dict[str, tuple[str, ...]] = {
+    "generalization": ("study", "generalization", "--original", _ORIGINAL, *_NEW_SETS, "--json"),
+}
+
+
+def run() -> Iterator[Result]:
+    """Each study alone in a process of its own, then all together."""
+    if not _DATA.is_dir():
+        print(f"  skipped: the data pack is not at {_DATA}")
+        return
+    regrade = Path(sys.executable).with_name("regrade")
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Path(folder) / "W"
+        command([regrade, "init", workspace])
+        for name in (_ORIGINAL, *_NEW):
+            file, on = _DATA / f"{name}.top5.parquet", ("--test-set", name, "--classes", "imagenet-1k")
+            command([regrade, "import", "predictions", file, *on, "-w", workspace])
+        total = 0.0
+        for name, arguments in _STUDIES.items():
+            rounds = [command([regrade, *arguments, "-w", workspace]) for _ in range(_ROUNDS)]
+            seconds = min(done.seconds for done in rounds)
+            total += seconds
+            yield Result("studies", f"{name}, 67 models x 4 sets", "s", seconds)
+            yield Result("studies", f"{name}, peak memory", "GB", max(done.gigabytes for done in rounds), aim_most=4)
+        yield Result("studies", "all studies, 67 models x 4 sets", "s", total, aim_most=15)
