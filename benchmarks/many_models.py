@@ -15,7 +15,16 @@ from benchmarks.result import Result
 from benchmarks.synthetic import IMAGES, MODELS, correct_matrix, correctness
 from regrade.cli.output import Form, show
 from regrade.core import ClassSpace, Predictions, TestSet
-from regrade.studies import Basis, Comparison, compare_correctness, grade, scoring_for
+from regrade.studies import (
+    Basis,
+    Comparison,
+    Scoring,
+    Similarity,
+    compare_correctness,
+    grade,
+    scoring_for,
+    similarity,
+)
 
 _CLASSES = 1_000
 
@@ -27,6 +36,8 @@ def run() -> Iterator[Result]:
         ("only the made-up data of compare", "correct_matrix"),
         ("compare all pairs", "compare_models"),
         ("compare all pairs and print JSON", "compare_as_json"),
+        ("similarity of all pairs", "liken_models"),
+        ("similarity of all pairs and print JSON", "liken_as_json"),
     ):
         done = command([sys.executable, "-c", f"from benchmarks.many_models import {work}; {work}()"])
         yield Result("many_models", case, "s", done.seconds)
@@ -35,12 +46,23 @@ def run() -> Iterator[Result]:
 
 def grade_models() -> None:
     """Grade models that are made up as they are asked for."""
+    test_set, scored = scored_models()
+    grade(test_set, scored)
+
+
+def liken_models() -> Similarity:
+    """How alike they are, with what they answer."""
+    test_set, scored = scored_models()
+    return similarity(test_set, scored)
+
+
+def scored_models() -> tuple[TestSet, Iterator[tuple[Predictions, Scoring]]]:
     rng = np.random.default_rng(0)
     space = ClassSpace("synthetic", tuple(f"class {i}" for i in range(_CLASSES)))
     labels = rng.integers(_CLASSES, size=IMAGES)
     test_set = TestSet("synthetic", space, tuple(f"image {i}" for i in range(IMAGES)), labels)
     scoring = scoring_for(test_set, space)
-    grade(test_set, ((predictions, scoring) for predictions in made_up(labels, rng)))
+    return test_set, ((predictions, scoring) for predictions in made_up(labels, rng))
 
 
 def made_up(labels: np.ndarray, rng: np.random.Generator) -> Iterator[Predictions]:
@@ -59,6 +81,14 @@ def compare_models() -> Comparison:
 
 def compare_as_json() -> None:
     """As `regrade compare --all --json` prints it."""
-    result = compare_models()
+    print_json(compare_models())
+
+
+def liken_as_json() -> None:
+    """As `regrade study similarity --json` prints it."""
+    print_json(liken_models())
+
+
+def print_json(result: Comparison | Similarity) -> None:
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         show(result.table(), result.as_dict(), Form.JSON)

@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
 from regrade.core import UndefinedError, joint_counts
-from regrade.metrics import agreement, dominance_probability, error_consistency, independent_dominance
+from regrade.metrics import agreement, dominance_probability, error_consistency, independent_dominance, similarity
 
 # 1 and 2 right together on two images of eight, wrong together on two
 CORRECT = np.array([[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 1, 0, 0, 1]], dtype=bool)
@@ -85,6 +85,22 @@ def test_agreement_is_that_of_a_loop_over_images(predictions):
     for i, j in product(range(len(predictions)), repeat=2):
         same = sum(a == b for a, b in zip(predictions[i], predictions[j], strict=True))
         assert got[i, j] == pytest.approx(same / predictions.shape[1])
+
+
+def test_two_models_without_an_answer_do_not_agree():
+    predictions = np.array([[-1, 2, -1, 4], [-1, 2, 0, -1]])
+    assert agreement(predictions).tolist() == [[1, 0.25], [0.25, 1]]
+
+
+@pytest.mark.parametrize("block", [1, 7, 1000])
+def test_agreement_does_not_depend_on_the_block(monkeypatch, block):
+    predictions = np.random.default_rng(2).integers(-1, 3, size=(5, 40)).astype(np.int16)
+    expected = [
+        [1 if i == j else np.mean((a == b) & (a >= 0)) for j, b in enumerate(predictions)]
+        for i, a in enumerate(predictions)
+    ]
+    monkeypatch.setattr(similarity, "_BLOCK", block)
+    assert agreement(predictions) == pytest.approx(np.array(expected))
 
 
 @given(GRADED)

@@ -251,3 +251,12 @@ def test_what_has_no_line_raises():
             fit_line([0.1, 0.2, 0.3], wrong)
     with pytest.raises(InputError, match="confidence"):
         fit_line([0.5, 0.6, 0.7], [0.1, 0.2, 0.3], confidence=95)
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_the_band_at_given_accuracies(scale):
+    x, y = np.linspace(0.4, 0.9, 12), np.linspace(0.3, 0.85, 12) ** 1.1
+    full = fit_lines(x, y[None], scale=scale, band_points=3)[0].band
+    at = fit_lines(x, y[None], scale=scale, at=full.x[::-1])[0].band
+    for part in ("x", "line", "low", "high"):
+        assert getattr(at, part)[::-1] == pytest.approx(getattr(full, part))

@@ -143,7 +143,7 @@ class TestBatch:
         partial.batch(lambda: 8)
         (path,) = partial.folder.glob("*/batch")
         path.write_text(text)
-        with pytest.raises(FormatError, match="batch is damaged: remove .* and run again"):
+        with pytest.raises(FormatError, match=r"batch is damaged: remove .* and run again"):
             partial.batch(lambda: 8)
 
     def test_what_cannot_be_found_leaves_nothing(self, partial):

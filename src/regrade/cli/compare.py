@@ -19,6 +19,7 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
+from regrade.cli.study import FigureOption, draw
 
 
 @shown
@@ -33,6 +34,7 @@ def compare(
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
     within: WithinOption = None,
     class_map: MapOption = None,
+    figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
     """Compare models on the same images: difference, McNemar's tests, corrected for many pairs, and ranks."""
@@ -49,4 +51,5 @@ def compare(
         class_map=class_map,
         watch=watching,
     )
+    draw(result, figure)
     return Shown(result.pair_table() if pairs else result.table(), result.as_dict())

@@ -19,6 +19,7 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
+from regrade.cli.study import FigureOption, draw
 
 
 @shown
@@ -56,12 +57,13 @@ def grade(
             "relative mCE.",
         ),
     ] = False,
+    figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
     """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
     here = opened(workspace)
     if corruptions:
-        if labels or rule or collapsed or slice_ or within or class_map or half_width:
+        if labels or rule or collapsed or slice_ or within or class_map or half_width or figure:
             raise typer.BadParameter("--corruptions goes with --clean and --model only")
         found = here.grade_corruptions(test_set, clean=clean, models=model, watch=watching)
         return Shown(found.table(), found.as_dict())
@@ -78,4 +80,5 @@ def grade(
         half_width=half_width,
         watch=watching,
     )
+    draw(result, figure)
     return Shown(result.table(), result.as_dict())

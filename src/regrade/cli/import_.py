@@ -1,4 +1,4 @@
-"""regrade import: predictions, labels, slices and verdicts from files."""
+"""regrade import: predictions, labels, slices, verdicts, reviews of mistakes and people from files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _FEW = 10  # models whose names are worth a line
 
-app = typer.Typer(help="Bring in predictions, labels, slices and verdicts from files.", no_args_is_help=True)
+app = typer.Typer(help="Bring in predictions, labels, slices, verdicts and people from files.", no_args_is_help=True)
 
 
 class Format(StrEnum):
@@ -43,6 +43,20 @@ class Slices(StrEnum):
     table = "table"
     list = "list"
     imagenet_x = "imagenet-x"
+
+
+class People(StrEnum):
+    """The forms in which the answers of people come."""
+
+    table = "table"
+    shankar2020 = "shankar2020"
+
+
+class Mistakes(StrEnum):
+    """The forms in which reviews of mistakes come."""
+
+    table = "table"
+    vasudevan2022 = "vasudevan2022"
 
 
 @app.command()
@@ -177,3 +191,72 @@ def verdicts(
         columns=columns(id_column, "", [], ClassNumbers.auto),
     )
     say(f"{new:,} new verdicts")
+
+
+@app.command()
+def mistakes(
+    file: Annotated[Path, typer.Argument(help="What people said of a model's mistakes.")],
+    test_set: TestSetOption,
+    model: Annotated[str, typer.Option(help="The model whose mistakes they are; it need not have predictions here.")],
+    form: Annotated[
+        Mistakes,
+        typer.Option(
+            "--format",
+            help="table: image, prediction, category (fine-grained, out of vocabulary, spurious correlation, "
+            "non-prototypical) and severity (major, minor, borderline). vasudevan2022: the published JSON.",
+        ),
+    ] = Mistakes.table,
+    id_column: IdColumn = "",
+    class_numbers: NumbersOption = ClassNumbers.auto,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import a review of one model's mistakes: for each its category and how grave it is."""
+    done = opened(workspace).import_mistakes(
+        file,
+        test_set=test_set,
+        model=model,
+        form=form.value,
+        columns=columns(id_column, "", [], class_numbers),
+    )
+    found = done.review
+    say(
+        f"{'imported' if done.new else 'unchanged:'} {len(found):,} reviewed mistakes of {model} on {test_set}, "
+        f"{found.major.sum():,} of them major"
+    )
+
+
+@app.command()
+def people(
+    file: Annotated[Path, typer.Argument(help="CSV, TSV, Parquet, JSON lines or JSON.")],
+    test_set: TestSetOption,
+    form: Annotated[
+        People,
+        typer.Option(
+            "--format",
+            help="table: image, class, start, end (ISO times or seconds), and person if there are several. "
+            "shankar2020: JSON from image, or from labeler and image, to label and extra_info.",
+        ),
+    ] = People.table,
+    name: Annotated[
+        str | None, typer.Option(help="The person, if the file names none; of several, the only one to be taken.")
+    ] = None,
+    id_column: IdColumn = "",
+    label_column: LabelColumn = "",
+    class_numbers: NumbersOption = ClassNumbers.auto,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import the answers of people, who become rows beside the models: person:NAME.
+
+    An image that a person was not asked about counts for nothing; one with an empty class is wrong.
+    """
+    done = opened(workspace).import_people(
+        file,
+        test_set=test_set,
+        form=form.value,
+        name=name,
+        columns=columns(id_column, label_column, [], class_numbers),
+    )
+    told = ", ".join(f"{person} ({images:,} images)" for person, images in done.images.items())
+    say(f"on {test_set}: people imported: {len(done.people.new)}, unchanged: {len(done.people.unchanged)}; {told}")
+    if done.passed_over:
+        say(f"passed over: {done.passed_over:,} answers to images that are not in {test_set}")

@@ -17,13 +17,13 @@ app = typer.Typer(help="The models of a workspace.", no_args_is_help=True)
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> Shown:
-    """List the models and the test sets they have predictions on."""
+    """List the models and people, and the test sets they have answers on."""
     from regrade.core import Column, Table
 
     store = opened(workspace).store
     sets: dict[str, list[str]] = {}
     for test_set in store.test_set_names():
-        for model in store.model_names(test_set):
+        for model in (*store.model_names(test_set), *store.people_names(test_set)):
             sets.setdefault(model, []).append(test_set)
     rows = tuple((model, ", ".join(sets[model])) for model in sorted(sets))
     table = Table("models", (Column("model", "model"), Column("test_sets", "test sets")), rows)

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from regrade.cli.shown import Shown, shown
 
+if TYPE_CHECKING:
+    from regrade.replicate import PublishedFile
+
 
 @shown
 def replicate(
     paper: Annotated[str, typer.Argument(help="The paper: recht2019, shankar2020 or vasudevan2022.")],
-    data: Annotated[Path, typer.Option(help="The folder of its published data.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The folder of its published data; without it they are downloaded once and verified."),
+    ] = None,
 ) -> Shown:
     """Recompute every figure of a paper that its published data allow: as printed, as recomputed, and the outcome."""
     from regrade.replicate import replicate as recompute
 
-    found = recompute(paper, data)
+    found = recompute(paper, data, watch=_watching)
     return Shown(found.table(), found.as_dict())
+
+
+def _watching(files: Sequence[PublishedFile]) -> Iterable[PublishedFile]:
+    """Go through files with a progress bar on standard error, where someone is there to see it."""
+    if not sys.stderr.isatty():
+        return files
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(files, description="fetching published files", console=Console(stderr=True), transient=True)

@@ -22,3 +22,15 @@ def draw(result: object, path: Path | None) -> None:
         from regrade.report import figure
 
         say(f"figure: {figure(result).save(path)}")
+
+
+# The commands use what is above, so they are imported below it.
+from regrade.cli.study_generalization import generalization  # noqa: E402
+from regrade.cli.study_mistakes import mistakes  # noqa: E402
+from regrade.cli.study_people import people  # noqa: E402
+from regrade.cli.study_similarity import similarity  # noqa: E402
+
+app.command("generalization")(generalization)
+app.command("mistakes")(mistakes)
+app.command("people")(people)
+app.command("similarity")(similarity)

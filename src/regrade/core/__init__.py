@@ -1,5 +1,6 @@
 """The nouns of regrade: pure records that every other package speaks in."""
 
+from regrade.core.answer_times import AnswerTimes
 from regrade.core.class_map import ClassMap, MapRule, subset_map
 from regrade.core.class_space import ClassSpace
 from regrade.core.errors import (
@@ -24,9 +25,10 @@ from regrade.core.estimate import Estimate
 from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
 from regrade.core.label_set import LabelSet, LabelState, Unlisted
+from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
 from regrade.core.model_spec import ModelSpec
 from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
-from regrade.core.predictions import NO_ANSWER, TIE_RULE, Predictions, ScoreKind
+from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
 from regrade.core.slice_set import SliceSet
@@ -36,10 +38,13 @@ from regrade.core.test_set import UNLABELED, Example, TestSet
 __all__ = [
     "IMAGENET",
     "NO_ANSWER",
+    "PERSON_PREFIX",
     "TIE_RULE",
     "UNLABELED",
     "UNRELATED",
     "AlreadyStored",
+    "AnswerTimes",
+    "Answerer",
     "Cell",
     "ClassMap",
     "ClassSpace",
@@ -58,6 +63,8 @@ __all__ = [
     "MapRule",
     "MismatchError",
     "MissingExtra",
+    "MistakeCategory",
+    "MistakeReview",
     "ModelError",
     "ModelSpec",
     "Orientation",
@@ -70,6 +77,7 @@ __all__ = [
     "RegradeError",
     "ReviewFrame",
     "ScoreKind",
+    "Severity",
     "SliceSet",
     "Steps",
     "StoreError",
@@ -82,7 +90,9 @@ __all__ = [
     "UnreadablePicture",
     "VersionError",
     "WriteError",
+    "category_named",
     "hierarchy_distances",
     "refusal",
+    "severity_named",
     "subset_map",
 ]

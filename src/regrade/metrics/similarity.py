@@ -8,6 +8,8 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import UndefinedError
 from regrade.core.joint_counts import joint_counts
 
+_BLOCK = 1 << 13  # images at a time: they stay in the processor's memory, and counts of them in two bytes
+
 
 def error_consistency(correct: BoolArray) -> FloatArray:
     """Shape (m, m): kappa of being right or wrong together, beyond chance, from ``correct`` (m, n).
@@ -48,11 +50,18 @@ def agreement(predictions: IntArray) -> FloatArray:
     A missing answer (-1) is the same as nothing, except on the diagonal, which is 1.
     """
     _check_images(predictions)
-    models = len(predictions)
-    same = np.ones((models, models))
-    for i in range(models):
-        same[i, i + 1 :] = ((predictions[i + 1 :] == predictions[i]) & (predictions[i] >= 0)).mean(axis=1)
-    return np.minimum(same, same.T)
+    models, images = predictions.shape
+    same = np.zeros((models, models), dtype=np.int64)
+    for start in range(0, images, _BLOCK):
+        block = np.ascontiguousarray(predictions[:, start : start + _BLOCK])
+        for i in range(models - 1):
+            same[i, i + 1 :] += (block[i + 1 :] == block[i]).view(np.uint8).sum(axis=1, dtype=np.uint16)
+    missing = predictions < 0
+    if missing.any():
+        same -= np.triu(joint_counts(missing), k=1)
+    shares = (same + same.T) / images
+    np.fill_diagonal(shares, 1.0)
+    return shares
 
 
 def _shares(correct: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -80,26 +80,27 @@ def prepare_all(
                 future.cancel()
 
 
-@dataclass(frozen=True)
 class _Preparer:
-    """Prepares one example; it can be sent to another process if the pictures can."""
+    """Prepares one example; sent to another process it opens the pictures there."""
 
-    pictures: Pictures | None
-    source: PictureSource
-    preparing: Preparing
+    def __init__(self, pictures: Pictures, source: PictureSource, preparing: Preparing) -> None:
+        self._pictures = pictures
+        self._source = source
+        self._preparing = preparing
 
     def __call__(self, position: int) -> Prepared:
-        if self.pictures is None:
-            object.__setattr__(self, "pictures", open_pictures(self.source))
-        assert self.pictures is not None
         try:
-            picture = self.pictures.read(position)
+            picture = self._pictures.read(position)
         except UnreadablePicture as error:
             return Prepared(position, None, str(error))
-        return prepare(position, picture, self.source, self.preparing)
+        return prepare(position, picture, self._source, self._preparing)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "pictures": None}
+    def __reduce__(self) -> tuple[object, ...]:
+        return _reopened, (self._source, self._preparing)
+
+
+def _reopened(source: PictureSource, preparing: Preparing) -> _Preparer:
+    return _Preparer(open_pictures(source), source, preparing)
 
 
 def prepare(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:

@@ -80,4 +80,3 @@ def serve() -> None:
         while True:
             pickle.dump(function(pickle.load(given)), answers, protocol=pickle.HIGHEST_PROTOCOL)
             answers.flush()
-

@@ -7,11 +7,15 @@ from pathlib import Path
 
 from regrade.core import UnknownName
 from regrade.replicate.cell import Replication
+from regrade.replicate.published_files import Watch, fetch
+from regrade.replicate.recht2019 import recht2019
+from regrade.replicate.shankar2020 import shankar2020
+from regrade.replicate.vasudevan2022 import vasudevan2022
 
 Paper = Callable[[Path], Replication]
 """Recomputes a paper's figures from the folder of its published data."""
 
-_PAPERS: dict[str, Paper] = {}
+_PAPERS: dict[str, Paper] = {"recht2019": recht2019, "shankar2020": shankar2020, "vasudevan2022": vasudevan2022}
 
 
 def papers() -> tuple[str, ...]:
@@ -19,8 +23,11 @@ def papers() -> tuple[str, ...]:
     return tuple(_PAPERS)
 
 
-def replicate(name: str, data: Path) -> Replication:
-    """Recompute a paper's figures from its published data; an unknown paper raises and names its neighbours."""
+def replicate(name: str, data: Path | None = None, *, watch: Watch = iter) -> Replication:
+    """Recompute a paper's figures from the folder of its published data, which is downloaded where none is given.
+
+    An unknown paper raises and names its neighbours.
+    """
     if name not in _PAPERS:
         raise UnknownName("paper", name, papers())
-    return _PAPERS[name](data)
+    return _PAPERS[name](fetch(name, watch=watch) if data is None else data)

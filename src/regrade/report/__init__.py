@@ -1,4 +1,8 @@
-"""Reports: how results are shown, as tables and as figures."""
+"""Reports: how results are shown, as tables and as figures.
+
+A figure is registered by its module, and the modules are named in figures.py, which is read when one is first drawn: a
+command that prints a table does not wait for altair.
+"""
 
 from regrade.report.figure import Figure, figure
 from regrade.report.terminal import print_table

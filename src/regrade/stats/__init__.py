@@ -1,7 +1,9 @@
 """Statistics for accuracies: pure functions, vectorised over many models at once."""
 
+from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.chi_square import ChiSquare, chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
+from regrade.stats.clusters import Clusters, cluster
 from regrade.stats.correlation import (
     Correlations,
     kendall,
@@ -11,7 +13,9 @@ from regrade.stats.correlation import (
     spearman,
     spearman_matrix,
 )
+from regrade.stats.independent import independent_difference
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
+from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
@@ -36,12 +40,14 @@ from regrade.stats.power import (
     mcnemar_power,
     smallest_difference,
 )
+from regrade.stats.quantiles import quantile
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
 
 __all__ = [
     "Band",
     "ChiSquare",
     "ClassBootstrap",
+    "Clusters",
     "Correlations",
     "Intervals",
     "LineFit",
@@ -56,18 +62,25 @@ __all__ = [
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",
+    "cluster",
     "clustered_mean",
     "clustered_proportion",
+    "covariance_interval",
     "discordant_counts",
+    "equal_answers",
     "fit_line",
     "fit_lines",
+    "fleiss_kappa",
     "holm",
     "images_to_tell_apart",
+    "independent_difference",
     "independent_disagreement",
     "jeffreys",
     "judgements_needed",
+    "kappa_interval",
     "kendall",
     "kendall_matrix",
+    "krippendorff_alpha",
     "mcnemar",
     "mcnemar_all_pairs",
     "mcnemar_power",
@@ -77,6 +90,7 @@ __all__ = [
     "pearson_matrix",
     "proportion",
     "proportions",
+    "quantile",
     "rank_intervals",
     "rank_intervals_from_counts",
     "ranks",

@@ -105,6 +105,7 @@ def fit_lines(
     images: int | None = None,
     confidence: float = 0.95,
     band_points: int = 200,
+    at: ArrayLike | None = None,
 ) -> list[LineFit]:
     """A line for each of t new test sets, from accuracies ``x`` (m,) and ``ys`` (t, m) as fractions.
 
@@ -112,11 +113,14 @@ def fit_lines(
     the models behind each number are worth (Bell and McCaffrey 2002; Imbens and Kolesár 2016). Where one or two
     models decide they are wide; where models at one end scatter four times as much as at the other, 20 are covered
     in 0.93 at 0.95. On the probit and logit scales accuracies of 0 and 1 have no place; ``images`` moves them in by
-    half an image. ``band_points=0`` leaves the band out. Fewer than three models, or models all alike on the original,
-    raise.
+    half an image. The band is over ``band_points`` from the least to the greatest x, and ``band_points=0`` leaves it
+    out; with accuracies ``at`` it is over these instead. Fewer than three models, or models all alike on the
+    original, raise.
     """
     a, b = scaled_accuracies(x, ys, scale, images)
     grid = np.linspace(a.min(), a.max(), band_points)
+    if at is not None:
+        grid = scale.transform(_inside(np.asarray(at, dtype=np.float64), scale, images))
     contrasts = _contrasts(a, grid)
     values = b @ contrasts.T
     residuals = b - values[:, :1] * a - values[:, 1:2]
@@ -125,7 +129,7 @@ def fit_lines(
     fits = []
     for y, value, low, high, left in zip(b, values, values - reach, values + reach, residuals, strict=True):
         slope, intercept = (Estimate(float(value[i]), float(low[i]), float(high[i]), len(a), name) for i in (0, 1))
-        band = Band(*(scale.inverse(part) for part in (grid, value[2:], low[2:], high[2:]))) if band_points else None
+        band = Band(*(scale.inverse(part) for part in (grid, value[2:], low[2:], high[2:]))) if len(grid) else None
         fits.append(LineFit(scale, slope, intercept, r_squared(y, left), band))
     return fits
 

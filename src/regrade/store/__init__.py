@@ -3,10 +3,14 @@
 from regrade.store.atomic import replace_file, write_file, write_picture
 from regrade.store.folder import Store, Stored
 from regrade.store.import_labels import ImportedLabels, import_labels
+from regrade.store.import_mistakes import ImportedMistakes, import_mistakes
+from regrade.store.import_people import ImportedPeople, import_people
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
-from regrade.store.import_slices import ImportedSlices, import_slices
+from regrade.store.import_slices import ImportedSlices, import_slices, keep_slices
 from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
+from regrade.store.mistake_files import MistakeFormat, read_mistake_file
 from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
+from regrade.store.people_files import PeopleFile, PeopleFormat, read_people_file
 from regrade.store.prediction_files import (
     Answers,
     PredictionFile,
@@ -20,13 +24,18 @@ from regrade.store.slice_files import SliceFormat, read_slice_file
 __all__ = [
     "Answers",
     "ImportedLabels",
+    "ImportedMistakes",
+    "ImportedPeople",
     "ImportedPredictions",
     "ImportedSlices",
     "LabelFile",
     "LabelFormat",
     "Manifest",
+    "MistakeFormat",
     "Part",
     "PartialPredictions",
+    "PeopleFile",
+    "PeopleFormat",
     "PredictionFile",
     "SliceFormat",
     "Source",
@@ -35,11 +44,16 @@ __all__ = [
     "Stored",
     "answers_from_scores",
     "import_labels",
+    "import_mistakes",
+    "import_people",
     "import_predictions",
     "import_slices",
     "joined",
+    "keep_slices",
     "no_answers",
     "read_label_file",
+    "read_mistake_file",
+    "read_people_file",
     "read_prediction_file",
     "read_slice_file",
     "replace_file",

@@ -10,13 +10,16 @@ from typing import Any
 
 from regrade.classes import BUILT_IN, class_space, class_space_as_json, class_space_from_json
 from regrade.core import (
+    PERSON_PREFIX,
     AlreadyStored,
+    Answerer,
     ClassMap,
     ClassSpace,
     FormatError,
     InputError,
     LabelSet,
     MismatchError,
+    MistakeReview,
     PictureSource,
     Predictions,
     ReviewFrame,
@@ -29,6 +32,7 @@ from regrade.store.atomic import Staging, telling_refusals, write_once
 from regrade.store.class_map_file import class_map_text, read_class_map
 from regrade.store.config import TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, write_label_set
+from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
 from regrade.store.parquet import stored_digest
 from regrade.store.partial_predictions import PartialPredictions
@@ -214,7 +218,14 @@ class Store:
     # Predictions
 
     def model_names(self, test_set: str) -> tuple[str, ...]:
-        """The models whose predictions on a test set are stored, by name."""
+        """The models whose predictions on a test set are stored, by name; people are not among them."""
+        return tuple(name for name in self._answerer_names(test_set) if not name.startswith(PERSON_PREFIX))
+
+    def people_names(self, test_set: str) -> tuple[str, ...]:
+        """The people whose answers on a test set are stored, by name."""
+        return tuple(name for name in self._answerer_names(test_set) if name.startswith(PERSON_PREFIX))
+
+    def _answerer_names(self, test_set: str) -> tuple[str, ...]:
         folder = self.root / "predictions" / file_name(test_set)
         return tuple(sorted(original_name(path.parent.name) for path in folder.glob(f"*/{MANIFEST}")))
 
@@ -236,8 +247,13 @@ class Store:
     ) -> Stored:
         """Store predictions of any number of models in one class space: all of them or none.
 
-        The test set and the class space come along if they are new.
+        The test set and the class space come along if they are new. A model that is called as people are raises.
         """
+        for predictions, _ in entries:
+            if predictions.model.startswith(PERSON_PREFIX) and predictions.by is not Answerer.PERSON:
+                raise InputError(
+                    f"{predictions.model!r} is the name of a person: bring people with regrade import people"
+                )
         with Staging(self.root) as staging:
             new, unchanged = self._split([manifest for _, manifest in entries])
             staged = []
@@ -263,7 +279,7 @@ class Store:
             else:
                 raise AlreadyStored(
                     f"other predictions of {manifest.model.name!r} on {manifest.test_set} are stored: import under "
-                    f"another name (--model, or --prefix for many), or remove {folder} first"
+                    f"another name (--model or --name, --prefix for many), or remove {folder} first"
                 )
         return tuple(new), tuple(unchanged)
 
@@ -395,6 +411,35 @@ class Store:
 
     def _review_folder(self, test_set: str, labels: str) -> Path:
         return self.root / "reviews" / file_name(test_set) / file_name(labels)
+
+    # Reviews of mistakes
+
+    def mistake_review_names(self, test_set: str) -> tuple[str, ...]:
+        """The models whose mistakes on a test set people have reviewed."""
+        return _stems(self._mistake_folder(test_set), ".parquet")
+
+    def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
+        """Read what people said of a model's mistakes."""
+        path = self._mistake_folder(test_set.name) / f"{file_name(model)}.parquet"
+        if not path.is_file():
+            raise UnknownName(f"review of mistakes on {test_set.name}", model, self.mistake_review_names(test_set.name))
+        return read_mistake_review(path, test_set)
+
+    def add_mistake_review(self, review: MistakeReview, test_set: TestSet) -> Stored:
+        """Store a review of mistakes; the same again is no change, another for the same model raises."""
+        path = self._mistake_folder(test_set.name) / f"{file_name(review.model)}.parquet"
+        if path.is_file():
+            if stored_digest(path) != review.digest:
+                raise AlreadyStored(
+                    f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose another "
+                    f"--model, or remove {path} first"
+                )
+            return Stored((), (review.model,))
+        write_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
+        return Stored((review.model,), ())
+
+    def _mistake_folder(self, test_set: str) -> Path:
+        return self.root / "mistakes" / file_name(test_set)
 
     def _test_set_path(self, name: str) -> Path:
         return self.root / "testsets" / f"{file_name(name)}.parquet"

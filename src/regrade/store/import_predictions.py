@@ -48,7 +48,7 @@ def import_predictions(
     target = known or _new_test_set(found, test_set, spaces.labels, path)
     rows = _rows(found, target, path)
     answers = {name if model else prefix + name: a.reordered(rows) for name, a in found.answers.items()}
-    source = Source(path.name, _file_hash(path))
+    source = source_of(path)
     return ImportedPredictions(
         target, known is None, store_answers(store, target, answers, space=spaces.predictions, source=source)
     )
@@ -63,7 +63,7 @@ def store_answers(
         predictions = Predictions(
             name, test_set.name, space.name, given.classes, given.scores, given.full_scores, given.score_kind
         )
-        entries.append((predictions, _manifest(predictions, test_set, space, source)))
+        entries.append((predictions, manifest_of(predictions, test_set, space, source)))
     return store.add_predictions(test_set, entries, space)
 
 
@@ -97,7 +97,8 @@ def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
     return np.arange(given)
 
 
-def _manifest(predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source) -> Manifest:
+def manifest_of(predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source) -> Manifest:
+    """What stands behind predictions that came from outside."""
     return Manifest(
         model=ModelSpec(predictions.model, space.name),
         test_set=test_set.name,
@@ -111,9 +112,13 @@ def _manifest(predictions: Predictions, test_set: TestSet, space: ClassSpace, so
         full_scores=predictions.full_scores is not None,
         source=source,
         regrade=version("regrade"),
+        by=predictions.by.value,
+        asked=None if predictions.asked is None else int(predictions.asked.sum()),
+        times=predictions.times is not None,
     )
 
 
-def _file_hash(path: Path) -> str:
+def source_of(path: Path) -> Source:
+    """The name and hash of a file."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return Source(path.name, hashlib.file_digest(file, "sha256").hexdigest())

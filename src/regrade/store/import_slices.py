@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import InputError, SliceSet, TestSet
-from regrade.store.folder import Store
+from regrade.store.folder import Store, Stored
 from regrade.store.slice_files import SliceFormat, read_slice_file
 from regrade.tables import Columns
 
@@ -27,6 +27,13 @@ def import_slices(
     _check_name(name, target)
     slices = read_slice_file(path, target, form=form, name=name, columns=columns)
     return ImportedSlices(slices, bool(store.add_slice_set(slices, target).new))
+
+
+def keep_slices(store: Store, slices: SliceSet) -> Stored:
+    """Store slices that were found here beside their test set; others under their name raise."""
+    target = store.test_set(slices.test_set)
+    _check_name(slices.name, target)
+    return store.add_slice_set(slices, target)
 
 
 def _check_name(name: str, test_set: TestSet) -> None:

@@ -1,4 +1,4 @@
-"""One model's predictions on one test set as a folder: manifest, top-k table, full scores and features or not."""
+"""One model's or person's predictions on one test set as a folder: manifest, top-k table, and what else there is."""
 
 from __future__ import annotations
 
@@ -13,13 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from regrade.core import TIE_RULE, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
+from regrade.core import (
+    TIE_RULE,
+    Answerer,
+    AnswerTimes,
+    FormatError,
+    ModelSpec,
+    Predictions,
+    ScoreKind,
+    TestSet,
+)
 from regrade.store.atomic import Staging
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
+TIMES = "times.parquet"
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What stands behind stored predictions, one field a line of manifest.json."""
+    """What stands behind stored predictions, one field a line of manifest.json.
+
+    ``asked`` counts the examples that a person was asked about, none where it was all of them.
+    """
 
     model: ModelSpec
     test_set: str
@@ -53,6 +66,9 @@ class Manifest:
     runtime_note: str = ""
     features: bool = False
     unreadable: dict[str, str] = field(default_factory=dict)
+    by: str = Answerer.MODEL.value
+    asked: int | None = None
+    times: bool = False
     format: int = 1
 
 
@@ -66,6 +82,9 @@ def stage_predictions(
         if values is not None:
             halves = values.astype(np.float16, copy=False)
             staging.write(folder / name, partial(_write_array, values=halves))
+    if predictions.times is not None:
+        times = _times_table(predictions.times, test_set)
+        staging.write(folder / TIMES, lambda file: pq.write_table(times, file, compression="zstd"))
     text = json.dumps(asdict(manifest), indent=2) + "\n"
     staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
 
@@ -100,8 +119,11 @@ def read_predictions(folder: Path) -> Predictions:
             np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None,
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
             np.load(folder / FEATURES, mmap_mode="r") if manifest.features else None,
+            Answerer(manifest.by),
+            table["asked"].to_numpy() if "asked" in table.column_names else None,
+            _read_times(folder / TIMES) if manifest.times else None,
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise FormatError(f"{folder} is damaged: {error}") from None
 
 
@@ -113,11 +135,25 @@ def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
     }
     if predictions.scores is not None:
         columns["scores"] = _lists(predictions.scores.astype(np.float32))
+    if predictions.asked is not None:
+        columns["asked"] = pa.array(predictions.asked)
     return pa.table(columns)
 
 
 def _wanted(manifest: Manifest) -> list[str]:
-    return ["classes", "scores"] if manifest.score_kind else ["classes"]
+    optional = {"scores": manifest.score_kind is not None, "asked": manifest.asked is not None}
+    return ["classes", *(name for name, there in optional.items() if there)]
+
+
+def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
+    """Start and end of each answer in seconds, empty where they are not known."""
+    columns = {name: pa.array(getattr(times, name), from_pandas=True) for name in ("start", "end")}
+    return pa.table({"example": pa.array(test_set.ids, type=pa.string()), **columns})
+
+
+def _read_times(path: Path) -> AnswerTimes:
+    table = pq.read_table(path, columns=["start", "end"])
+    return AnswerTimes(*(table[name].to_numpy().astype(np.float64) for name in ("start", "end")))
 
 
 def _lists(values: np.ndarray[Any, Any]) -> pa.Array:

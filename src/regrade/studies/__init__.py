@@ -1,43 +1,99 @@
 """Studies: from loaded records to a finished, frozen result. Pure; the caller loads and shows."""
 
+from regrade.studies.adaptivity import Adaptivity, Verdict
+from regrade.studies.alike import AlikePair, PairMatrix, Similarity
 from regrade.studies.compare import compare, compare_correctness
 from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
 from regrade.studies.corruption_grade import CleanAnswers, CorruptionGrade, CorruptionRow, corruption_grade
+from regrade.studies.difficulty import Difficulty
+from regrade.studies.generalization import SetPair, generalization
+from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.lines import ModelLine
+from regrade.studies.loss_parts import LossParts
+from regrade.studies.mistakes import MistakePart, MistakeReviews, Mistakes, TriageKind, TriageSources, mistakes
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.people import FAST_SECONDS, people
+from regrade.studies.people_agreement import Agreement, EqualPair
+from regrade.studies.people_result import Missed, MissedImage, People
+from regrade.studies.people_standings import Chance, Contender, Standing
+from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
+from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
+from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of
+from regrade.studies.similarity import ALIKE, similarity, similarity_of
 
 __all__ = [
+    "ALIKE",
     "EVERYTHING",
+    "FAST_SECONDS",
+    "Adaptivity",
+    "Agreement",
+    "AlikePair",
     "Basis",
+    "Chance",
     "CleanAnswers",
     "Comparison",
+    "Contender",
     "CorruptionFrame",
     "CorruptionGrade",
     "CorruptionRow",
+    "Difficulty",
+    "EqualPair",
+    "FastImages",
+    "Generalization",
     "Grade",
     "GradeRow",
+    "LossParts",
     "McNemarTests",
+    "Missed",
+    "MissedImage",
+    "MistakePart",
+    "MistakeReviews",
+    "Mistakes",
+    "ModelCounts",
+    "ModelLine",
+    "ModelShift",
     "MultilabelGrade",
     "MultilabelScoring",
     "Novel",
     "Pair",
+    "PairMatrix",
+    "People",
     "Rank",
     "ReviewedLabels",
+    "SameImages",
     "Scoring",
+    "SetCounts",
+    "SetPair",
+    "SetShift",
+    "Similarity",
+    "SpeedBand",
+    "Standing",
     "StratifyBy",
+    "TimeSpent",
     "TopK",
+    "TriageKind",
+    "TriageSources",
+    "Verdict",
     "compare",
     "compare_correctness",
     "corruption_frame",
     "corruption_grade",
+    "counts_of",
     "draw_review",
+    "generalization",
     "grade",
+    "mistakes",
     "novel_predictions",
+    "people",
     "review_of",
+    "same_images",
     "scoring_for",
+    "similarity",
+    "similarity_of",
     "slice_masks",
     "with_verdicts",
 ]

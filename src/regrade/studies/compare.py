@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.metrics import MultilabelRule
 from regrade.stats import (
     benjamini_hochberg,
     discordant_counts,
@@ -23,7 +21,7 @@ from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_intervals_from_counts
 from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.review import with_verdicts
+from regrade.studies.same_images import same_images
 from regrade.studies.scoring import Scoring
 
 
@@ -40,17 +38,8 @@ def compare(
     With ``labels`` right means right under them, verdicts of a review included; a novel prediction counts as wrong, and
     how many there are and what they could change is part of the result. Always a mean over images.
     """
-    inside = np.ones(len(test_set), dtype=bool) if slice_name is None else test_set.slice(slice_name)
-    found = [_correctness(answers, scoring, labels, inside) for answers, scoring in predictions]
-    if len(found) < 2:
-        raise InputError(f"a comparison needs at least two models, got {len(found)}")
-    right = np.stack([one.right for one in found])
-    basis = Basis(test_set.name, right.shape[1], confidence, slice=slice_name, notes=_notes(found, labels))
-    if labels:
-        judged = labels.scoring
-        basis = replace(basis, labels=judged.labels.name, labels_version=judged.labels.version, rule=judged.rule.value)
-    novel = np.array([one.novel for one in found])
-    return compare_correctness(tuple(one.model for one in found), right, basis=basis, novel=novel)
+    found = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
+    return compare_correctness(found.models, found.correct, basis=found.basis, novel=found.novel)
 
 
 def compare_correctness(
@@ -64,54 +53,35 @@ def compare_correctness(
     counts = discordant_counts(correct)
     accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
     open_ = np.zeros(len(models), dtype=np.int64) if novel is None else novel
-    return Comparison(
-        basis, _pairs(models, accuracies, counts, open_, basis), _ranks(models, accuracies, counts, open_, basis)
-    )
+    first, second = np.triu_indices(len(models), k=1)
+    pairs = _pairs(models, accuracies, counts, open_, basis, first=first, second=second)
+    return Comparison(basis, pairs, _ranks(models, accuracies, counts, open_, basis))
 
 
-@dataclass(frozen=True)
-class _Correctness:
-    """One model on the images that count: which are right, how many answers are novel, how many cannot be told."""
+def compare_groups(
+    models: tuple[str, ...], correct: BoolArray, in_first: BoolArray, *, basis: Basis, novel: IntArray
+) -> tuple[Pair, ...]:
+    """Compare every model of one group with every model of the other; ``in_first`` (m,) says who is in the first.
 
-    model: str
-    right: BoolArray
-    novel: int
-    undetermined: int
-    rule: str
-
-
-def _correctness(
-    predictions: Predictions, scoring: Scoring, labels: ReviewedLabels | None, inside: BoolArray
-) -> _Correctness:
-    if labels is None:
-        top1, counted = scoring.top_k(predictions, 1), scoring.counted & inside
-        undetermined = int(top1.undetermined[counted].sum())
-        return _Correctness(predictions.model, top1.right[counted], 0, undetermined, scoring.rule)
-    judged = labels.scoring.judge(predictions, scoring.test_set)
-    now = with_verdicts(predictions, judged, labels.review, labels.scoring.rule)
-    counted = now.scored & inside
-    return _Correctness(predictions.model, now.right[counted], int(now.novel[counted].sum()), 0, "")
-
-
-def _notes(found: list[_Correctness], labels: ReviewedLabels | None) -> tuple[str, ...]:
-    notes = sorted({one.rule for one in found} - {""})
-    if labels:
-        notes.append(f"right if {labels.scoring.accepted_in_words}")
-        if labels.scoring.rule is MultilabelRule.CLASSES:
-            notes.append("accuracies and tests here are over images: McNemar's test has no form over classes")
-    if any(one.novel for one in found):
-        notes.append("novel: predictions that no one has judged; they count as wrong here")
-    if any(one.undetermined for one in found):
-        missing = ", ".join(f"{one.model} {one.undetermined:,}" for one in found if one.undetermined)
-        notes.append(f"none of the stored best classes is among the scored ones, counted as wrong: {missing}")
-    return tuple(notes)
+    P-values are corrected for these pairs alone.
+    """
+    counts = discordant_counts(correct)
+    accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
+    first, second = (grid.ravel() for grid in np.meshgrid(*(np.flatnonzero(g) for g in (in_first, ~in_first))))
+    return _pairs(models, accuracies, counts, novel, basis, first=first, second=second) if len(first) else ()
 
 
 def _pairs(
-    models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
+    models: tuple[str, ...],
+    accuracies: list[Estimate],
+    counts: IntArray,
+    novel: IntArray,
+    basis: Basis,
+    *,
+    first: IntArray,
+    second: IntArray,
 ) -> tuple[Pair, ...]:
     images = basis.images
-    first, second = np.triu_indices(len(models), k=1)
     only_first, only_second = counts[first, second], counts[second, first]
     tests = mcnemar(only_first, only_second)
     columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)

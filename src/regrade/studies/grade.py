@@ -137,10 +137,12 @@ def grade(
     `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
     """
     masks = slice_masks(test_set, slices)
-    rows, rules = [], set()
+    rows, rules, asked = [], set(), {}
     for answers, scoring in predictions:
         rows += _model_rows(answers, scoring, labels, masks, confidence)
         rules.add(scoring.rule)
+        if answers.asked is not None:
+            asked[answers.model] = int(answers.asked.sum())
     if not rows:
         raise InputError(f"no model has predictions on {test_set.name} yet")
     return Grade(
@@ -149,7 +151,7 @@ def grade(
         labels.scoring.labels.version if labels else None,
         labels.scoring.rule.value if labels else None,
         tuple(_best_first(rows, list(masks))),
-        tuple(sorted(rules - {""})) + _notes(rows, labels),
+        tuple(sorted(rules - {""})) + _notes(rows, labels) + _asked_note(asked),
     )
 
 
@@ -176,7 +178,7 @@ def _model_rows(
     judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=confidence) if labels else {}
     rows = []
     for name, mask in masks.items():
-        counted = mask & scoring.counted
+        counted = mask & scoring.counted & predictions.counted
         multilabel = judged.get(name, NOT_JUDGED)
         rows.append(
             GradeRow(
@@ -188,7 +190,7 @@ def _model_rows(
                 multilabel.upper,
                 multilabel.reviewed,
                 multilabel.novel,
-                int((predictions.top1[mask] == NO_ANSWER).sum()),
+                int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
                 int(top1.undetermined[counted].sum()),
                 multilabel.judgements_needed,
             )
@@ -235,6 +237,13 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     if any(row.undetermined for row in rows):
         notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
     return tuple(notes)
+
+
+def _asked_note(asked: Mapping[str, int]) -> tuple[str, ...]:
+    if not asked:
+        return ()
+    words = _few([f"{name} ({images:,})" for name, images in asked.items()])
+    return (f"asked about some of the images only, and graded on these: {words}",)
 
 
 def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[str]:

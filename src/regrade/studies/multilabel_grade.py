@@ -56,7 +56,7 @@ def grade_multilabel(
     now = with_verdicts(predictions, judged, labels.review, rule)
     grades = {}
     for name, mask in masks.items():
-        inside = mask & judged.scored
+        inside = mask & judged.scored & predictions.counted
         if not inside.any():
             continue
         lower = _accuracy(now.right, inside, test_set.labels, rule, confidence)

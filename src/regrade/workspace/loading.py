@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from regrade.classes import class_map_from_file, class_space_from_file
-from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
+from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
@@ -26,15 +26,31 @@ def space_named(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
 
 
 def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
-    """The models that were named, each known and once; all of the test set's if none was."""
-    refuse_text(models, "models")
-    known = store.model_names(test_set.name)
-    for model in models:
-        if model not in known:
-            raise UnknownName(f"model on {test_set.name}", model, known)
-    if len(set(models)) < len(models):
-        raise InputError("a model is named twice")
-    return tuple(models) or known
+    """The models that were named, each known and once; all of the test set's if none was. People are not models."""
+    return _chosen(models, store.model_names(test_set.name), "model", test_set)
+
+
+def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tuple[str, ...]:
+    """The people that were named, with or without what their names begin with; all of the test set's if none was."""
+    refuse_text(people, "people")
+    full = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in people]
+    return _chosen(full, store.people_names(test_set.name), "person", test_set)
+
+
+def chosen_rows(store: Store, test_set: TestSet, names: Sequence[str]) -> tuple[str, ...]:
+    """The models and people that were named; all models and all people of the test set if none was."""
+    everyone = (*store.model_names(test_set.name), *store.people_names(test_set.name))
+    return _chosen(names, everyone, "model", test_set)
+
+
+def _chosen(names: Sequence[str], known: Sequence[str], what: str, test_set: TestSet) -> tuple[str, ...]:
+    refuse_text(names, f"{what}s")
+    for name in names:
+        if name not in known:
+            raise UnknownName(f"{what} on {test_set.name}", name, known)
+    if len(set(names)) < len(names):
+        raise InputError(f"a {what} is named twice")
+    return tuple(names) or tuple(known)
 
 
 def multilabel_scoring(

@@ -11,7 +11,7 @@ from regrade.core import InputError, ReviewFrame, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store import Store
 from regrade.studies import Novel, StratifyBy, draw_review, novel_predictions
-from regrade.workspace.loading import Watch, chosen_models, multilabel_scoring
+from regrade.workspace.loading import Watch, chosen_rows, multilabel_scoring
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class DrawnReview:
 
 def all_novel(store: Store, test_set: TestSet, labels: str, models: Sequence[str] = (), watch: Watch = iter) -> Novel:
     """Every prediction that a label set does not judge, whatever a review has said of it since."""
-    names = chosen_models(store, test_set, models)
+    names = chosen_rows(store, test_set, models)
     scoring = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
     return novel_predictions(test_set, (store.predictions(test_set, model) for model in watch(names)), scoring)
 

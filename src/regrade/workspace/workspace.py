@@ -14,6 +14,7 @@ from regrade.core import (
     InputError,
     Predictions,
     Preprocessing,
+    SliceSet,
     TestSet,
     Unlisted,
 )
@@ -33,31 +34,45 @@ from regrade.predict import (
     unwatched,
 )
 from regrade.predict import Watch as WatchRun
+from regrade.stats import Scale
 from regrade.store import (
     ImportedLabels,
+    ImportedMistakes,
+    ImportedPeople,
     ImportedPredictions,
     ImportedSlices,
     LabelFormat,
+    MistakeFormat,
+    PeopleFormat,
     SliceFormat,
     Source,
     Store,
     Stored,
     answers_from_scores,
     import_labels,
+    import_mistakes,
+    import_people,
     import_predictions,
     import_slices,
+    keep_slices,
     store_answers,
 )
 from regrade.studies import (
+    FAST_SECONDS,
     Comparison,
     CorruptionGrade,
+    Generalization,
     Grade,
+    Mistakes,
     Novel,
+    People,
     ReviewedLabels,
     Scoring,
+    Similarity,
     StratifyBy,
     compare,
     corruption_grade,
+    generalization,
     grade,
 )
 from regrade.tables import Columns
@@ -70,14 +85,19 @@ from regrade.testsets import (
 from regrade.testsets.check import Watch as WatchPictures
 from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalogue
 from regrade.workspace.corrupting import corrupt_test_set
+from regrade.workspace.generalizing import set_pairs
+from regrade.workspace.likening import study_similarity
 from regrade.workspace.loading import (
     Watch,
     chosen_models,
+    chosen_rows,
     clean_answers,
     multilabel_scoring,
     scored_predictions,
     space_named,
 )
+from regrade.workspace.mistaking import study_mistakes
+from regrade.workspace.peopling import study_people
 from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
 
 if TYPE_CHECKING:
@@ -237,6 +257,22 @@ class Workspace:
             columns=columns,
         )
 
+    def import_people(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        form: PeopleFormat | str = PeopleFormat.TABLE,
+        name: str | None = None,
+        columns: Columns | None = None,
+    ) -> ImportedPeople:
+        """Bring in what people answered, and when: they become rows beside the models, called ``person:`` and a name.
+
+        ``name`` is the person's if the file names none, and the only one to be taken if it names several.
+        """
+        chosen = member(PeopleFormat, form)
+        return import_people(self.store, Path(path), test_set=test_set, form=chosen, name=name, columns=columns)
+
     def import_slices(
         self,
         path: str | Path,
@@ -249,6 +285,23 @@ class Workspace:
         """Bring in slices of a test set that is here already, which stays what it is: subsets or group columns."""
         chosen = member(SliceFormat, form)
         return import_slices(self.store, Path(path), test_set=test_set, form=chosen, name=name, columns=columns)
+
+    def import_mistakes(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        model: str,
+        form: MistakeFormat | str = MistakeFormat.TABLE,
+        columns: Columns | None = None,
+    ) -> ImportedMistakes:
+        """Bring in what people said of a model's mistakes: category and severity; it need not have predictions."""
+        chosen = member(MistakeFormat, form)
+        return import_mistakes(self.store, Path(path), test_set=test_set, model=model, form=chosen, columns=columns)
+
+    def keep_slices(self, slices: SliceSet) -> Stored:
+        """Store slices that a study found, such as that of major mistakes, beside their test set."""
+        return keep_slices(self.store, slices)
 
     # Predictions
 
@@ -316,7 +369,7 @@ class Workspace:
         half_width: float | None = None,
         watch: Watch = iter,
     ) -> Grade:
-        """Grade the models of a test set, all of them unless ``models`` names some.
+        """Grade the models and people of a test set, all of them unless ``models`` names some.
 
         ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, the default, or
         over classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
@@ -376,7 +429,7 @@ class Workspace:
         class_map: str | Path | None = None,
         watch: Watch = iter,
     ) -> Comparison:
-        """Compare all pairs of the given models, or of all models, on the same images.
+        """Compare all pairs of the given models and people, or of all models, on the images they were all asked about.
 
         With ``labels`` right means right under that label set; novel predictions count as wrong, and their number and
         what they could change are told. ``slice`` keeps only the images of a slice; ``within`` and ``class_map`` are
@@ -393,11 +446,128 @@ class Workspace:
             judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels))
         return compare(
             target,
-            self._scored(target, models, within, class_map, watch),
+            self._scored(target, models or self.models(test_set), within, class_map, watch),
             labels=judged,
             slice_name=slice,
             confidence=self.store.config.confidence,
         )
+
+    def generalization(
+        self,
+        original: str,
+        new: Sequence[str],
+        *,
+        models: Sequence[str] = (),
+        scale: Scale | str = Scale.LOGIT,
+        standard: Sequence[str] = (),
+        within: str | ClassSpace | None = None,
+        class_map: str | Path | None = None,
+        seed: int = 0,
+        watch: Watch = iter,
+    ) -> Generalization:
+        """Study whether accuracies on the ``original`` test set hold on ``new`` ones.
+
+        The lines go through all models or those named ``standard``; effective robustness is against the line on
+        ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; a new set in a part of
+        the original's classes is held against the original among these. ``seed`` draws models for the intervals.
+        """
+        pairs = set_pairs(
+            self.store, original, new, models=models, within=within, class_map=class_map, watch=watch
+        )  # fmt: skip
+        return generalization(
+            pairs,
+            rng=np.random.default_rng(seed),
+            scale=member(Scale, scale),
+            standard=standard,
+            confidence=self.store.config.confidence,
+        )
+
+    def mistakes(
+        self,
+        test_set: str,
+        *,
+        labels: str,
+        relabeled: str | None = None,
+        collapsed: bool = False,
+        models: Sequence[str] = (),
+        against: str | None = None,
+        other_sets: Sequence[str] = (),
+        least_major: int | None = None,
+        pairs_from: str | None = None,
+        watch: Watch = iter,
+    ) -> Mistakes:
+        """Study the models' mistakes under a label set: which are any, of what kind, how grave, and whose.
+
+        Verdicts on what was novel count, and so does a later version of the labels, ``relabeled``. A model without
+        predictions stands for the review of its mistakes. ``against`` names the model that the others are held
+        against, ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a
+        major mistake (three of four), and ``pairs_from`` the labels that show which classes occur together (``real``,
+        or else the labels).
+        """
+        return study_mistakes(
+            self.store,
+            self.store.test_set(test_set),
+            labels=labels,
+            relabeled=relabeled,
+            collapsed=collapsed,
+            models=models,
+            against=against,
+            other_sets=other_sets,
+            least_major=least_major,
+            pairs_from=pairs_from,
+            watch=watch,
+        )
+
+    def people(
+        self,
+        test_set: str,
+        *,
+        people: Sequence[str] = (),
+        models: Sequence[str] = (),
+        labels: str | None = None,
+        rule: MultilabelRule | str | None = None,
+        collapsed: bool = False,
+        subsets: Sequence[str] = (),
+        fast_seconds: float = FAST_SECONDS,
+        seed: int = 0,
+        watch: Watch = iter,
+    ) -> People:
+        """Hold people against models on the images that all these people were asked about, all of either unless named.
+
+        With ``labels`` right means right under that label set. ``subsets`` are groups of classes such as ``objects``
+        or ``without dogs``; an image is fast where the median person took at most ``fast_seconds``. ``seed`` draws
+        the random sets of classes that subsets are held against.
+        """
+        refuse_text(subsets, "subsets")
+        return study_people(
+            self.store,
+            self.store.test_set(test_set),
+            persons=people,
+            models=models,
+            labels=labels,
+            rule=rule,
+            collapsed=collapsed,
+            subsets=subsets,
+            fast_seconds=fast_seconds,
+            seed=seed,
+            watch=watch,
+        )
+
+    def similarity(
+        self,
+        test_set: str,
+        *,
+        models: Sequence[str] = (),
+        labels: str | None = None,
+        slice: str | None = None,
+        watch: Watch = iter,
+    ) -> Similarity:
+        """How alike all pairs of models are: do they err on the same images, and which belong together?
+
+        All models of the test set unless ``models`` names some; ``labels`` and ``slice`` are as in `compare`.
+        """
+        target = self.store.test_set(test_set)
+        return study_similarity(self.store, target, models, labels=labels, slice_name=slice, watch=watch)
 
     def check_models(
         self, test_set: str, *, published: str | Path | None = None, prefix: str = "timm", watch: Watch = iter
@@ -452,7 +622,7 @@ class Workspace:
         class_map: str | Path | None,
         watch: Watch,
     ) -> Iterator[tuple[Predictions, Scoring]]:
-        names = chosen_models(self.store, test_set, models)
+        names = chosen_rows(self.store, test_set, models)
         return scored_predictions(self.store, test_set, names, within=within, class_map=class_map, watch=watch)
 
 

@@ -1,0 +1,30 @@
+"""regrade study similarity: how alike models are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.options import LabelsOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.output import watching
+from regrade.cli.shown import Shown, shown
+from regrade.cli.study import FigureOption, draw
+
+_HEAD = 20  # pairs that people see
+
+
+@shown
+def similarity(
+    test_set: TestSetOption,
+    model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
+    labels: LabelsOption = None,
+    slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
+    figure: FigureOption = None,
+    workspace: WorkspaceOption = Path(),
+) -> Shown:
+    """How alike all pairs of models are: error consistency, dominance against independence, the same classes."""
+    result = opened(workspace).similarity(test_set, models=model, labels=labels, slice=slice_, watch=watching)
+    draw(result, figure)
+    return Shown(result.table(), result.as_dict(), head=_HEAD)

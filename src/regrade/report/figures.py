@@ -1,0 +1,19 @@
+"""All figures there are: each module registers how one kind of result is drawn."""
+
+from regrade.report import (
+    comparison_figure,
+    generalization_figure,
+    grade_figure,
+    mistakes_figure,
+    people_figure,
+    similarity_figure,
+)
+
+__all__ = [
+    "comparison_figure",
+    "generalization_figure",
+    "grade_figure",
+    "mistakes_figure",
+    "people_figure",
+    "similarity_figure",
+]

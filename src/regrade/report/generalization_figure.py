@@ -1,0 +1,254 @@
+"""The figure of generalization: every model on the original test set against a new one, with the line through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair
+
+from regrade.core import Estimate
+from regrade.report.figure import Figure, figure
+from regrade.report.parts import direct_labels, heading, panel_heading
+from regrade.report.style import COLOURS, GREY, INK, WIDTH
+from regrade.stats import Scale
+from regrade.studies import Generalization, ModelShift, SetShift
+
+_WIDE, _HEIGHT = WIDTH - 70, 400
+_MOST_LABELS = 9
+_LETTER, _LINE = 6.4, 14.0  # pixels that a letter is wide and a line of labels high
+_ASIDE, _UP = 9.0, 7.0  # pixels from a point to its name
+_Box = tuple[float, float, float, float]
+_TICKS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99)  # percent, where the axis is bent
+_DIGITS = 5
+_PERCENT = {
+    Scale.LINEAR: "format(100 * datum.value, '.0f') + '%'",
+    Scale.PROBIT: "format(100 * cumulativeNormal(datum.value), '.0f') + '%'",
+    Scale.LOGIT: "format(100 / (1 + exp(-datum.value)), '.0f') + '%'",
+}
+
+
+@figure.register
+def generalization_figure(result: Generalization) -> Figure:
+    """One panel a new test set, below each other: points with both intervals, y = x, and the line with its band."""
+    panels = [_panel(result, shift) for shift in result.shifts]
+    title = heading(_finding(result), *_key(result))
+    if len(panels) == 1:
+        return Figure("generalization", _alt(result), panels[0].properties(title=title))
+    chart = altair.vconcat(
+        *(
+            panel.properties(title=panel_heading(_change(shift), _line_in_words(result, shift)))
+            for panel, shift in zip(panels, result.shifts, strict=True)
+        ),
+        spacing=32,
+    )
+    return Figure("generalization", _alt(result), chart.properties(title=title))
+
+
+def _finding(result: Generalization) -> str:
+    first = result.shifts[0]
+    if len(result.shifts) > 1:
+        return f"What becomes of {first.models} models' accuracies on {len(result.shifts)} new test sets"
+    verb = "lose" if first.mean_change.value < 0 else "gain"
+    points = 100 * abs(first.mean_change.value)
+    return f"{first.models} models {verb} {points:.1f} points from {result.original} to {first.new_set}"
+
+
+def _key(result: Generalization) -> tuple[str, ...]:
+    """What is drawn; with one panel its line in words too."""
+    percent = f"{100 * result.confidence:g}%"
+    drawn = (
+        f"A point is a model with its {percent} intervals. Dashed: no change. Solid: least squares on the "
+        f"{result.scale.value} scale, with its {percent} band over models."
+    )
+    if not all(row.standard for row in result.rows):
+        drawn += " The line is through standard models, dots; the others are diamonds."
+    return (drawn, _line_in_words(result, result.shifts[0])) if len(result.shifts) == 1 else (drawn,)
+
+
+def _change(shift: SetShift) -> str:
+    return f"{shift.new_set}: {100 * shift.mean_change.value:+.1f} points"
+
+
+def _line_in_words(result: Generalization, shift: SetShift) -> str:
+    line = shift.line(result.scale)
+    slope = f"{line.slope.value:.2f} [{line.slope.low:.2f}, {line.slope.high:.2f}]"
+    return f"{shift.models} models; slope {slope}, R² {line.r_squared:.3f}."
+
+
+def _panel(result: Generalization, shift: SetShift) -> altair.LayerChart:
+    rows = result.of(shift.new_set)
+    frame = _Frame(result.scale, rows)
+    across: dict[str, Any] = {"scale": frame.scale("x"), "axis": frame.axis("x", f"{result.original}, top-1 in %")}
+    up: dict[str, Any] = {"scale": frame.scale("y"), "axis": frame.axis("y", f"{shift.new_set}, top-1 in %")}
+    x, left = altair.X("x:Q", **across), altair.X("left:Q", **across)
+    y, low = altair.Y("y:Q", **up), altair.Y("low:Q", **up)
+    hover = altair.selection_point(
+        name=f"hover_{result.shifts.index(shift)}", on="pointerover", nearest=True, empty=False, fields=["model"]
+    )
+    band, points = (altair.Chart(_values(rows)) for rows in (frame.band(shift), [frame.point(row) for row in rows]))
+    colour = altair.condition(altair.datum.standard, altair.value(COLOURS[0]), altair.value(COLOURS[1]))
+    layers = (
+        altair.Chart(_values(frame.diagonal()))
+        .mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.2, clip=True)
+        .encode(x=x, y=y),
+        band.mark_area(color=COLOURS[0], opacity=0.2, clip=True).encode(x=x, y=low, y2="high:Q"),
+        band.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(x=x, y=y),
+        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=x, y=low, y2="high:Q", color=colour),
+        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=left, x2="right:Q", y=y, color=colour),
+        points.mark_point(filled=True, stroke="white", strokeWidth=0.6, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=colour,
+            size=altair.condition(hover, altair.value(110), altair.value(34)),
+            shape=altair.condition(altair.datum.standard, altair.value("circle"), altair.value("diamond")),
+            tooltip=[altair.Tooltip(f"{key}:N", title=name) for key, name in _TOOLTIP.items()],
+        )
+        .add_params(hover),
+        *_labels(frame, rows, frame.band(shift), harder=shift.mean_change.value < 0),
+    )
+    return altair.LayerChart(layer=list(layers), width=_WIDE, height=_HEIGHT)
+
+
+_TOOLTIP = {
+    "model": "model",
+    "original_text": "original, %",
+    "new_text": "new, %",
+    "gap_text": "gap, points",
+    "rank_text": "rank",
+    "robustness_text": "effective robustness, points",
+}
+
+
+class _Frame:
+    """Where things are in a panel: accuracies on the scale, and the part of it that is shown."""
+
+    def __init__(self, scale: Scale, rows: Sequence[ModelShift]) -> None:
+        self._scale = scale
+        self._ends = {
+            "x": self._shown([row.original for row in rows]),
+            "y": self._shown([row.new for row in rows]),
+        }
+
+    def _shown(self, estimates: Sequence[Estimate]) -> tuple[float, float]:
+        """The ends of an axis, with some room around the intervals."""
+        low, high = (self.place(edge) for edge in (min(e.low for e in estimates), max(e.high for e in estimates)))
+        room = 0.05 * (high - low) or 0.05
+        return low - room, high + room
+
+    def place(self, accuracy: float) -> float:
+        """An accuracy on the scale; on a bent one, 0 and 1 stand a little inside."""
+        edge = 0.0 if self._scale is Scale.LINEAR else 1e-4
+        return round(float(self._scale.transform(min(max(accuracy, edge), 1 - edge))), _DIGITS)
+
+    def scale(self, side: str) -> altair.Scale:
+        return altair.Scale(domain=list(self._ends[side]), nice=False, zero=False)
+
+    def axis(self, side: str, title: str) -> altair.Axis:
+        low, high = self._ends[side]
+        if self._scale is Scale.LINEAR:
+            return altair.Axis(title=title, labelExpr=_PERCENT[self._scale], tickCount=6)
+        ticks = [tick for tick in (self.place(tick / 100) for tick in _TICKS) if low <= tick <= high]
+        return altair.Axis(title=title, labelExpr=_PERCENT[self._scale], values=ticks, tickCount=len(_TICKS))
+
+    def diagonal(self) -> list[dict[str, float]]:
+        low = max(ends[0] for ends in self._ends.values())
+        high = min(ends[1] for ends in self._ends.values())
+        return [{"x": end, "y": end} for end in (low, high)] if low < high else []
+
+    def band(self, shift: SetShift) -> list[dict[str, float]]:
+        band = shift.line(self._scale).band
+        if band is None:
+            return []
+        return [
+            {"x": self.place(x), "y": self.place(y), "low": self.place(low), "high": self.place(high)}
+            for x, y, low, high in zip(band.x, band.line, band.low, band.high, strict=True)
+        ]
+
+    def point(self, row: ModelShift) -> dict[str, Any]:
+        return {
+            "model": row.model,
+            "x": self.place(row.original.value),
+            "left": self.place(row.original.low),
+            "right": self.place(row.original.high),
+            "y": self.place(row.new.value),
+            "low": self.place(row.new.low),
+            "high": self.place(row.new.high),
+            "standard": row.standard,
+            "original_text": str(row.original),
+            "new_text": str(row.new),
+            "gap_text": str(row.gap),
+            "rank_text": f"{row.original_rank} → {row.new_rank}",
+            "robustness_text": str(row.robustness),
+        }
+
+    def pixels(self, row: ModelShift) -> tuple[float, float]:
+        """Where a model's point is drawn, from the top left."""
+        return self._at(self.place(row.original.value), self.place(row.new.value))
+
+    def line_pixels(self, band: list[dict[str, float]]) -> list[tuple[float, float]]:
+        """Where the line is drawn, point by point."""
+        return [self._at(part["x"], part["y"]) for part in band]
+
+    def _at(self, x: float, y: float) -> tuple[float, float]:
+        (left, right), (bottom, top) = self._ends["x"], self._ends["y"]
+        return (x - left) / (right - left) * _WIDE, (1 - (y - bottom) / (top - bottom)) * _HEIGHT
+
+
+def _labels(
+    frame: _Frame, rows: Sequence[ModelShift], band: list[dict[str, float]], *, harder: bool
+) -> list[altair.Chart]:
+    """Names beside the models that matter, where there is room: on the side of the line without the dashed one first.
+
+    That is below and to the right of a point where the new set is ``harder``, above and to the left where it is not.
+    """
+    points = [(x - 4, y - 4, x + 4, y + 4) for x, y in map(frame.pixels, rows)]
+    lines = [(x - 2, y - 2, x + 2, y + 2) for x, y in frame.line_pixels(band)]
+    taken, sides = [*points, *lines], {True: list[dict[str, Any]](), False: list[dict[str, Any]]()}
+    for row in _worth_a_label(rows)[:_MOST_LABELS]:
+        for above in (not harder, harder):
+            box = _box(*frame.pixels(row), len(row.model) * _LETTER, above=above)
+            if _fits(box, taken):
+                taken.append(box)
+                sides[above].append(frame.point(row))
+                break
+    left, right = {"align": "right", "dx": -_ASIDE, "dy": -_UP}, {"dx": _ASIDE, "dy": _UP}
+    placed = ((sides[True], left), (sides[False], right))
+    return [direct_labels(points, x="x", y="y", **options) for points, options in placed if points]
+
+
+def _worth_a_label(rows: Sequence[ModelShift]) -> list[ModelShift]:
+    """The best and the worst on either set, those far off the line, and some in between, the most telling first."""
+    by_original = sorted(rows, key=lambda row: -row.original.value)
+    by_new = sorted(rows, key=lambda row: -row.new.value)
+    off = sorted(rows, key=lambda row: -abs(row.robustness.value))
+    between = [by_original[len(rows) * part // 8] for part in (4, 6, 7)]
+    chosen = [by_original[0], by_original[-1], *off[:3], by_new[0], by_new[-1], *between]
+    return list(dict.fromkeys(chosen))
+
+
+def _box(x: float, y: float, width: float, *, above: bool) -> _Box:
+    """The room of a name beside a point: left, top, right and bottom."""
+    if above:
+        return x - _ASIDE - width, y - _UP - _LINE / 2, x - _ASIDE, y - _UP + _LINE / 2
+    return x + _ASIDE, y + _UP - _LINE / 2, x + _ASIDE + width, y + _UP + _LINE / 2
+
+
+def _fits(box: _Box, taken: Sequence[_Box]) -> bool:
+    left, top, right, bottom = box
+    inside = left >= 0 and right <= _WIDE and top >= 0 and bottom <= _HEIGHT
+    return inside and all(right < a or c < left or bottom < b or d < top for a, b, c, d in taken)
+
+
+def _values(rows: list[dict[str, Any]]) -> altair.Data:
+    return altair.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
+def _alt(result: Generalization) -> str:
+    told = "; ".join(
+        f"{shift.new_set}: {shift.models} models, mean change {100 * shift.mean_change.value:+.1f} points, slope "
+        f"{shift.line(result.scale).slope.value:.2f} on the {result.scale.value} scale"
+        for shift in result.shifts
+    )
+    return f"Accuracy of models on {result.original} against new test sets. {told}."

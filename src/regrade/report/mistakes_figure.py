@@ -1,0 +1,246 @@
+"""The figure of a study of mistakes: suggested kinds of errors, what people said, and distance in the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair
+import numpy as np
+
+from regrade.core import MistakeCategory, UndefinedError
+from regrade.report.figure import Figure, figure
+from regrade.report.parts import (
+    heading,
+    inline,
+    interval,
+    interval_text,
+    layered,
+    name_axis,
+    name_step,
+    panel_heading,
+    percent,
+    percent_axis,
+)
+from regrade.report.style import COLOURS, FAINT, INK, SHAPES
+from regrade.stats import proportion
+from regrade.studies import Mistakes, TriageKind
+from regrade.studies.mistakes import CategoryCount, DistanceCount, TriageRow
+
+_MODELS = 12  # bars that a figure shows
+_READABLE = 11  # percent of a bar that a number fits into
+_WIDTH = 380
+_FAR = 7  # the distance from which on mistakes are too few to be told apart
+_KIND_COLOURS = dict(zip(TriageKind, (FAINT, COLOURS[5], COLOURS[0], COLOURS[4], COLOURS[3], COLOURS[7]), strict=True))
+_PALE = (TriageKind.COLLAPSED, TriageKind.MULTILABEL, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
+
+
+@figure.register
+def mistakes_figure(result: Mistakes) -> Figure:
+    """Bars of suggested kinds, best models first; where people reviewed mistakes, their categories and distances."""
+    rows = [row for row in result.triage if row.errors]
+    counts = [count for count in result.categories.counts if count.mistakes]
+    if not rows and not counts:
+        raise UndefinedError(f"there is no mistake on {result.test_set} to draw")
+    panels: list[Any] = []
+    if rows:
+        panels.append(_triage(_spread(rows), len(rows), result.confidence))
+    if counts:
+        panels += [_categories(counts, "share"), _categories(counts, "major_share")]
+    distances = [one for one in result.distances if one.categories and one.distance is not None]
+    if distances:
+        panels.append(_distances(distances, result.confidence))
+    level = f"{100 * result.confidence:g}% intervals (Clopper-Pearson)"
+    title = heading(_finding(rows, counts), f"{result.test_set} against {result.labels}, with {level}")
+    chart = altair.VConcatChart(vconcat=panels, spacing=28, title=title).resolve_scale(
+        color="independent", shape="independent", y="independent"
+    )
+    return Figure(f"mistakes on {result.test_set}", _finding(rows, counts) + ".", chart)
+
+
+def _panel(title: str, subtitle: str) -> altair.TitleParams:
+    """A panel's heading, beginning where its axis does."""
+    found = panel_heading(title, subtitle, width=_WIDTH)
+    found.frame = "group"
+    return found
+
+
+def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
+    if rows:
+        best = rows[0]
+        kinds = list(TriageKind)
+        right = sum(best.counts[kinds.index(kind)] for kind in (TriageKind.COLLAPSED, TriageKind.MULTILABEL))
+        failed = best.counts[kinds.index(TriageKind.FAILURE)]
+        accepted, plain = (f"{100 * part / best.errors:.0f}%" for part in (right, failed))
+        return (
+            f"Of {best.model}'s {best.errors:,} errors {accepted} are right answers to people, and {plain} seem plain "
+            "failures"
+        )
+    first = counts[0]
+    return f"Of the {first.mistakes:,} mistakes of {first.review}, people call {first.major:,} major"
+
+
+def _spread(rows: Sequence[TriageRow]) -> list[TriageRow]:
+    """Models from best to worst, as many as can be read."""
+    places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MODELS)).round().astype(int))
+    return [rows[place] for place in places]
+
+
+def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.LayerChart:
+    bars, edges = [], []
+    for row in rows:
+        name, before = _named(row), 0
+        for kind, count, share in zip(TriageKind, row.counts, row.shares or (), strict=True):
+            start, end = percent(before / row.errors), percent((before + count) / row.errors)
+            before += count
+            bars.append({
+                "model": name, "kind": kind.value, "start": start, "end": end, "middle": round((start + end) / 2, 2),
+                "count": count, "shown": interval_text(share), "errors": row.errors,
+                "number": f"{count:,}" if end - start >= _READABLE else "", "ink": INK if kind in _PALE else "white",
+            })  # fmt: skip
+            if 0 < before < row.errors:
+                edges.append({"model": name, **interval(proportion(before, row.errors, confidence=confidence))})
+    names = [_named(row) for row in rows]
+    y = altair.Y("model:N", sort=names, axis=name_axis(len(names)))
+    kinds = [kind.value for kind in TriageKind]
+    colour = altair.Color(
+        "kind:N",
+        sort=kinds,
+        scale=altair.Scale(domain=kinds, range=list(_KIND_COLOURS.values())),
+        legend=altair.Legend(title=None, columns=3),
+    )
+    chosen = altair.selection_point(fields=["kind"], bind="legend")
+    base = altair.Chart(inline(bars)).encode(y=y)
+    drawn = base.mark_bar(stroke="white", strokeWidth=0.5).encode(
+        x=altair.X("start:Q", axis=percent_axis("errors of a model"), scale=altair.Scale(domain=[0, 100], nice=False)),
+        x2="end:Q",
+        color=colour,
+        opacity=altair.condition(chosen, altair.value(1), altair.value(0.25)),
+        tooltip=[
+            altair.Tooltip("model:N"), altair.Tooltip("kind:N"), altair.Tooltip("shown:N", title="share"),
+            altair.Tooltip("count:Q", format=","), altair.Tooltip("errors:Q", format=","),
+        ],
+    ).add_params(chosen)  # fmt: skip
+    numbers = base.mark_text(fontSize=10).encode(
+        x="middle:Q", text="number:N", color=altair.Color("ink:N", scale=None, legend=None)
+    )
+    limits = altair.Chart(inline(edges)).mark_rule(color=INK, strokeWidth=1.5).encode(
+        y=y, x="value_low:Q", x2="value_high:Q"
+    )  # fmt: skip
+    shown = f"{len(rows)} of {of} models, from best to worst" if len(rows) < of else f"{of} models, best first"
+    title = _panel(
+        "What the errors may be, before people look",
+        f"A suggestion: the first kind that fits. {shown}; numbers are errors, dark lines the borders' intervals",
+    )
+    height = len(rows) * name_step(len(rows))
+    return layered(drawn, limits, numbers).properties(title=title, width=_WIDTH, height=height)
+
+
+def _named(row: TriageRow) -> str:
+    return f"{row.model} ({row.errors:,})"
+
+
+def _categories(counts: Sequence[CategoryCount], of: str) -> altair.LayerChart:
+    """One row a category, one mark a review, with its interval."""
+    reviews = list(dict.fromkeys(count.review for count in counts))
+    rows = []
+    for count in counts:
+        estimate = count.share if of == "share" else count.major_share
+        if estimate is not None:
+            category = count.category.value if count.category else "all mistakes"
+            rows.append({
+                "review": count.review, "category": category, **interval(estimate), "shown": interval_text(estimate),
+                "mistakes": count.mistakes, "major": count.major,
+            })  # fmt: skip
+    order = [*(category.value for category in MistakeCategory), "all mistakes"]
+    present = [name for name in order if any(row["category"] == name for row in rows)]
+    title = {
+        "share": ("What people say the mistakes are", "Share of each kind among the mistakes of a model"),
+        "major_share": ("How many of each kind are major", "Share of major mistakes; borderline ones count as minor"),
+    }[of]
+    y = altair.Y("category:N", sort=present, axis=name_axis(len(present)))
+    step = 14 * len(reviews) + 10
+    return _marks(rows, reviews, y=y, x_title=("mistakes", "major among them")[of != "share"]).properties(
+        title=_panel(*title), width=_WIDTH, height=len(present) * step
+    )
+
+
+def _marks(rows: list[dict[str, Any]], reviews: list[str], *, y: altair.Y, x_title: str) -> altair.LayerChart:
+    colour = altair.Color(
+        "review:N",
+        sort=reviews,
+        scale=altair.Scale(domain=reviews, range=list(COLOURS[: len(reviews)])),
+        legend=altair.Legend(title=None),
+    )
+    shape = altair.Shape(
+        "review:N", sort=reviews, scale=altair.Scale(domain=reviews, range=list(SHAPES[: len(reviews)]))
+    )
+    base = altair.Chart().encode(
+        y=y,
+        yOffset=altair.YOffset("review:N", sort=reviews),
+        color=colour,
+        tooltip=[
+            altair.Tooltip("review:N"), altair.Tooltip("category:N"), altair.Tooltip("shown:N", title="share"),
+            altair.Tooltip("mistakes:Q", format=","), altair.Tooltip("major:Q", format=","),
+        ],
+    )  # fmt: skip
+    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="value_low:Q", x2="value_high:Q")
+    x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis(x_title))
+    return layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(rows))
+
+
+def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.LayerChart:
+    """The share of fine-grained mistakes at each distance, the far ones together, with its interval."""
+    sources = list(dict.fromkeys(count.source for count in counts))
+    rows = []
+    for source in sources:
+        for step in range(_FAR + 1):
+            here = [one for one in counts if one.source == source and min(one.distance or 0, _FAR) == step]
+            mistakes = sum(one.mistakes for one in here)
+            if not mistakes:
+                continue
+            fine = proportion(sum(_fine(one) for one in here), mistakes, confidence=confidence)
+            rows.append({
+                "source": source, "distance": _step(step), **interval(fine), "shown": interval_text(fine),
+                "mistakes": mistakes,
+            })  # fmt: skip
+    steps = [_step(step) for step in range(_FAR + 1)]
+    colour = altair.Color(
+        "source:N",
+        sort=sources,
+        scale=altair.Scale(domain=sources, range=list(COLOURS[: len(sources)])),
+        legend=altair.Legend(title=None),
+    )
+    shape = altair.Shape(
+        "source:N", sort=sources, scale=altair.Scale(domain=sources, range=list(SHAPES[: len(sources)]))
+    )
+    base = altair.Chart().encode(
+        x=altair.X("distance:N", sort=steps, axis=altair.Axis(title="distance, in steps", labelAngle=0)),
+        xOffset=altair.XOffset("source:N", sort=sources),
+        color=colour,
+        tooltip=[
+            altair.Tooltip("source:N", title="mistakes of"), altair.Tooltip("distance:N"),
+            altair.Tooltip("shown:N", title="fine-grained"), altair.Tooltip("mistakes:Q", format=","),
+        ],
+    )  # fmt: skip
+    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="value_low:Q", y2="value_high:Q")
+    y = altair.Y("value:Q", scale=altair.Scale(domain=[0, 100]), axis=percent_axis("fine-grained"))
+    title = _panel(
+        "Are near mistakes fine-grained?",
+        "Share that people call fine-grained, by distance in the hierarchy: max steps to a common ancestor with the "
+        "nearest right class. At 0 the labels accept the answer",
+    )
+    return (
+        layered(ranges, base.mark_point().encode(y=y, shape=shape))
+        .properties(data=inline(rows))
+        .properties(title=title, width=_WIDTH, height=200)
+    )
+
+
+def _fine(count: DistanceCount) -> int:
+    share = (count.categories or {})[MistakeCategory.FINE_GRAINED]
+    return round(share.value * share.n)
+
+
+def _step(distance: int) -> str:
+    return f"{distance}+" if distance == _FAR else str(distance)

@@ -1,0 +1,99 @@
+"""The figure of a study of people: people and models on one scale, on all images and on subsets of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair
+
+from regrade.report.figure import Figure, figure
+from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
+from regrade.report.style import COLOURS, GREY, SHAPES
+from regrade.studies import EVERYTHING, Contender, People, Standing
+
+_ROWS = 18  # people and models up to which every name can be read
+_PANELS = 3
+_KINDS = {Contender.PERSON: "people", Contender.MODEL: "models"}
+
+
+@figure.register
+def people_figure(result: People) -> Figure:
+    """A dot with its interval for each person and model, a panel for each of the first subsets."""
+    drawn = _drawn(result)
+    panels = {name: f"{name} ({size:,})" for name, size in list(result.sizes.items())[:_PANELS]}
+    points = [_point(row, panels[row.subset]) for row in result.rows if row.subset in panels and row.who in drawn]
+    chart = _dots(points, drawn).facet(
+        column=altair.Column(
+            "panel:N", sort=list(panels.values()), title=None, header=altair.Header(labelAnchor="start", labelPadding=8)
+        ),
+        spacing=28,
+        title=heading(_title(result), _subtitle(result, drawn)),
+    )
+    alt = f"{_title(result)}. Accuracies of {len(drawn)} people and models on {', '.join(panels)}, with intervals."
+    return Figure(f"people on {result.basis.test_set}", alt, chart)
+
+
+def _drawn(result: People) -> list[str]:
+    """Everyone, or where they are too many all people and the best models, in their order."""
+    people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
+    chosen = {*people, *models[: max(_ROWS - len(people), 1)]}
+    return [row.who for row in result.on(EVERYTHING) if row.who in chosen]
+
+
+def _point(row: Standing, panel: str) -> dict[str, Any]:
+    change = {} if row.change is None else {"change": interval_text(row.change)}
+    return {
+        "who": row.who, "kind": _KINDS[row.kind], "panel": panel, **interval(row.accuracy),
+        "accuracy": interval_text(row.accuracy), "images": row.accuracy.n, "change": "none", **change,
+    }  # fmt: skip
+
+
+def _dots(points: list[dict[str, Any]], drawn: list[str]) -> altair.LayerChart:
+    kinds = [kind for kind in _KINDS.values() if any(point["kind"] == kind for point in points)]
+    colour = altair.Color(
+        "kind:N",
+        scale=altair.Scale(domain=kinds, range=[COLOURS[1], GREY][: len(kinds)]),
+        legend=altair.Legend(title=None),
+    )
+    shape = altair.Shape("kind:N", scale=altair.Scale(domain=kinds, range=[SHAPES[2], SHAPES[0]][: len(kinds)]))
+    base = altair.Chart().encode(
+        y=altair.Y("who:N", sort=drawn, axis=name_axis(len(drawn), labelLimit=130)),
+        color=colour,
+        tooltip=[
+            altair.Tooltip("who:N"), altair.Tooltip("panel:N", title="on"), altair.Tooltip("accuracy:N"),
+            altair.Tooltip("change:N", title="change to all images, in points"), altair.Tooltip("images:Q", format=","),
+        ],
+    )  # fmt: skip
+    ranges = base.mark_rule(strokeWidth=2).encode(
+        x=altair.X("value_low:Q", scale=altair.Scale(zero=False), axis=percent_axis("accuracy", tickCount=4)),
+        x2="value_high:Q",
+        strokeWidth=altair.condition("datum.kind == 'people'", altair.value(2.5), altair.value(1.5)),
+    )
+    sizes = altair.condition("datum.kind == 'people'", altair.value(95), altair.value(45))
+    dots = base.mark_point().encode(x=altair.X("value:Q"), shape=shape, size=sizes)
+    return layered(ranges, dots).properties(data=inline(points), width=118, height=len(drawn) * name_step(len(drawn)))
+
+
+def _title(result: People) -> str:
+    """How the best person and the best model stand to each other."""
+    people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
+    if not models:
+        return f"{people[0]} is right most often of {len(people)} people on {result.basis.test_set}"
+    pair = next(one for one in result.tests if (one.first, one.second) == (people[0], models[0]))
+    if pair.holm > 1 - result.basis.confidence:
+        return f"The best person and the best model cannot be told apart on {result.basis.test_set}"
+    ahead, behind = ("person", "model") if pair.difference.value > 0 else ("model", "person")
+    return f"The best {ahead} is ahead of the best {behind} on {result.basis.test_set}"
+
+
+def _subtitle(result: People, drawn: list[str]) -> str:
+    people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
+    shown = len(drawn) - len(people)
+    which = f"the best {shown} of {len(models):,} models" if shown < len(models) else f"{len(models):,} models"
+    judged = f", {result.basis.labels}@{result.basis.labels_version}" if result.basis.labels else ""
+    method = result.on(EVERYTHING)[0].accuracy.method
+    with_models = f" and {which}" if models else ""
+    return (
+        f"Accuracy of {len(people)} people{with_models} on the same {result.basis.images:,} images{judged}, and on "
+        f"subsets of them (images in brackets), with intervals ({method})"
+    )

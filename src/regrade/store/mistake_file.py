@@ -1,0 +1,52 @@
+"""A review of one model's mistakes as one Parquet file: image, predicted class, category and severity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity, TestSet
+from regrade.store.parquet import read_parquet, write_parquet
+from regrade.tables import Reading, one_class_each
+
+
+def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
+    """Write one row a mistake; ``spelling`` is the category as people wrote it."""
+    text = pa.string()
+    columns = {
+        "example": pa.array([test_set.ids[e] for e in review.examples], type=text),
+        "class": pa.array([test_set.class_space.ids[c] for c in review.classes], type=text),
+        "category": pa.array([category.value for category in review.categories], type=text),
+        "severity": pa.array([severity.value for severity in review.severities], type=text),
+        "spelling": pa.array(review.spellings, type=text),
+    }
+    meta = {
+        "model": review.model,
+        "test_set": test_set.name,
+        "test_set_digest": test_set.digest,
+        "origin": review.origin,
+        "digest": review.digest,
+    }
+    write_parquet(pa.table(columns), meta, file)
+
+
+def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
+    """Read a review back; one of another version of the test set raises."""
+    table, meta = read_parquet(path)
+    if meta["test_set_digest"] != test_set.digest:
+        raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
+    return MistakeReview(
+        meta["model"],
+        test_set.name,
+        len(test_set),
+        len(test_set.class_space),
+        pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy(),
+        one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS),
+        tuple(MistakeCategory(value) for value in table["category"].to_pylist()),
+        tuple(Severity(value) for value in table["severity"].to_pylist()),
+        tuple(table["spelling"].to_pylist()),
+        meta["origin"],
+    )

@@ -1,0 +1,110 @@
+"""Reading people's reviews of mistakes: the published layout of Vasudevan et al. 2022, and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import FormatError, InputError, MismatchError, MistakeReview, TestSet, category_named, severity_named
+from regrade.core.arrays import IntArray
+from regrade.store.places import Places
+from regrade.tables import Columns, one_class_each, read_json, read_table, texts
+
+_CLASS_COLUMNS = ("prediction", "predicted", "class", "top_prediction")
+_KEYS = ("top_prediction", "failure category", "failure severity")
+
+
+class MistakeFormat(Enum):
+    """The forms in which reviews of mistakes come."""
+
+    VASUDEVAN2022 = "vasudevan2022"
+    """JSON from image to top_prediction (a class index), failure category and failure severity."""
+
+    TABLE = "table"
+    """A table with image, prediction, category and severity."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a file says, one mistake a row."""
+
+    images: tuple[str, ...]
+    classes: IntArray
+    categories: tuple[str, ...]
+    severities: tuple[str, ...]
+
+
+def read_mistake_file(
+    path: Path, test_set: TestSet, *, form: MistakeFormat, model: str, columns: Columns | None = None
+) -> MistakeReview:
+    """Read a review of one model's mistakes on a test set; images of another set and unknown categories raise."""
+    match form:
+        case MistakeFormat.VASUDEVAN2022:
+            rows = _published(path, test_set)
+        case MistakeFormat.TABLE:
+            rows = _table(path, test_set, columns or Columns())
+    examples = _positions(rows.images, test_set, path)
+    try:
+        return MistakeReview(
+            model,
+            test_set.name,
+            len(test_set),
+            len(test_set.class_space),
+            examples,
+            rows.classes,
+            tuple(category_named(word) for word in rows.categories),
+            tuple(severity_named(word) for word in rows.severities),
+            rows.categories,
+            f"{form.value}: {path.name}",
+        )
+    except InputError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def _published(path: Path, test_set: TestSet) -> _Rows:
+    content = read_json(path)
+    if not (isinstance(content, dict) and content and all(_is_entry(entry) for entry in content.values())):
+        raise FormatError(f"{path}: a JSON object is wanted, from image to {', '.join(_KEYS)}")
+    predicted, categories, severities = zip(*([entry[key] for key in _KEYS] for entry in content.values()), strict=True)
+    size = len(test_set.class_space)
+    for image, index in zip(content, predicted, strict=True):
+        if not 0 <= index < size:
+            raise FormatError(f"{path}: class index {index} of {image!r} is outside {test_set.class_space.name}")
+    return _Rows(tuple(content), np.array(predicted), categories, severities)
+
+
+def _is_entry(entry: Any) -> bool:
+    if not (isinstance(entry, dict) and all(key in entry for key in _KEYS)):
+        return False
+    predicted, *words = (entry[key] for key in _KEYS)
+    return isinstance(predicted, int) and not isinstance(predicted, bool) and all(isinstance(w, str) for w in words)
+
+
+def _table(path: Path, test_set: TestSet, columns: Columns) -> _Rows:
+    table = read_table(path)
+    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
+    for column in (class_column, "category", "severity"):
+        if column not in table.column_names:
+            raise FormatError(f"{path}: the columns image, prediction, category and severity are wanted")
+    return _Rows(
+        texts(table, columns.id_in(table)),
+        one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading),
+        texts(table, "category"),
+        texts(table, "severity"),
+    )
+
+
+def _positions(images: tuple[str, ...], test_set: TestSet, path: Path) -> IntArray:
+    places = Places(test_set)
+    found = [places.of(image) for image in images]
+    strangers = [image for image, place in zip(images, found, strict=True) if place is None]
+    if strangers:
+        raise MismatchError(
+            f"{path} names {len(strangers):,} images that are not in test set {test_set.name}, for instance "
+            f"{strangers[0]!r} (there it is {test_set.ids[0]!r}, ...)"
+        )
+    return np.array(found, dtype=np.int64)

@@ -1,0 +1,69 @@
+"""Has the original test set been used up? What the slope of the line through models says of adaptive overfitting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from regrade.core import Estimate
+
+
+class Verdict(Enum):
+    """What a slope says of gains on the original test set."""
+
+    NO_SIGN = "no sign of diminishing returns"
+    """A point gained on the original brings at least a point on the new set."""
+    DIMINISHING = "diminishing returns"
+    """It brings less than a point."""
+    UNTOLD = "cannot be told"
+
+
+@dataclass(frozen=True)
+class Adaptivity:
+    """The verdict on adaptive overfitting and the slope it rests on, with an interval that holds with few models.
+
+    ``probit_slope`` is the slope where ceilings do not bend the line, and ``mean_change`` says which set is easier.
+    """
+
+    verdict: Verdict
+    slope: Estimate
+    probit_slope: Estimate
+    mean_change: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The verdict, ready for JSON."""
+        return {
+            "verdict": self.verdict.value,
+            "slope": self.slope.as_dict(),
+            "probit_slope": self.probit_slope.as_dict(),
+            "in_words": self.in_words(),
+        }
+
+    def in_words(self) -> str:
+        """The verdict with its reason."""
+        brings = f"a point on the original brings {_range(self.slope)} points on the new set"
+        if self.verdict is not Verdict.DIMINISHING:
+            return f"{self.verdict.value}: {brings}"
+        if self.probit_slope.high >= 1:
+            return (
+                f"{self.verdict.value} in points, not shown on the probit scale ({_range(self.probit_slope)}): {brings}"
+            )
+        if self.mean_change > 0:
+            return f"{self.verdict.value}: {brings}; the new set is easier, which alone makes gains smaller"
+        return f"{self.verdict.value}: {brings}; adaptive overfitting would look so, and so do other shifts"
+
+
+def adaptivity_of(slope: Estimate, probit_slope: Estimate, mean_change: float) -> Adaptivity:
+    """The verdict from the slopes on the linear and on the probit scale: beyond 1 with all of its interval, or not."""
+    if slope.low >= 1:
+        verdict = Verdict.NO_SIGN
+    elif slope.high < 1:
+        verdict = Verdict.DIMINISHING
+    else:
+        verdict = Verdict.UNTOLD
+    return Adaptivity(verdict, slope, probit_slope, mean_change)
+
+
+def _range(slope: Estimate) -> str:
+    return f"{slope.low:.2f} to {slope.high:.2f}"

@@ -1,0 +1,225 @@
+"""Generalization: do accuracies hold on test sets that were collected again? (Recht et al. 2019)"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from regrade.core import Estimate, InputError, UnknownName
+from regrade.core.arguments import refuse_text
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import Scale, clustered_mean, independent_difference, proportions
+from regrade.studies.adaptivity import adaptivity_of
+from regrade.studies.difficulty import difficulty_of
+from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
+from regrade.studies.line_robustness import robustness_to
+from regrade.studies.lines import DRAWS, ModelLine, model_line, placed
+from regrade.studies.loss_parts import loss_parts
+from regrade.studies.set_counts import ModelCounts, SetCounts
+
+_FEWEST = 3  # models a line needs
+
+
+@dataclass(frozen=True)
+class SetPair:
+    """The same models on an original and on a new test set, scored among the same classes."""
+
+    original: SetCounts
+    new: SetCounts
+
+
+def generalization(
+    pairs: Sequence[SetPair],
+    *,
+    rng: np.random.Generator,
+    scale: Scale = Scale.LOGIT,
+    standard: Sequence[str] = (),
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+    band_points: int = 100,
+) -> Generalization:
+    """Study models on an original and on one or more new test sets.
+
+    The lines are through all models, or through those named ``standard``; effective robustness is against the line on
+    ``scale``. Models that are on one set of a pair only are left out and named. Fewer than three models on both sets,
+    or models all alike on the original, raise. ``draws`` of models make the intervals of the lines.
+    """
+    refuse_text(standard, "standard")
+    original = _one_original(pairs)
+    _known(standard, pairs)
+    how = _How(scale, tuple(standard), confidence, draws, band_points)
+    made = [_studied(pair, how, rng) for pair in pairs]
+    rows = [row for _, rows in made for row in rows]
+    order = [pair.new.test_set for pair in pairs]
+    rows.sort(key=lambda row: (-row.original.value, row.model, order.index(row.new_set)))
+    told = dict.fromkeys(note for pair in pairs for note in (*pair.original.notes, *pair.new.notes))
+    return Generalization(original, scale, confidence, tuple(shift for shift, _ in made), tuple(rows), tuple(told))
+
+
+@dataclass(frozen=True)
+class _How:
+    """How all pairs are studied."""
+
+    scale: Scale
+    standard: tuple[str, ...]
+    confidence: float
+    draws: int
+    band_points: int
+
+
+@dataclass(frozen=True)
+class _Both:
+    """The counts of m models on both sets, arrays (m,)."""
+
+    models: tuple[str, ...]
+    right: IntArray
+    images: IntArray
+    new_right: IntArray
+    new_images: IntArray
+    standard: BoolArray
+
+
+def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShift, list[ModelShift]]:
+    both, confidence = _both(pair, how.standard), how.confidence
+    lines = [_line(both, scale, how, rng) for scale in Scale]
+    linear, probit = (next(line for line in lines if line.scale is one) for one in (Scale.LINEAR, Scale.PROBIT))
+    change = _mean_change(both.new_right / both.new_images - both.right / both.images, confidence)
+    rows = _rows(pair, both, how.scale, confidence)
+    counts = (both.right, both.images, both.new_right, both.new_images)
+    shift = SetShift(
+        pair.new.test_set,
+        len(both.models),
+        int(both.standard.sum()),
+        change,
+        _top5_change(rows, confidence),
+        tuple(lines),
+        difficulty_of(probit),
+        loss_parts(*counts, confidence=confidence),
+        adaptivity_of(linear.robust_slope, probit.robust_slope, change.value),
+        tuple(sorted(pair.original.models.keys() ^ pair.new.models.keys())),
+    )
+    return shift, rows
+
+
+def _both(pair: SetPair, standard: Sequence[str]) -> _Both:
+    old, new = pair.original, pair.new
+    models = tuple(model for model in old.models if model in new.models)
+    chosen = np.array([not standard or model in standard for model in models], dtype=bool)
+    if len(models) < _FEWEST:
+        raise InputError(
+            f"a line needs at least three models on both {old.test_set} and {new.test_set}: there are {len(models)}"
+            + (f" ({', '.join(models)})" if models else "")
+        )
+    if chosen.sum() < _FEWEST:
+        raise InputError(
+            f"a line needs at least three standard models on both {old.test_set} and {new.test_set}: "
+            f"there are {chosen.sum()}"
+        )
+    return _Both(
+        models,
+        *_counts([old.models[model] for model in models]),
+        *_counts([new.models[model] for model in models]),
+        chosen,
+    )
+
+
+def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
+    right, images = np.array([(model.right, model.images) for model in models], dtype=np.int64).T
+    return right, images
+
+
+def _line(both: _Both, scale: Scale, how: _How, rng: np.random.Generator) -> ModelLine:
+    x = placed(both.right / both.images, both.images, scale)
+    y = placed(both.new_right / both.new_images, both.new_images, scale)
+    return model_line(
+        x[both.standard],
+        y[both.standard],
+        scale,
+        rng=rng,
+        draws=how.draws,
+        confidence=how.confidence,
+        band_points=how.band_points if scale is how.scale else 0,
+    )
+
+
+def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[ModelShift]:
+    counts = (both.right, both.images, both.new_right, both.new_images)
+    old = proportions(both.right, both.images, confidence=confidence)
+    new = proportions(both.new_right, both.new_images, confidence=confidence)
+    gaps = _gaps(both, confidence)
+    ranks_old = _ranks(both.models, both.right / both.images)
+    ranks_new = _ranks(both.models, both.new_right / both.new_images)
+    expected, robustness = robustness_to(*counts, standard=both.standard, scale=scale, confidence=confidence)
+    return [
+        ModelShift(
+            model,
+            pair.new.test_set,
+            old[i],
+            new[i],
+            gaps[i],
+            int(ranks_old[i]),
+            int(ranks_new[i]),
+            int(ranks_old[i] - ranks_new[i]),
+            float(expected[i]),
+            robustness[i],
+            _top5(pair.original.models[model], confidence),
+            _top5(pair.new.models[model], confidence),
+            bool(both.standard[i]),
+        )
+        for i, model in enumerate(both.models)
+    ]
+
+
+def _ranks(models: tuple[str, ...], accuracies: FloatArray) -> IntArray:
+    """Ranks by descending accuracy, 1 the best, no two alike: equal models go by name, as in the published tables."""
+    places = np.empty(len(models), dtype=np.int64)
+    places[np.lexsort((np.array(models), -accuracies))] = np.arange(1, len(models) + 1)
+    return places
+
+
+def _gaps(both: _Both, confidence: float) -> list[Estimate]:
+    counts = (both.right, both.images, both.new_right, both.new_images)
+    bounds = independent_difference(*counts, confidence=confidence)
+    values = both.right / both.images - both.new_right / both.new_images
+    method = f"newcombe {100 * confidence:g}%"
+    rows = zip(values, bounds.low, bounds.high, both.images + both.new_images, strict=True)
+    return [Estimate(float(value), float(low), float(high), int(n), method) for value, low, high, n in rows]
+
+
+def _mean_change(changes: FloatArray, confidence: float) -> Estimate:
+    """The mean over models; the interval is over other models, on the same images."""
+    mean = clustered_mean(changes, np.arange(len(changes)), confidence=confidence)[0]
+    return replace(mean, method=f"t over models {100 * confidence:g}%")
+
+
+def _top5_change(rows: list[ModelShift], confidence: float) -> Estimate | None:
+    changes = [row.new_top5.value - row.original_top5.value for row in rows if row.original_top5 and row.new_top5]
+    return _mean_change(np.array(changes), confidence) if len(changes) == len(rows) else None
+
+
+def _top5(counts: ModelCounts, confidence: float) -> Estimate | None:
+    if counts.right_top5 is None:
+        return None
+    return proportions([counts.right_top5], [counts.images], confidence=confidence)[0]
+
+
+def _one_original(pairs: Sequence[SetPair]) -> str:
+    """The name of the original set; pairs that cannot be one study raise."""
+    originals = list(dict.fromkeys(pair.original.test_set for pair in pairs))
+    if len(originals) != 1:
+        raise InputError(f"a study of generalization has one original test set, got {', '.join(originals) or 'none'}")
+    new = [pair.new.test_set for pair in pairs]
+    if originals[0] in new:
+        raise InputError(f"{originals[0]} cannot be the original and a new test set at once")
+    if len(set(new)) < len(new):
+        raise InputError("a new test set is named twice")
+    return originals[0]
+
+
+def _known(standard: Sequence[str], pairs: Sequence[SetPair]) -> None:
+    models = {model for pair in pairs for model in (*pair.original.models, *pair.new.models)}
+    for model in standard:
+        if model not in models:
+            raise UnknownName("standard model", model, sorted(models))

@@ -1,0 +1,221 @@
+"""What a study of generalization says: every model on every new test set, and what the models show together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from regrade.core import Column, Estimate, Table, Tabular
+from regrade.stats import Scale
+from regrade.studies.adaptivity import Adaptivity
+from regrade.studies.difficulty import Difficulty
+from regrade.studies.lines import ModelLine
+from regrade.studies.loss_parts import LossParts
+
+_NAMED = 5  # models left out that a note names; all of them are in the data
+
+
+@dataclass(frozen=True)
+class ModelShift:
+    """One model on the original and on a new test set.
+
+    ``gap`` is the original accuracy less the new one. Ranks are among the models on both sets, 1 the best, equal
+    models by name; ``rank_change`` is positive for a model that moves up on the new set.
+    ``robustness`` is effective robustness: the new accuracy less what the line expects. Only ``standard`` models made
+    the line.
+    """
+
+    model: str
+    new_set: str
+    original: Estimate
+    new: Estimate
+    gap: Estimate
+    original_rank: int
+    new_rank: int
+    rank_change: int
+    expected: float
+    robustness: Estimate
+    original_top5: Estimate | None
+    new_top5: Estimate | None
+    standard: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row, ready for JSON."""
+        return {
+            name: value.as_dict() if isinstance(value, Estimate) else value
+            for name, value in ((name, getattr(self, name)) for name in self.__dataclass_fields__)
+        }
+
+
+@dataclass(frozen=True)
+class SetShift:
+    """What all models together show on one new test set.
+
+    ``mean_change`` and ``mean_change_top5`` are new less original in the mean over models; top-5 is none where some
+    model has none. ``lines`` has one line a scale, and ``left_out`` names the models that are on one set only.
+    """
+
+    new_set: str
+    models: int
+    standard: int
+    mean_change: Estimate
+    mean_change_top5: Estimate | None
+    lines: tuple[ModelLine, ...]
+    difficulty: Difficulty
+    losses: LossParts
+    adaptivity: Adaptivity
+    left_out: tuple[str, ...]
+
+    def line(self, scale: Scale) -> ModelLine:
+        """The line on a scale."""
+        return next(line for line in self.lines if line.scale is scale)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shift, ready for JSON."""
+        return {
+            "new_set": self.new_set,
+            "models": self.models,
+            "standard": self.standard,
+            "mean_change": self.mean_change.as_dict(),
+            "mean_change_top5": None if self.mean_change_top5 is None else self.mean_change_top5.as_dict(),
+            "lines": {line.scale.value: line.as_dict() for line in self.lines},
+            "difficulty": self.difficulty.as_dict(),
+            "losses": self.losses.as_dict(),
+            "adaptivity": self.adaptivity.as_dict(),
+            "left_out": list(self.left_out),
+        }
+
+    def in_words(self, scale: Scale) -> tuple[str, ...]:
+        """What the models show together, a line each."""
+        top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
+        others = [line for line in self.lines if line.scale is not scale]
+        words = [
+            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points, {self.models} models",
+            f"  line, {scale.value}: {self.line(scale).in_words()}",
+            *(f"  line, {line.scale.value}: {line.in_words()}" for line in others),
+            f"  overfitting: {self.adaptivity.in_words()}",
+            f"  difficulty: {self.difficulty.in_words()}",
+            f"  losses: {self.losses.in_words()}",
+        ]
+        if self.left_out:
+            words.append(f"  left out, on one of the two sets only: {_few(self.left_out)}")
+        return tuple(words)
+
+
+@dataclass(frozen=True, repr=False)
+class Generalization(Tabular):
+    """Models on an original and on new test sets, the best on the original first."""
+
+    original: str
+    scale: Scale
+    confidence: float
+    shifts: tuple[SetShift, ...]
+    rows: tuple[ModelShift, ...]
+    notes: tuple[str, ...] = ()
+
+    def of(self, new_set: str) -> tuple[ModelShift, ...]:
+        """The rows of one new set."""
+        return tuple(row for row in self.rows if row.new_set == new_set)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The study, ready for JSON."""
+        return {
+            "original": self.original,
+            "scale": self.scale.value,
+            "confidence": self.confidence,
+            "sets": [shift.as_dict() for shift in self.shifts],
+            "rows": [row.as_dict() for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """One line a model and new set; what they show together is in the notes."""
+        keys = {
+            "model": "model",
+            **({"new_set": "new set"} if len(self.shifts) > 1 else {}),
+            "original": "original",
+            "new": "new",
+            "gap": "gap",
+            "original_rank": "rank",
+            "new_rank": "new rank",
+            "rank_change": "change",
+            "robustness": "effective robustness",
+        }
+        columns = tuple(Column(key, heading) for key, heading in keys.items())
+        rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
+        new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
+        told = tuple(
+            words for shift in self.shifts for words in (*shift.in_words(self.scale), self._furthest(shift.new_set))
+        )
+        return Table(f"{self.original} and {new}, in %", columns, rows, (*told, *self._methods(), *self.notes))
+
+    def sets_table(self) -> Table:
+        """One line a new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
+        columns = (
+            Column("new_set", "new set"),
+            Column("models", "models"),
+            Column("mean_change", "mean change of top-1"),
+            Column("mean_change_top5", "of top-5"),
+            Column("slope", "slope", percent=False, digits=2),
+            Column("u", "u", percent=False, digits=2),
+            Column("v", "v", percent=False, digits=2),
+            Column("overfitting", "overfitting"),
+        )
+        rows = tuple(
+            (
+                shift.new_set,
+                shift.models,
+                shift.mean_change,
+                shift.mean_change_top5,
+                shift.line(Scale.LINEAR).slope,
+                shift.difficulty.u,
+                shift.difficulty.v,
+                shift.adaptivity.verdict.value,
+            )
+            for shift in self.shifts
+        )
+        return Table(f"new test sets against {self.original}, changes in points", columns, rows, self._methods())
+
+    def lines_table(self) -> Table:
+        """One line a new test set and scale."""
+        plain = ("slope", "robust_slope", "intercept", "robust_intercept")
+        columns = (
+            Column("new_set", "new set"),
+            Column("scale", "scale"),
+            *(Column(key, key.replace("_", " "), percent=False, digits=3) for key in plain),
+            Column("r_squared", "R²", percent=False, digits=4),
+        )
+        rows = tuple(
+            (shift.new_set, line.scale.value, *(getattr(line, key) for key in plain), line.r_squared)
+            for shift in self.shifts
+            for line in shift.lines
+        )
+        return Table(f"lines through models, {self.original} to new sets", columns, rows, self._methods())
+
+    def _furthest(self, new_set: str) -> str:
+        """The models that lie furthest above and below the line: one that is far off may be faulty data."""
+        rows = sorted(self.of(new_set), key=lambda row: row.robustness.value)
+        above, below = rows[-1], rows[0]
+        return (
+            f"  furthest from the line: {above.model} {_signed(above.robustness)}, "
+            f"{below.model} {_signed(below.robustness)}"
+        )
+
+    def _methods(self) -> tuple[str, ...]:
+        first, shift = self.rows[0], self.shifts[0]
+        line = shift.line(self.scale)
+        through = "all models" if all(row.standard for row in self.rows) else f"{shift.standard} standard models"
+        return (
+            f"intervals: accuracies {first.original.method}, gap {first.gap.method}, mean change "
+            f"{shift.mean_change.method}, lines {line.slope.method} ({line.draws:,} draws)",
+            f"effective robustness: new accuracy less what the {self.scale.value} line through {through} expects",
+        )
+
+
+def _signed(estimate: Estimate) -> str:
+    return f"{100 * estimate.value:+.1f} [{100 * estimate.low:+.1f}, {100 * estimate.high:+.1f}]"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

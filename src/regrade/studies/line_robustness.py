@@ -1,0 +1,44 @@
+"""Effective robustness of models against a line, with the uncertainty of the model and of the line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.metrics import effective_robustness
+from regrade.stats import Scale, fit_lines, wilson
+from regrade.studies.lines import placed
+
+
+def robustness_to(
+    right: IntArray,
+    images: IntArray,
+    new_right: IntArray,
+    new_images: IntArray,
+    *,
+    standard: BoolArray,
+    scale: Scale,
+    confidence: float,
+) -> tuple[FloatArray, list[Estimate]]:
+    """What the line through ``standard`` models (m,) expects of each model, and how far each is from it.
+
+    The interval takes together, as independent errors are, how far the new accuracy may be off, how far the original
+    one may be and so moves what is expected, and how far the line at this place may be.
+    """
+    x = placed(right / images, images, scale)
+    y = placed(new_right / new_images, new_images, scale)
+    old, new = (wilson(*counts, confidence=confidence) for counts in ((right, images), (new_right, new_images)))
+    line = fit_lines(x[standard], y[standard][None], scale=scale, confidence=confidence, at=x)[0]
+    expected = line.predict(x)
+    moved = np.sort([line.predict(placed(edge, images, scale)) for edge in (old.low, old.high)], axis=0)
+    below, above = expected - moved[0], moved[1] - expected
+    if line.band is not None:
+        below, above = np.hypot(below, expected - line.band.low), np.hypot(above, line.band.high - expected)
+    accuracy = new_right / new_images
+    beyond = effective_robustness(x, accuracy, expected=line.predict)
+    low = beyond - np.hypot(accuracy - new.low, above)
+    high = beyond + np.hypot(new.high - accuracy, below)
+    method = f"wilson and robust t over models {100 * confidence:g}%"
+    rows = zip(beyond, low, high, new_images, strict=True)
+    return expected, [Estimate(float(b), float(lo), float(hi), int(n), method) for b, lo, hi, n in rows]

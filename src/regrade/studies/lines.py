@@ -1,0 +1,103 @@
+"""The lines through models on each scale, with both kinds of interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.stats import Band, LineFit, Scale, bootstrap_line, fit_line
+
+DRAWS = 100_000
+"""How often models are drawn for an interval, as in Recht et al. 2019."""
+
+
+@dataclass(frozen=True)
+class ModelLine:
+    """A line through models, fitted on a scale.
+
+    The intervals of ``slope`` and ``intercept``, and the band, are those of papers: percentiles over draws of models,
+    a little short with few models. ``robust_slope`` and ``robust_intercept`` are the same line with t intervals that
+    hold with few models too.
+    """
+
+    scale: Scale
+    slope: Estimate
+    intercept: Estimate
+    robust_slope: Estimate
+    robust_intercept: Estimate
+    r_squared: float
+    draws: int
+    band: Band | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The line, ready for JSON; the band only where there is one."""
+        told: dict[str, Any] = {
+            "scale": self.scale.value,
+            **{key: getattr(self, key).as_dict() for key in _ESTIMATES},
+            "r_squared": self.r_squared,
+            "draws": self.draws,
+        }
+        if self.band is not None:
+            told["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
+        return told
+
+    def in_words(self) -> str:
+        """Slope, intercept and how well the line fits, in the units of the scale."""
+        unit = 100 if self.scale is Scale.LINEAR else 1
+        digits = 1 if self.scale is Scale.LINEAR else 2
+        slope, offset = self.slope, self.intercept
+        return (
+            f"slope {_with_interval(slope, 1, 2)}, by the robust t {_interval(self.robust_slope, 1, 2)}, "
+            f"intercept {_with_interval(offset, unit, digits)}, R² {self.r_squared:.4f}"
+        )
+
+
+_ESTIMATES = ("slope", "intercept", "robust_slope", "robust_intercept")
+
+
+def placed(accuracies: FloatArray, images: IntArray, scale: Scale) -> FloatArray:
+    """Accuracies that have a place on the scale: off the linear one, 0 and 1 are moved in by half an image."""
+    if scale is Scale.LINEAR:
+        return accuracies
+    return np.clip(accuracies, 0.5 / images, 1 - 0.5 / images)
+
+
+def model_line(
+    x: FloatArray,
+    y: FloatArray,
+    scale: Scale,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    confidence: float,
+    band_points: int,
+) -> ModelLine:
+    """The line through models on a scale, from accuracies on the original and on a new test set (m,)."""
+    drawn = bootstrap_line(x, y, rng=rng, scale=scale, draws=draws, confidence=confidence, band_points=band_points)
+    robust = fit_line(x, y, scale=scale, confidence=confidence, band_points=0)
+    return _together(drawn, robust)
+
+
+def _together(drawn: LineFit, robust: LineFit) -> ModelLine:
+    return ModelLine(
+        drawn.scale,
+        drawn.slope,
+        drawn.intercept,
+        robust.slope,
+        robust.intercept,
+        drawn.r_squared,
+        drawn.draws,
+        drawn.band,
+    )
+
+
+def _with_interval(estimate: Estimate, unit: int, digits: int) -> str:
+    return f"{unit * estimate.value:.{digits}f} {_interval(estimate, unit, digits)}"
+
+
+def _interval(estimate: Estimate, unit: int, digits: int) -> str:
+    return f"[{unit * estimate.low:.{digits}f}, {unit * estimate.high:.{digits}f}]"

@@ -1,0 +1,64 @@
+"""The difference in loss between two test sets, in parts: what is observed, what is bounded, what cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import IntArray
+from regrade.stats import clopper_pearson
+
+
+@dataclass(frozen=True)
+class LossParts:
+    """L_S - L_S' in the mean over models, losses being shares of wrong answers (Recht et al. 2019, section 2).
+
+    It is the sum of three: adaptivity (L_S - L_D), distribution (L_D - L_D') and sampling (L_D' - L_S'), where S and
+    S' are the test sets, D and D' what they were drawn from. Only the sum is ``observed``. ``sampling`` is how far
+    the drawing of the new images can have moved it: an exact bound for all models at once. ``rest`` is adaptivity and
+    distribution together; accuracies alone do not tell them apart.
+    """
+
+    observed: float
+    sampling: Estimate
+    rest: Estimate
+
+    def as_dict(self) -> dict[str, Any]:
+        """The parts, ready for JSON, with what is not identified."""
+        return {
+            "observed": self.observed,
+            "sampling": self.sampling.as_dict(),
+            "adaptivity_and_distribution": self.rest.as_dict(),
+            "not_identified": ["adaptivity", "distribution"],
+            "in_words": self.in_words(),
+        }
+
+    def in_words(self) -> str:
+        """What of the difference is known."""
+        low, high = 100 * self.sampling.low, 100 * self.sampling.high
+        return (
+            f"of {100 * self.observed:+.1f} points of loss, drawing the new images explains between {low:+.1f} and "
+            f"{high:+.1f}; the rest, {100 * self.rest.low:+.1f} to {100 * self.rest.high:+.1f}, is adaptivity and "
+            "distribution, which accuracies alone do not tell apart"
+        )
+
+
+def loss_parts(
+    right: IntArray, images: IntArray, new_right: IntArray, new_images: IntArray, *, confidence: float
+) -> LossParts:
+    """The parts from the counts of m models on the original and on a new test set."""
+    models = len(right)
+    new = new_right / new_images
+    bounds = clopper_pearson(new_right, new_images, confidence=1 - (1 - confidence) / models)
+    observed = float(np.mean(new - right / images))
+    low, high = float(np.mean(new - bounds.high)), float(np.mean(new - bounds.low))
+    method = f"clopper-pearson {100 * confidence:g}%, all models at once"
+    n = int(new_images.min())
+    return LossParts(
+        observed,
+        Estimate(0.0, low, high, n, method),
+        Estimate(observed, observed - high, observed - low, n, method),
+    )

@@ -1,0 +1,321 @@
+"""The tables of a study of mistakes, for people and as records for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
+from regrade.studies.mistakes.agreement import ALIKE, Agreement
+from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
+from regrade.studies.mistakes.changes import Change
+from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
+from regrade.studies.mistakes.flow import Flow
+from regrade.studies.mistakes.major import MajorSlice
+from regrade.studies.mistakes.pairs import PairTail
+from regrade.studies.mistakes.triage import TriageKind, TriageRow
+
+_EVERYTHING = "all"
+_TAIL = 5  # frequencies of pairs that a note tells
+
+
+def flow_table(title: str, flows: Sequence[Flow], notes: Sequence[str]) -> Table:
+    """One line a model; columns that say nothing are left out."""
+    judged = any(flow.overturned or flow.added for flow in flows)
+    columns = [Column("model", "model"), Column("images", "images"), Column("mistakes", "mistakes")]
+    for key, heading in _REVIEW.items():
+        if any(getattr(flow, key) for flow in flows):
+            columns.append(Column(key, heading))
+    if judged:
+        columns.append(Column("remaining", "remaining"))
+    by_classes = all(flow.before.over_classes for flow in flows)
+    for when in ("before", "after") if judged else ("before",):
+        words = f", {when}" if judged else ""
+        columns.append(Column(f"{when}.over_images", f"multi-label over images{words}"))
+        if by_classes:
+            columns.append(Column(f"{when}.over_classes", f"over classes{words}"))
+    rows = tuple(tuple(_reach(flow, column.key) for column in columns) for flow in flows)
+    named = tuple(Column(c.key.replace(".", "_"), c.heading) for c in columns)
+    rules = (
+        "a mistake is an answer that is neither correct nor unclear",
+        "over images: right if correct; over classes: right if correct or unclear, mean over the original labels",
+        *_methods(one for flow in flows for one in (flow.before.over_images, flow.before.over_classes)),
+    )
+    return Table(f"mistakes on {title}, accuracies in %", named, rows, (*rules, *notes))
+
+
+_REVIEW = {
+    "novel": "novel",
+    "judged": "of these judged",
+    "to_correct": "now correct",
+    "to_unclear": "now unclear",
+    "to_problematic": "now problematic",
+    "added": "added",
+}
+
+
+def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) -> Table:
+    """One line a model: its errors, and the share of each kind."""
+    columns = (
+        Column("model", "model"),
+        Column("errors", "errors"),
+        *(Column(kind.name.lower(), kind.value) for kind in TriageKind),
+    )
+    nothing: tuple[Cell, ...] = (None,) * len(TriageKind)
+    lines: tuple[tuple[Cell, ...], ...] = tuple((row.model, row.errors, *(row.shares or nothing)) for row in rows)
+    return Table(
+        f"suggested kinds of errors on {title}, in % of a model's errors",
+        columns,
+        lines,
+        (
+            "a suggestion, not a verdict: the first kind that fits, from left to right",
+            "an error is an answer other than the image's own label, or this label where it is not right",
+            *_methods(share for row in rows for share in row.shares or ()),
+            *notes,
+        ),
+    )
+
+
+def agreement_table(title: str, rows: Sequence[Agreement], notes: Sequence[str]) -> Table:
+    """Seven lines a source and review: what people said of the images, beside what the triage suggests."""
+    columns = (
+        Column("source", "answers of"),
+        Column("review", "on mistakes of"),
+        Column("images", "images in both"),
+        Column("same", "same answer"),
+        Column("category", "people say"),
+        Column("people", "people"),
+        Column("triage", "triage"),
+        Column("kind", "triage suggests"),
+    )
+    categories, kinds = list(MistakeCategory), list(TriageKind)
+    lines: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            row.source,
+            row.review,
+            row.images,
+            row.same,
+            category.value if category else None,
+            row.people[categories.index(category)] if category else None,
+            row.triage[kinds.index(kind)] if kind else None,
+            kind.value if kind else None,
+        )
+        for row in rows
+        for category, kind in ALIKE
+    )
+    said = (
+        *(_crossed(row) for row in rows if row.source == row.review),
+        "images in both: a review lists the image as a mistake of its model, the labels score it, and this model errs "
+        "on it, too; people speak of the reviewed model's answer, the triage of this model's own",
+        "the triage has its non-prototypical images from the reviews themselves",
+        *_methods(share for row in rows for share in row.triage),
+        *notes,
+    )
+    return Table(f"triage beside people on {title}, in % of the images", columns, lines, said)
+
+
+def _crossed(row: Agreement) -> str:
+    """What the triage makes of what people call fine-grained, in words."""
+    place = list(MistakeCategory).index(MistakeCategory.FINE_GRAINED)
+    counts = row.counts[place]
+    parts = ", ".join(f"{count:,} {kind.value}" for kind, count in zip(TriageKind, counts, strict=True) if count)
+    return f"{row.review}: of {sum(counts):,} that people call fine-grained, the triage has {parts or 'none'}"
+
+
+def category_table(test_set: str, categories: Categories) -> Table:
+    """One line a review and category, and the chi-square tests as notes."""
+    columns = (
+        Column("review", "reviewed mistakes of"),
+        Column("category", "category"),
+        Column("mistakes", "mistakes"),
+        Column("share", "share"),
+        Column("major", "major"),
+        Column("minor", "minor"),
+        Column("major_share", "major among them"),
+    )
+    lines = tuple(
+        (count.review, _category(count), count.mistakes, count.share, count.major, count.minor, count.major_share)
+        for count in categories.counts
+    )
+    notes = (
+        *(test_in_words(test) for test in categories.tests),
+        "borderline counts as minor; chi-square: Pearson's, without Yates' correction",
+        *_methods(count.share for count in categories.counts),
+    )
+    return Table(f"kinds of mistakes on {test_set}, shares in %", columns, lines, notes)
+
+
+def distance_table(title: str, counts: Sequence[DistanceCount]) -> Table:
+    """One line a source and distance, with the categories where people gave them."""
+    columns = [
+        Column("source", "mistakes of"),
+        Column("distance", "distance"),
+        Column("mistakes", "mistakes"),
+        Column("share", "share"),
+    ]
+    reviewed = any(count.categories for count in counts)
+    if reviewed:
+        columns += [Column(one.name.lower(), one.value) for one in MistakeCategory]
+    nothing: tuple[Cell, ...] = (None,) * len(MistakeCategory)
+    lines = tuple(
+        (
+            count.source,
+            count.distance,
+            count.mistakes,
+            count.share,
+            *((tuple(count.categories.values()) if count.categories else nothing) if reviewed else ()),
+        )
+        for count in counts
+    )
+    notes = [f"distance: {DEFINITION}", *_methods(count.share for count in counts)]
+    if any(count.distance == 0 for count in counts):
+        notes.append("distance 0: the labels accept what the review calls a mistake")
+    return Table(f"distance in the hierarchy on {title}, shares in %", tuple(columns), lines, tuple(notes))
+
+
+def pair_table(title: str, pairs: PairTail) -> Table:
+    """One line a pair of classes."""
+    columns = (
+        Column("first", "one class"),
+        Column("first_name", "name"),
+        Column("second", "other class"),
+        Column("second_name", "name"),
+        Column("count", "confused"),
+        Column("models", "by models"),
+    )
+    lines = tuple(tuple(getattr(pair, column.key) for column in columns) for pair in pairs.rows())
+    tail = ", ".join(f"{_times(size)} {number:,}" for size, number in list(pairs.frequencies.items())[:_TAIL])
+    notes = (
+        f"{len(pairs):,} pairs, {pairs.total:,} confusions; pairs confused {tail or 'never'}"
+        + (", ..." if len(pairs.frequencies) > _TAIL else ""),
+        "pairs are unordered; an answer is paired with each right class of its image",
+    )
+    sources = pairs.sources[0] if len(pairs.sources) == 1 else f"{len(pairs.sources)} models"
+    return Table(f"confused pairs of {sources} on {title}", columns, lines, notes)
+
+
+def change_table(title: str, changes: Sequence[Change], notes: Sequence[str]) -> Table:
+    """One line a model held against the other."""
+    keys = {
+        "model": "model", "fixed": "fixed", "new": "new", "common": "common", "same": "same answer",
+        "other": "other answer", "fixed_share": "fixed, in %",
+    }  # fmt: skip
+    lines = tuple(tuple(getattr(change, key) for key in keys) for change in changes)
+    said = (
+        "fixed: mistakes of the other alone; new: of this model alone; common ones have the same or another answer",
+        *_methods(change.fixed_share for change in changes),
+        *notes,
+    )
+    columns = tuple(Column(key, heading) for key, heading in keys.items())
+    return Table(f"mistakes against those of {changes[0].against} on {title}", columns, lines, said)
+
+
+def major_table(title: str, major: MajorSlice) -> Table:
+    """One line a model on the slice."""
+    lines = tuple(
+        (score.model, _count(score.right), None if score.right is None else score.right.n, score.right)
+        for score in major.scores
+    )
+    columns = (
+        Column("model", "model"),
+        Column("right", "right"),
+        Column("images", "images"),
+        Column("share", "right, in %"),
+    )
+    notes = (
+        f"{major.images:,} images on which at least {major.least} of {', '.join(major.models)} make a major mistake; "
+        "right: correct or unclear",
+        *_methods(score.right for score in major.scores),
+    )
+    return Table(f"major mistakes on {title}", columns, lines, notes)
+
+
+def test_in_words(test: CategoryTest) -> str:
+    """A chi-square test as papers print it, with its warning."""
+    what = f"{test.of} of {test.first} and {test.second}"
+    if test.test is None:
+        return f"{what}: nothing to test"
+    found = test.test
+    warning = f"; {found.warning}" if found.warning else ""
+    return f"{what}: chi-square({found.freedom}, {found.n:,}) = {found.statistic:.2f}, p = {found.p_value:.2g}{warning}"
+
+
+def agreement_record(row: Agreement) -> dict[str, Any]:
+    """One agreement, ready for JSON."""
+    categories = [category.value for category in MistakeCategory]
+    kinds = [kind.value for kind in TriageKind]
+    return {
+        "source": row.source,
+        "review": row.review,
+        "images": row.images,
+        "same": row.same,
+        "counts": {c: dict(zip(kinds, counts, strict=True)) for c, counts in zip(categories, row.counts, strict=True)},
+        "people": {c: share.as_dict() for c, share in zip(categories, row.people, strict=True)},
+        "triage": {k: share.as_dict() for k, share in zip(kinds, row.triage, strict=True)},
+    }
+
+
+def category_record(count: CategoryCount) -> dict[str, Any]:
+    """One category of a review, ready for JSON."""
+    return {
+        "review": count.review,
+        "category": _category(count),
+        "mistakes": count.mistakes,
+        "major": count.major,
+        "minor": count.minor,
+        "share": _estimate(count.share),
+        "major_share": _estimate(count.major_share),
+    }
+
+
+def test_record(test: CategoryTest) -> dict[str, Any]:
+    """One chi-square test, ready for JSON."""
+    found = test.test
+    fields = ("statistic", "freedom", "p_value", "n", "smallest_expected", "warning")
+    values = None if found is None else {field: getattr(found, field) for field in fields}
+    return {"first": test.first, "second": test.second, "of": test.of, "test": values}
+
+
+def distance_record(count: DistanceCount) -> dict[str, Any]:
+    """One distance, ready for JSON."""
+    kinds = None if count.categories is None else {k.value: v.as_dict() for k, v in count.categories.items()}
+    return {**vars(count), "share": count.share.as_dict(), "categories": kinds}
+
+
+def major_record(major: MajorSlice) -> dict[str, Any]:
+    """The major slice, ready for JSON."""
+    return {
+        "models": list(major.models),
+        "least": major.least,
+        "images": major.images,
+        "scores": [{"model": score.model, "right": _estimate(score.right)} for score in major.scores],
+    }
+
+
+def _category(count: CategoryCount) -> str:
+    return count.category.value if count.category else _EVERYTHING
+
+
+def _count(share: Estimate | None) -> int | None:
+    return None if share is None else round(share.value * share.n)
+
+
+def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else estimate.as_dict()
+
+
+def _reach(flow: Flow, key: str) -> Cell:
+    value: Any = flow
+    for part in key.split("."):
+        value = getattr(value, part)
+    cell: Cell = value
+    return cell
+
+
+def _times(size: int) -> str:
+    return {1: "once", 2: "twice"}.get(size, f"{size:,} times")
+
+
+def _methods(estimates: Any) -> tuple[str, ...]:
+    methods = sorted({estimate.method for estimate in estimates if estimate})
+    return (f"intervals: {', '.join(methods)}",) if methods else ()

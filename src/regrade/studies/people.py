@@ -1,0 +1,153 @@
+"""People and models on the same images and labels (Shankar et al. 2020): who is right, where, and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import proportion
+from regrade.studies.compare import compare_groups
+from regrade.studies.grade import EVERYTHING
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.people_agreement import agreement
+from regrade.studies.people_result import Missed, MissedImage, People
+from regrade.studies.people_standings import SideBySide, Standing
+from regrade.studies.people_subsets import Subset, class_subsets, fast_subset
+from regrade.studies.people_timing import SpeedBand, fast_images, median_seconds, speed_bands, time_spent
+from regrade.studies.same_images import SameImages, judged_answers, same_images
+from regrade.studies.scoring import Scoring
+
+FAST_SECONDS = 60.0
+"""Up to how many seconds of the median person an image is fast (Shankar et al. 2020)."""
+
+
+def people(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    rng: np.random.Generator,
+    labels: ReviewedLabels | None = None,
+    subsets: Sequence[str] | None = None,
+    fast_seconds: float = FAST_SECONDS,
+    confidence: float = 0.95,
+) -> People:
+    """Hold people against models on the images that all these people were asked about and that have labels.
+
+    ``predictions`` are of people and of models, in any order. With ``labels`` right means right under them, and a novel
+    answer counts as wrong; always a mean over images. ``subsets`` are groups of classes by an image's own label, such
+    as ``objects`` or ``without dogs``; the usual ones if none are named.
+    """
+    persons: list[_Person] = []
+    found = same_images(test_set, _noting(persons, predictions, labels), labels=labels, confidence=confidence)
+    _check(persons, found)
+    names = [person.name for person in persons]
+    side_by_side = SideBySide(
+        found.models,
+        np.isin(found.models, names),
+        found.correct,
+        test_set.labels[found.images],
+        len(test_set.class_space),
+        confidence,
+    )
+    medians = median_seconds(np.stack([person.seconds[found.images] for person in persons]))
+    parts = _parts(test_set, side_by_side.labels, subsets, medians, fast_seconds)
+    inside = np.zeros(len(test_set), dtype=bool)
+    inside[found.images] = True
+    return People(
+        found.basis,
+        {part.name: part.images for part in parts},
+        _best_first([row for part in parts for row in side_by_side.standings(part, rng)]),
+        {person.name: person.accuracy(confidence) for person in persons},
+        compare_groups(found.models, found.correct, side_by_side.is_person, basis=found.basis, novel=found.novel),
+        _missed(side_by_side, found.images, test_set),
+        agreement(names, np.stack([person.classes for person in persons]), inside, confidence=confidence),
+        tuple(spent for p in persons if (spent := time_spent(p.name, p.seconds, confidence=confidence))),
+        fast_images(medians, fast_seconds) if np.isfinite(medians).any() else None,
+        tuple(band for person in persons for band in person.speed(confidence)),
+        {model: int(count) for model, count in zip(found.models, found.novel, strict=True) if count},
+        _notes(persons, len(found.images)),
+    )
+
+
+@dataclass(frozen=True)
+class _Person:
+    """One person on all images (n,): what was answered, is right and counts, and the seconds it took."""
+
+    name: str
+    classes: IntArray
+    right: BoolArray
+    counted: BoolArray
+    seconds: FloatArray
+
+    def accuracy(self, confidence: float) -> Estimate:
+        right, images = int((self.right & self.counted).sum()), int(self.counted.sum())
+        return proportion(right, images, confidence=confidence)
+
+    def speed(self, confidence: float) -> tuple[SpeedBand, ...]:
+        return speed_bands(self.name, self.seconds[self.counted], self.right[self.counted], confidence=confidence)
+
+
+def _noting(
+    persons: list[_Person], predictions: Iterable[tuple[Predictions, Scoring]], labels: ReviewedLabels | None
+) -> Iterator[tuple[Predictions, Scoring]]:
+    """Pass predictions on one after another, and keep those of people."""
+    for answers, scoring in predictions:
+        if answers.by is Answerer.PERSON:
+            judged = judged_answers(answers, scoring, labels)
+            seconds = np.full(len(answers), np.nan) if answers.times is None else answers.times.seconds
+            persons.append(_Person(answers.model, answers.top1, judged.right, judged.counted, seconds))
+        yield answers, scoring
+
+
+def _check(persons: Sequence[_Person], found: SameImages) -> None:
+    if not persons:
+        raise InputError("no person has answers here yet: regrade import people")
+    if not len(found.images):
+        words = ", ".join(f"{person.name} {person.counted.sum():,}" for person in persons)
+        raise UndefinedError(
+            f"no image that counts was asked of all these people (images that count: {words}): choose some of them"
+        )
+
+
+def _parts(
+    test_set: TestSet, labels: IntArray, subsets: Sequence[str] | None, medians: FloatArray, fast_seconds: float
+) -> list[Subset]:
+    fast = fast_subset(medians, fast_seconds)
+    return [
+        Subset(EVERYTHING, np.ones(len(labels), dtype=bool)),
+        *class_subsets(test_set.class_space, labels, subsets),
+        *([fast] if fast.images else []),
+    ]
+
+
+def _missed(everyone: SideBySide, images: IntArray, test_set: TestSet) -> Missed:
+    people, models = (~everyone.correct[rows].any(axis=0) for rows in (everyone.is_person, ~everyone.is_person))
+    if everyone.is_person.all():
+        models = np.zeros(len(images), dtype=bool)
+    groups = (images[wrong] for wrong in (people, models, people & models))
+    return Missed(*(tuple(_missed_image(test_set, int(place)) for place in group) for group in groups))
+
+
+def _missed_image(test_set: TestSet, place: int) -> MissedImage:
+    label = int(test_set.labels[place])
+    return MissedImage(test_set.ids[place], test_set.class_space.names[label] if label >= 0 else "")
+
+
+def _best_first(rows: list[Standing]) -> tuple[Standing, ...]:
+    """Everyone by descending accuracy on all images, each one's subsets in their order."""
+    overall = {row.who: row.accuracy.value for row in rows if row.subset == EVERYTHING}
+    return tuple(sorted(rows, key=lambda row: (-overall[row.who], row.who)))
+
+
+def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
+    notes = [f"on the {images:,} images that all {len(persons)} people were asked about and that have labels"]
+    if len(persons) == 1:
+        notes = [f"on the {images:,} images that {persons[0].name} was asked about and that have labels"]
+    untimed = [person.name for person in persons if not np.isfinite(person.seconds).any()]
+    if untimed:
+        notes.append(f"without times: {', '.join(untimed)}")
+    return tuple(notes)

@@ -1,0 +1,201 @@
+"""What people and models do on the same images: the result of a study of people, and its tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from regrade.core import Cell, Column, Estimate, Table, Tabular
+from regrade.studies.comparison import Basis, Comparison, Pair
+from regrade.studies.grade import EVERYTHING
+from regrade.studies.people_agreement import Agreement
+from regrade.studies.people_standings import Contender, Standing
+from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
+
+
+@dataclass(frozen=True)
+class MissedImage:
+    """An image by its id, with the display name of its own label."""
+
+    image: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Missed:
+    """The images that all people, all models, and everyone have wrong; without models none are theirs."""
+
+    people: tuple[MissedImage, ...]
+    models: tuple[MissedImage, ...]
+    everyone: tuple[MissedImage, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class People(Tabular):
+    """People and models on the same images and labels, best first.
+
+    ``sizes`` counts the images of each subset; ``own`` is each person's accuracy on all images they were asked about;
+    ``tests`` hold every person (first) against every model (second), corrected for these pairs; ``fast``, ``times`` and
+    ``speed`` are there as far as times are known.
+    """
+
+    basis: Basis
+    sizes: dict[str, int]
+    rows: tuple[Standing, ...]
+    own: dict[str, Estimate]
+    tests: tuple[Pair, ...]
+    missed: Missed
+    agreement: Agreement | None
+    times: tuple[TimeSpent, ...]
+    fast: FastImages | None
+    speed: tuple[SpeedBand, ...]
+    novel: dict[str, int]
+    notes: tuple[str, ...]
+
+    def names(self, kind: Contender) -> tuple[str, ...]:
+        """Those of one kind, best first."""
+        return tuple(row.who for row in self.on(EVERYTHING) if row.kind is kind)
+
+    def on(self, subset: str) -> tuple[Standing, ...]:
+        """Everyone on one subset, best first on all images."""
+        return tuple(row for row in self.rows if row.subset == subset)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The study, ready for JSON."""
+        accuracies = {row.who: row.accuracy.as_dict() for row in self.on(EVERYTHING)}
+        return {
+            **vars(self.basis),
+            "subsets": self.sizes,
+            "rows": [{**asdict(row), "kind": row.kind.value} for row in self.rows],
+            "own": {who: estimate.as_dict() for who, estimate in self.own.items()},
+            "tests": [pair.as_dict(accuracies) for pair in self.tests],
+            "missed": asdict(self.missed),
+            "agreement": asdict(self.agreement) if self.agreement else None,
+            "times": [asdict(time) for time in self.times],
+            "fast": asdict(self.fast) if self.fast else None,
+            "speed": [asdict(band) for band in self.speed],
+            "novel": self.novel,
+            "notes": [*self.basis.notes, *self.notes],
+        }
+
+    def table(self) -> Table:
+        """One line a person or model, with the accuracy on every subset."""
+        found = {(row.who, row.subset): row.accuracy for row in self.rows}
+        partly = any(self.own[who].n != found[who, EVERYTHING].n for who in self.own)
+        columns = [Column("who", "who"), Column("kind", "")]
+        columns += [Column(name, f"{name} ({size:,})") for name, size in self.sizes.items()]
+        columns += [Column("own", "all they labeled")] if partly else []
+        columns += [Column("novel", "novel")] if any(self.novel.values()) else []
+        rows = []
+        for row in self.on(EVERYTHING):
+            cells: list[Cell] = [row.who, row.kind.value, *(found.get((row.who, name)) for name in self.sizes)]
+            cells += [self.own.get(row.who)] if partly else []
+            cells += [self.novel.get(row.who)] if any(self.novel.values()) else []
+            rows.append(tuple(cells))
+        title = f"people and models on {self.basis.title}, accuracy in %"
+        return Table(title, tuple(columns), tuple(rows), (*self._findings(), *self.basis.notes, *self.notes))
+
+    def subset_table(self) -> Table:
+        """One line a person or model and subset, with what the subset changes."""
+        columns = (
+            Column("who", "who"),
+            Column("subset", "subset"),
+            Column("accuracy", "accuracy"),
+            Column("change", "change"),
+            Column("chance_low", "chance, from"),
+            Column("chance_high", "to"),
+            Column("p_value", "p", percent=False, digits=3),
+        )
+        rows = tuple(_subset_cells(row) for row in self.rows if row.subset != EVERYTHING)
+        notes = (
+            "change: accuracy on the subset less that on all images, in points",
+            "chance: what random sets of as many classes change; p: how often by at least as much",
+        )
+        return Table(f"subsets of {self.basis.title}, in %", columns, rows, notes)
+
+    def test_table(self) -> Table:
+        """One line a person and model: McNemar's tests."""
+        return Comparison(self.basis, self.tests, ()).pair_table()
+
+    def time_table(self) -> Table:
+        """One line a person: the time spent, and accuracy from the quickest to the slowest quarter of the images."""
+        plain = {"percent": False}
+        columns = (
+            Column("person", "person"),
+            Column("images", "images"),
+            Column("median", "median", **plain),
+            Column("lower_quartile", "lower quartile", **plain),
+            Column("upper_quartile", "upper quartile", **plain),
+            Column("hours", "hours", **plain),
+            *(Column(f"quarter_{q}", f"accuracy, {word} quarter") for q, word in enumerate(_QUARTERS, start=1)),
+        )
+        bands = {(band.person, band.quarter): band.accuracy for band in self.speed}
+        own = ("person", "images", "median", "lower_quartile", "upper_quartile", "hours")
+        rows = tuple(
+            (*(getattr(time, key) for key in own), *(bands.get((time.person, q)) for q in range(1, 5)))
+            for time in self.times
+        )
+        return Table(f"time spent on {self.basis.title}, in seconds", columns, rows, self._fast_note())
+
+    def agreement_table(self) -> Table:
+        """The measures of agreement, and the share of equal answers of each two people."""
+        columns = (Column("measure", "measure"), Column("value", "value"), Column("images", "images"))
+        found = self.agreement
+        named: list[tuple[str, Estimate | None]] = []
+        if found is not None:
+            named = [("equal answers", found.equal), ("Fleiss' kappa", found.fleiss)]
+            named += [("Krippendorff's alpha", found.krippendorff)]
+            named += [(f"equal answers of {pair.first} and {pair.second}", pair.share) for pair in found.pairs]
+        rows = tuple((what, value, value.n if value else None) for what, value in named)
+        notes = () if rows else ("agreement is between two people or more",)
+        return Table(f"agreement between people on {self.basis.title}, x 100", columns, rows, notes)
+
+    def missed_table(self) -> Table:
+        """One line an image that all people or all models have wrong."""
+        columns = (Column("image", "image"), Column("label", "label"), Column("missed_by", "wrong for all"))
+        both = {one.image for one in self.missed.everyone}
+        parts = (
+            ("people and models", self.missed.everyone),
+            ("people", [one for one in self.missed.people if one.image not in both]),
+            ("models", [one for one in self.missed.models if one.image not in both]),
+        )
+        rows = tuple((one.image, one.label, who) for who, images in parts for one in images)
+        return Table(f"images that are missed on {self.basis.title}", columns, rows)
+
+    def _findings(self) -> tuple[str, ...]:
+        level = 1 - self.basis.confidence
+        findings = []
+        if self.tests:
+            ahead, behind = (
+                sum(pair.holm <= level and sign * pair.difference.value > 0 for pair in self.tests) for sign in (1, -1)
+            )
+            findings.append(
+                f"of {len(self.tests):,} pairs of a person and a model the person is ahead in {ahead:,} and behind in "
+                f"{behind:,} at the {100 * level:g}% level (exact McNemar, Holm)"
+            )
+        missed = self.missed
+        words = f"images wrong for all people: {len(missed.people):,}"
+        if self.tests:
+            words += f", for all models: {len(missed.models):,}, for everyone: {len(missed.everyone):,}"
+        findings.append(words)
+        if self.agreement and self.agreement.krippendorff:
+            findings.append(f"agreement of people, Krippendorff's alpha x 100: {self.agreement.krippendorff}")
+        methods = sorted({row.accuracy.method for row in self.rows})
+        return (*findings, *self._fast_note(), f"intervals: {', '.join(methods)}")
+
+    def _fast_note(self) -> tuple[str, ...]:
+        if self.fast is None:
+            return ()
+        fast = self.fast
+        return (
+            f"the median person took at most {fast.limit:g} s for {fast.at_most:,} of {fast.timed:,} images, and less "
+            f"than that for {fast.less:,}",
+        )
+
+
+_QUARTERS = ("quickest", "second", "third", "slowest")
+
+
+def _subset_cells(row: Standing) -> tuple[Cell, ...]:
+    chance = (row.chance.low, row.chance.high, row.chance.p_value) if row.chance else (None, None, None)
+    return (row.who, row.subset, row.accuracy, row.change, *chance)

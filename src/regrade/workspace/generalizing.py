@@ -1,0 +1,79 @@
+"""Grading the same models on an original and on new test sets, each pair among the same classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from regrade.core import ClassSpace, InputError, TestSet, UnknownName
+from regrade.core.arguments import refuse_text
+from regrade.store import Store
+from regrade.studies import SetCounts, SetPair, counts_of, grade
+from regrade.workspace.loading import Watch, scored_predictions
+
+
+def set_pairs(
+    store: Store,
+    original: str,
+    new: Sequence[str],
+    *,
+    models: Sequence[str] = (),
+    within: str | ClassSpace | None = None,
+    class_map: str | Path | None = None,
+    watch: Watch = iter,
+) -> list[SetPair]:
+    """The counts of models on each pair of test sets, of those named or of all.
+
+    A new set in a part of the original's classes, such as ImageNet-A, is held against the original among these only.
+    """
+    refuse_text(new, "new")
+    refuse_text(models, "models")
+    old, targets = store.test_set(original), [store.test_set(name) for name in new]
+    if not targets:
+        raise InputError("name at least one new test set")
+    _check_known(store, models, (old, *targets))
+    originals: dict[str, SetCounts] = {}
+    pairs = []
+    for target in targets:
+        among = within or _part_of_classes(old, target)
+        key = among.digest if isinstance(among, ClassSpace) else str(among)
+        if key not in originals:
+            originals[key] = _counts(store, old, models, within=among, watch=watch)
+        counts = _counts(store, target, models, within=within, class_map=class_map, watch=watch)
+        if class_map or store.class_map(target):
+            note = (
+                f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
+            )
+            counts = replace(counts, notes=(*counts.notes, note))
+        pairs.append(SetPair(originals[key], counts))
+    return pairs
+
+
+def _counts(
+    store: Store,
+    test_set: TestSet,
+    models: Sequence[str],
+    *,
+    within: str | ClassSpace | None,
+    class_map: str | Path | None = None,
+    watch: Watch,
+) -> SetCounts:
+    known = store.model_names(test_set.name)
+    chosen = tuple(model for model in models if model in known) if models else known
+    if not chosen:
+        raise InputError(f"none of these models has predictions on {test_set.name}")
+    scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, watch=watch)
+    return counts_of(grade(test_set, scored, confidence=store.config.confidence))
+
+
+def _check_known(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
+    known = {model for test_set in test_sets for model in store.model_names(test_set.name)}
+    for model in models:
+        if model not in known:
+            raise UnknownName("model", model, sorted(known))
+
+
+def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
+    """The classes of a new set where they are only a part of the original's."""
+    return new.class_space if set(new.class_space.ids) < set(old.class_space.ids) else None

@@ -1,0 +1,101 @@
+"""Loading what a study of mistakes asks for: models or their reviews, labels, verdicts and what the triage needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regrade.classes import superclasses
+from regrade.core import InputError, LabelSet, MistakeReview, Predictions, TestSet, UnknownName
+from regrade.core.arguments import refuse_text
+from regrade.store import Store
+from regrade.studies import MistakeReviews, Mistakes, ReviewedLabels, TriageSources, mistakes
+from regrade.workspace.loading import Watch, multilabel_scoring
+
+_USUAL_PAIRS = "real"  # the label set that shows which classes occur together, if it is here
+
+
+def study_mistakes(
+    store: Store,
+    test_set: TestSet,
+    *,
+    labels: str,
+    relabeled: str | None,
+    collapsed: bool,
+    models: Sequence[str],
+    against: str | None,
+    other_sets: Sequence[str],
+    least_major: int | None,
+    pairs_from: str | None,
+    watch: Watch,
+) -> Mistakes:
+    """Study the mistakes of the named models, or of all that have predictions; a name may be that of a review only."""
+    refuse_text(other_sets, "other_sets")
+    known, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    if not models and not known and not reviewed:
+        raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet")
+    wanted = _chosen(models, known, reviewed, test_set)
+    by_review = tuple(name for name in wanted if name not in known)
+    if least_major is not None and not reviewed:
+        raise InputError("a slice of major mistakes needs people's reviews of mistakes: regrade import mistakes")
+    names = [name for name in wanted if name in known]
+    return mistakes(
+        test_set,
+        (store.predictions(test_set, name) for name in watch(names)),
+        labels=_reviewed(store, test_set, labels, collapsed=collapsed),
+        relabeled=None if relabeled is None else _reviewed(store, test_set, relabeled, collapsed=collapsed),
+        reviews=MistakeReviews(
+            [store.mistake_review(test_set, name) for name in reviewed],
+            _elsewhere(store, other_sets),
+            by_review,
+            least_major,
+        ),
+        triage=TriageSources(superclasses(test_set.class_space), _pair_labels(store, test_set, labels, pairs_from)),
+        against=None if against is None else _source(store, test_set, against),
+        confidence=store.config.confidence,
+    )
+
+
+def _chosen(models: Sequence[str], known: Sequence[str], reviewed: Sequence[str], test_set: TestSet) -> Sequence[str]:
+    refuse_text(models, "models")
+    everyone = [*known, *reviewed]
+    for name in models:
+        if name not in everyone:
+            raise UnknownName(f"model on {test_set.name}", name, everyone)
+    if len(set(models)) < len(models):
+        raise InputError("a model is named twice")
+    return models or known or reviewed
+
+
+def _reviewed(store: Store, test_set: TestSet, name: str, *, collapsed: bool) -> ReviewedLabels:
+    scoring = multilabel_scoring(store, test_set, name, rule=None, collapsed=collapsed)
+    return ReviewedLabels(scoring, store.review(test_set, scoring.labels))
+
+
+def _elsewhere(store: Store, names: Sequence[str]) -> list[MistakeReview]:
+    """The reviews of other test sets; one without any raises."""
+    found = []
+    for name in names:
+        other = store.test_set(name)
+        reviewed = store.mistake_review_names(name)
+        if not reviewed:
+            raise InputError(f"{name} has no reviews of mistakes: regrade import mistakes")
+        found += [store.mistake_review(other, model) for model in reviewed]
+    return found
+
+
+def _source(store: Store, test_set: TestSet, name: str) -> Predictions | MistakeReview:
+    """A model's predictions, or the review of its mistakes where there are none."""
+    known, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
+    if name in known:
+        return store.predictions(test_set, name)
+    if name in reviewed:
+        return store.mistake_review(test_set, name)
+    raise UnknownName(f"model on {test_set.name}", name, [*known, *reviewed])
+
+
+def _pair_labels(store: Store, test_set: TestSet, labels: str, wanted: str | None) -> LabelSet:
+    """The labels that show which classes occur together: as named, ReaL's, or those of the study itself."""
+    if wanted is not None:
+        return store.label_set(test_set, wanted)
+    stored = {full.rpartition("@")[0] for full in store.label_set_names(test_set.name)}
+    return store.label_set(test_set, _USUAL_PAIRS if _USUAL_PAIRS in stored else labels)

@@ -1,0 +1,118 @@
+"""regrade study generalization and regrade replicate recht2019, end to end on the published predictions."""
+
+import json
+import shutil
+
+import pytest
+from running import assert_one_line, run, run_well
+
+NEW = ("imagenetv2-matched-frequency", "imagenetv2-threshold-0.7", "imagenetv2-top-images")
+
+
+@pytest.fixture(scope="module")
+def four_sets(pack, published, tmp_path_factory):
+    """The workspace of all 67 models on the validation images and on the three new sets."""
+    workspace = shutil.copytree(pack, tmp_path_factory.mktemp("four") / "W")
+    for name in NEW:
+        file = published / "recht2019" / f"{name}.top5.parquet"
+        run_well("import", "predictions", file, "--test-set", name, "--classes", "imagenet-1k", "-w", workspace)
+    return workspace
+
+
+def studied(workspace, *options):
+    command = ("study", "generalization", "--original", "imagenet-val")
+    return run_well(*command, *options, "-w", workspace)
+
+
+@pytest.fixture(scope="module")
+def plain(four_sets):
+    options = [part for name in NEW for part in ("--new", name)]
+    return json.loads(studied(four_sets, *options, "--json").out)
+
+
+def test_one_row_a_model_and_set(plain):
+    assert [one["new_set"] for one in plain["sets"]] == list(NEW)
+    assert len(plain["rows"]) == 67 + 66 + 66
+    assert plain["sets"][1]["left_out"] == ["fv_64k", "fv_64k_model"]
+    first = plain["rows"][0]
+    assert (first["model"], first["original_rank"], first["new_rank"]) == ("pnasnet_large_tf", 1, 3)
+    assert [round(100 * first[key]["value"], 1) for key in ("original", "new", "gap")] == [82.9, 72.2, 10.7]
+    assert [round(100 * first["new"][key], 1) for key in ("low", "high")] == [71.3, 73.1]
+
+
+def test_the_line_without_fisher_vectors(four_sets, plain):
+    models = {row["model"] for row in plain["rows"] if not row["model"].startswith("fv_")}
+    chosen = [part for model in sorted(models) for part in ("--standard", model)]
+    found = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--scale", "linear", "--json").out)
+    line = found["sets"][0]["lines"]["linear"]
+    assert (line["slope"]["n"], round(line["slope"]["value"], 3)) == (64, 1.110)
+    assert found["sets"][0]["adaptivity"]["verdict"] == "no sign of diminishing returns"
+    faulty = next(row for row in found["rows"] if row["model"] == "fv_16k")
+    assert not faulty["standard"]
+
+
+def test_the_table_for_people_is_cut_and_says_what_models_show_together(four_sets):
+    shown = studied(four_sets, "--new", NEW[0]).out
+    assert "the first 24 of 67" in shown
+    for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line: "):
+        assert words in shown
+    assert "fv_16k -1" in shown  # the model whose columns are published in reverse stands out
+
+
+def test_some_models_only(four_sets):
+    chosen = [part for model in ("alexnet", "resnet50", "vgg16") for part in ("--model", model)]
+    found = json.loads(studied(four_sets, "--new", NEW[0], *chosen, "--json").out)
+    assert [row["model"] for row in found["rows"]] == ["resnet50", "vgg16", "alexnet"]
+
+
+def test_the_figure(four_sets, tmp_path):
+    ran = studied(four_sets, "--new", NEW[0], "--scale", "probit", "--figure", tmp_path / "f.svg")
+    assert "figure:" in ran.err
+    assert "imagenet-val, top-1 in %" in (tmp_path / "f.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--new", NEW[0], "--model", "alexnet", "--model", "vgg16"), ("three models", "there are 2")),
+        (("--new", NEW[0], "--model", "alexnett"), ("unknown model", "alexnet")),
+        (("--new", NEW[0], "--standard", "alexnet"), ("three standard models", "there are 1")),
+        (("--new", "imagenetv2"), ("unknown test set",)),
+        (("--new", "imagenet-val"), ("at once",)),
+        (("--new", NEW[0], "--new", NEW[0]), ("named twice",)),
+    ],
+)
+def test_what_cannot_be_studied(four_sets, options, words):
+    ran = run("study", "generalization", "--original", "imagenet-val", *options, "-w", four_sets)
+    assert_one_line(ran, *words)
+
+
+def test_a_part_of_the_classes(four_sets):
+    found = json.loads(studied(four_sets, "--new", NEW[0], "--within", "imagenet-a", "--json").out)
+    assert {row["original"]["n"] for row in found["rows"]} == {10_000}
+    assert {row["new"]["n"] for row in found["rows"]} == {2_000}
+    assert any("label space" in note for note in found["notes"])
+
+
+class TestReplicate:
+    def test_every_cell_as_json(self, published):
+        found = json.loads(run_well("replicate", "recht2019", "--data", published / "recht2019", "--json").out)
+        assert found["paper"] == "recht2019"
+        assert {"table", "cell", "published", "ours", "tolerance", "outcome", "why"} == found["cells"][0].keys()
+        outcomes = [cell["outcome"] for cell in found["cells"]]
+        assert (outcomes.count("match"), outcomes.count("explained"), outcomes.count("miss")) == (138, 36, 0)
+        assert all(cell["why"] for cell in found["cells"] if cell["outcome"] == "explained")
+
+    def test_a_folder_without_data(self, tmp_path):
+        assert_one_line(run("replicate", "recht2019", "--data", tmp_path), "expected imagenet-val.top5.parquet")
+
+    def test_without_data_and_without_a_network(self, tmp_path, monkeypatch):
+        from regrade.core import DownloadError
+        from regrade.replicate import published_files
+
+        def refused(item, _folder):
+            raise DownloadError(f"cannot fetch {item.url}: the connection is refused")
+
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        monkeypatch.setattr(published_files, "download", refused)
+        assert_one_line(run("replicate", "recht2019"), "cannot fetch https://raw.githubusercontent.com/modestyachts")

@@ -1,0 +1,94 @@
+"""A review of mistakes: spellings, checks and what makes two equal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from regrade.core import (
+    InputError,
+    MismatchError,
+    MistakeCategory,
+    MistakeReview,
+    Severity,
+    UnknownName,
+    category_named,
+    severity_named,
+)
+
+REVIEW = MistakeReview(
+    "m", "set", 4, 3, np.array([3, 0]), np.array([2, 1]), (MistakeCategory.FINE_GRAINED, MistakeCategory.SPURIOUS),
+    (Severity.MAJOR, Severity.BORDERLINE), ("Fine-grained error", "spurious"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("spelling", "category"),
+    [
+        ("Fine-grained error", "FINE_GRAINED"),
+        ("Fine-grained with Multilabel Options", "FINE_GRAINED"),
+        ("fine_grained", "FINE_GRAINED"),
+        ("Fine-grained error with OOV", "OUT_OF_VOCABULARY"),
+        ("Fine-grained with OOV", "OUT_OF_VOCABULARY"),
+        ("fine-grained, out of vocabulary", "OUT_OF_VOCABULARY"),
+        ("out-of-vocabulary", "OUT_OF_VOCABULARY"),
+        ("Spurious Correlation", "SPURIOUS"),
+        (" Non-prototypical ", "NON_PROTOTYPICAL"),
+        ("nonprototypical", "NON_PROTOTYPICAL"),
+    ],
+)
+def test_spellings_of_categories(spelling, category):
+    assert category_named(spelling) is MistakeCategory[category]
+
+
+@pytest.mark.parametrize("category", MistakeCategory)
+def test_a_category_is_known_by_its_own_name(category):
+    assert category_named(category.value) is category
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_severities_whatever_their_case(severity):
+    assert severity_named(severity.value.upper()) is severity
+
+
+def test_unknown_words_name_their_neighbours():
+    with pytest.raises(UnknownName, match="did you mean spurious correlation"):
+        category_named("spurious corelation")
+    with pytest.raises(UnknownName, match="severity of a mistake 'grave'; there are major, minor, borderline"):
+        severity_named("grave")
+
+
+def test_the_grave_ones_and_those_of_a_category():
+    assert REVIEW.major.tolist() == [True, False]
+    assert REVIEW.of_category(MistakeCategory.SPURIOUS).tolist() == [False, True]
+    assert len(REVIEW) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"classes": np.array([2])}, MismatchError, "columns differ"),
+        ({"examples": np.array([4, 0])}, InputError, "image is not among the 4"),
+        ({"classes": np.array([3, 0])}, InputError, "class is not among the 3"),
+        ({"classes": np.array([-1, 0])}, InputError, "class is not among the 3"),
+        ({"examples": np.array([1, 1])}, InputError, "stands twice"),
+    ],
+)
+def test_what_does_not_fit_raises(change, error, words):
+    with pytest.raises(error, match=words):
+        replace(REVIEW, **change)
+
+
+def test_the_digest_is_of_the_content_whatever_its_order():
+    turned = replace(
+        REVIEW, examples=REVIEW.examples[::-1], classes=REVIEW.classes[::-1], categories=REVIEW.categories[::-1],
+        severities=REVIEW.severities[::-1], spellings=REVIEW.spellings[::-1],
+    )  # fmt: skip
+    assert turned.digest == REVIEW.digest
+    for other in (
+        replace(REVIEW, classes=np.array([2, 0])),
+        replace(REVIEW, severities=(Severity.MAJOR, Severity.MINOR)),
+        replace(REVIEW, categories=(MistakeCategory.FINE_GRAINED,) * 2),
+        replace(REVIEW, spellings=("fine-grained", "spurious")),
+    ):
+        assert other.digest != REVIEW.digest

@@ -1,0 +1,174 @@
+"""Figures: every form from one definition, a page that needs no network, and results of every kind."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import altair
+import numpy as np
+import pytest
+
+from regrade.core import InputError, MissingExtra
+from regrade.report import Figure, figure
+from regrade.report.style import COLOURS, FONT, SHAPES, config
+
+POINTS = [{"x": 1, "y": 2}, {"x": 3, "y": 4}]
+TITLE = altair.TitleParams(text=["Two points, which", "</script> rise"], subtitle=["n = 2"])
+CHART = altair.Chart(altair.InlineData(values=POINTS)).mark_point().encode(x="x:Q", y="y:Q").properties(title=TITLE)
+FIGURE = Figure("points", "Two points & a <rise>, not a </script>.", CHART)
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("ending", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg"), ("html", b"<!doctype html>")]
+    )
+    def test_each_is_what_its_ending_says(self, tmp_path, ending, start):
+        assert FIGURE.save(tmp_path / f"f.{ending}") == tmp_path / f"f.{ending}"
+        assert (tmp_path / f"f.{ending}").read_bytes().startswith(start)
+        assert [path.name for path in tmp_path.iterdir()] == [f"f.{ending}"]
+
+    def test_endings_may_be_capitals_and_paths_may_be_text(self, tmp_path):
+        assert FIGURE.save(str(tmp_path / "F.SVG")).read_text().startswith("<svg")
+
+    def test_json_is_the_chart_in_the_common_look(self, tmp_path):
+        spec = json.loads(FIGURE.save(tmp_path / "f.json").read_text())
+        assert spec["config"] == json.loads(json.dumps(config()))
+        assert spec["description"] == FIGURE.alt
+        assert list(spec["datasets"].values()) == [POINTS]
+
+    def test_a_file_is_replaced(self, tmp_path):
+        (tmp_path / "f.svg").write_text("what was here")
+        assert "what was here" not in FIGURE.save(tmp_path / "f.svg").read_text()
+
+    @pytest.mark.parametrize("name", ["f.bmp", "f", "png"])
+    def test_an_unknown_ending_is_refused_before_anything_is_written(self, tmp_path, name):
+        with pytest.raises(InputError, match=r"cannot be saved as .*: give one of \.html, \.svg, \.png, \.pdf, \.json"):
+            FIGURE.save(tmp_path / name)
+        assert not list(tmp_path.iterdir())
+
+    def test_without_the_extra_the_command_to_get_it_is_told(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "vl_convert", None)
+        with pytest.raises(MissingExtra, match=r"saving figures .*: pip install 'regrade\[figures\]'$"):
+            FIGURE.save(tmp_path / "f.png")
+        assert not list(tmp_path.iterdir())
+        assert FIGURE.save(tmp_path / "f.json").is_file()
+
+    def test_a_notebook_shows_it(self):
+        bundle = FIGURE._repr_mimebundle_(include=None, exclude=None)
+        assert bundle["application/vnd.vegalite.v6+json"] == FIGURE.spec
+        assert bundle["text/plain"] == FIGURE.alt
+
+    def test_many_rows_are_no_trouble(self):
+        rows = [{"x": i, "y": i} for i in range(6000)]
+        chart = altair.Chart({"values": rows}).mark_point().encode(x="x:Q", y="y:Q")
+        assert len(next(iter(Figure("many", "", chart).spec["datasets"].values()))) == 6000
+
+
+class Page(HTMLParser):
+    """What a page holds: every element with its attributes, and text by element."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.texts, self._open = [], {}, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, data):
+        if self._open:
+            self.texts.setdefault(self._open[-1], []).append(data)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    return FIGURE.save(tmp_path_factory.mktemp("page") / "f.html").read_text()
+
+
+class TestPage:
+    def test_title_and_subtitle_are_text_of_the_page(self, text):
+        found = Page(text)
+        assert found.texts["title"] == found.texts["h1"] == ["Two points, which </script> rise"]
+        assert found.texts["figcaption"] == ["n = 2"]
+        assert ("html", {"lang": "en"}) in found.elements
+        (chart,) = [a for tag, a in found.elements if a.get("id") == "chart"]
+        assert chart["aria-label"] == FIGURE.alt and chart["role"] == "img"
+
+    def test_it_fits_a_phone(self, text):
+        (viewport,) = [a["content"] for tag, a in Page(text).elements if a.get("name") == "viewport"]
+        assert "width=device-width" in viewport
+        assert "max-width: 100%" in text
+
+    def test_it_asks_nothing_of_a_network(self, text):
+        found = Page(text)
+        assert not [a for tag, a in found.elements if {"src", "href"} & a.keys()]
+        assert not [tag for tag, _ in found.elements if tag in ("link", "iframe", "img", "base")]
+        own = text.split("<script>")[0] + text.split("<script>")[-1]
+        assert not re.search(r"https?://(?!vega\.github\.io/schema/)", own)
+        assert not re.search(r"@import|url\s*\(|cdn|fonts\.googleapis", own)
+        library = text.split("<script>")[1]
+        assert set(re.findall(r"https?://[\w.-]+", library)) <= {
+            "http://www.w3.org",  # names of languages, which no one fetches
+            "https://github.com",  # in a warning's words
+            "https://vega.github.io",  # the editor behind a button that is not shown, and the name of a schema
+        }
+        assert '"actions": false' in text
+
+    def test_the_figure_in_it_is_whole(self, text):
+        data = re.search(r'<script type="application/json" id="figure">(.*?)</script>', text, re.DOTALL)[1]
+        drawn = json.loads(data)
+        assert drawn["datasets"] == FIGURE.spec["datasets"] and "title" not in drawn
+
+    def test_a_chart_without_a_title_is_called_by_its_description(self, tmp_path):
+        bare = Figure("bare", "No title.", altair.Chart(altair.InlineData(values=POINTS)).mark_point())
+        assert Page(bare.save(tmp_path / "f.html").read_text()).texts["title"] == ["No title."]
+
+
+class TestStyle:
+    def test_fonts_are_ones_that_are_drawn(self, tmp_path):
+        """A renderer that lacks every font of a list draws no text at all; ours is drawn, letter by letter."""
+        drawn = [
+            Figure("f", "", CHART.properties(title=word)).save(tmp_path / f"{word}.png").read_bytes()
+            for word in ("mmmm", "iiii")
+        ]
+        assert drawn[0] != drawn[1]
+        assert FONT in FIGURE.save(tmp_path / "f.svg").read_text()
+
+    def test_colours_differ_in_lightness_and_come_with_a_shape_each(self):
+        assert len(COLOURS) == len(SHAPES) == len(set(COLOURS)) == len(set(SHAPES))
+        light = sorted(np.dot([int(c[i : i + 2], 16) for i in (1, 3, 5)], [0.2126, 0.7152, 0.0722]) for c in COLOURS)
+        assert light[-1] < 190  # dark enough on white paper
+
+    def test_every_mark_of_the_look_is_known_to_vega_lite(self):
+        import vl_convert
+
+        compiled = vl_convert.vegalite_to_vega(FIGURE.spec, vl_version="6.4")
+        assert compiled["background"] == "white"
+        assert compiled["config"]["axis"]["labelFontSize"] == 12
+
+
+def test_a_result_without_a_figure_is_told():
+    with pytest.raises(InputError, match="there is no figure of a dict"):
+        figure({})
+
+
+def test_tables_do_not_wait_for_altair():
+    code = "import sys; from regrade.report import print_table; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"altair", "vl_convert"} & set(loaded)
+
+
+def test_every_module_of_a_figure_is_listed():
+    """A figure that is not named in figures.py would never be found."""
+    import regrade.report.figures as listed
+
+    folder = Path(listed.__file__).parent
+    assert {path.stem for path in folder.glob("*_figure.py")} == set(listed.__all__)

@@ -1,0 +1,77 @@
+"""The figure of people and models: what is drawn, in every form."""
+
+import json
+
+import numpy as np
+import pytest
+from simulated_people import Skill, answers, test_set
+
+from regrade.report import figure
+from regrade.report.style import COLOURS
+from regrade.studies import Contender, Scoring, people
+
+TARGET = test_set(300)
+
+
+def result(models: int, best: float = 0.8, skills=(0.95, 0.9), name: str = "m"):
+    rng = np.random.default_rng(1)
+    everyone = [answers(TARGET, f"person:{i}", Skill(s, s, 20), rng) for i, s in enumerate(skills)]
+    accuracies = np.linspace(0.3, best, models)
+    everyone += [answers(TARGET, f"{name}{i}", Skill(a, a), rng) for i, a in enumerate(accuracies)]
+    return people(TARGET, [(one, Scoring(TARGET)) for one in everyone], rng=rng)
+
+
+def points(drawn):
+    (values,) = drawn.spec["datasets"].values()
+    return values
+
+
+def test_everyone_is_drawn_on_the_first_subsets_with_intervals():
+    study = result(4)
+    found = points(figure(study))
+    assert len(found) == 6 * 3
+    assert {point["panel"].partition(" (")[0] for point in found} == {"all", "without dogs", "objects"}
+    for point in found:
+        assert point["value_low"] <= point["value"] <= point["value_high"]
+    row = study.rows[0]
+    first = next(point for point in found if point["who"] == row.who and point["panel"].startswith("all"))
+    assert first["value"] == pytest.approx(100 * row.accuracy.value, abs=0.01)
+    assert {point["kind"] for point in found if point["who"].startswith("person:")} == {"people"}
+
+
+def test_of_many_models_the_best_are_drawn_and_all_people():
+    study = result(40)
+    drawn = figure(study)
+    names = {point["who"] for point in points(drawn)}
+    assert len(names) == 18 and {"person:0", "person:1"} <= names
+    assert set(study.names(Contender.MODEL)[:16]) <= names
+    assert "the best 16 of 40 models" in " ".join(drawn.spec["title"]["subtitle"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"models": 3}, "The best person is ahead of the best model on sim"),
+        ({"models": 3, "best": 0.99, "skills": (0.6, 0.5)}, "The best model is ahead of the best person on sim"),
+        ({"models": 3, "best": 0.95}, "cannot be told apart"),
+        ({"models": 0}, "person:0 is right most often of 2 people"),
+    ],
+)
+def test_the_title_says_what_the_tests_find(options, words):
+    drawn = figure(result(**options))
+    assert words in " ".join(drawn.spec["title"]["text"])
+    assert drawn.alt.startswith(" ".join(drawn.spec["title"]["text"]))
+
+
+def test_people_are_told_from_models_by_colour_and_by_shape():
+    text = json.dumps(figure(result(2)).spec)
+    assert COLOURS[1] in text and "diamond" in text and "circle" in text
+
+
+@pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
+def test_every_form(tmp_path, ending):
+    path = figure(result(3)).save(tmp_path / f"people.{ending}")
+    assert path.stat().st_size > 1000
+    if ending == "svg":
+        text = path.read_text()
+        assert "person:0" in text and "without dogs" in text

@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+from statsmodels.stats import inter_rater
+
+from regrade.core.errors import InputError, UndefinedError
+from regrade.stats import equal_answers, fleiss_kappa, krippendorff_alpha
+
+quick = settings(deadline=None, max_examples=60, derandomize=True)
+complete = arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 30)), elements=st.integers(0, 4))
+partial = arrays(np.int64, st.tuples(st.integers(2, 5), st.integers(2, 30)), elements=st.integers(-1, 4))
+
+# Krippendorff 2011, Computing Krippendorff's alpha-reliability, example C: four observers, twelve units
+N = -1
+PUBLISHED = np.array([
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, N, N, N],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, N, 3],
+    [N, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, N],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, N],
+])  # fmt: skip
+
+
+def test_kappa_by_hand():
+    # 5 of 6 pairs agree; shares 5/12, 4/12, 3/12 give 50/144 by chance: (120 - 50) / (144 - 50)
+    found = fleiss_kappa(np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]]))
+    assert found.value == pytest.approx(70 / 94)
+    assert found.low < found.value < found.high <= 1
+    assert (found.n, found.method) == (6, "fleiss 95%")
+
+
+def test_alpha_by_hand():
+    # two agree on 0, two on 1, two differ: observed 1/3; by chance 1 - (3 * 2 + 3 * 2) / 30 = 3/5
+    found = krippendorff_alpha(np.array([[0, 1, 0], [0, 1, 1]]))
+    assert found.value == pytest.approx(1 - (1 / 3) / (3 / 5))
+
+
+def test_alpha_as_published():
+    found = krippendorff_alpha(PUBLISHED)
+    assert round(found.value, 3) == 0.743
+    assert found.n == 11  # one unit has a single value
+
+
+def test_equal_answers_by_hand():
+    # of the pairs 0-1, 0-2 and 1-2: 2, 1 and 1 of 2, 1 and 2 images with both answers
+    answers = np.array([[0, 1, N], [0, 1, 2], [0, N, 3]])
+    found = equal_answers(answers)
+    assert (found.value, found.n) == (pytest.approx(4 / 5), 3)
+
+
+@given(answers=complete)
+@quick
+def test_kappa_agrees_with_another_implementation(answers):
+    table, _ = inter_rater.aggregate_raters(answers.T)
+    if table.shape[1] == 1:
+        with pytest.raises(UndefinedError, match="one class"):
+            fleiss_kappa(answers)
+        return
+    assert fleiss_kappa(answers).value == pytest.approx(inter_rater.fleiss_kappa(table), abs=1e-12)
+
+
+def slow_alpha(answers):
+    """By the matrix of coincidences, pair by pair."""
+    units = [[int(value) for value in unit if value >= 0] for unit in answers.T]
+    units = [unit for unit in units if len(unit) > 1]
+    together = {}
+    for unit in units:
+        for i, one in enumerate(unit):
+            for j, other in enumerate(unit):
+                if i != j:
+                    together[one, other] = together.get((one, other), 0) + 1 / (len(unit) - 1)
+    totals = {}
+    for (one, _), weight in together.items():
+        totals[one] = totals.get(one, 0) + weight
+    n = sum(totals.values())
+    observed = sum(weight for (one, other), weight in together.items() if one != other) / n
+    expected = sum(totals[a] * totals[b] for a in totals for b in totals if a != b) / (n * (n - 1))
+    return 1 - observed / expected
+
+
+@given(answers=partial)
+@quick
+def test_alpha_agrees_with_the_matrix_of_coincidences(answers):
+    units = (answers >= 0).sum(axis=0) >= 2
+    values = answers[:, units]
+    if units.sum() < 2 or len(np.unique(values[values >= 0])) < 2:
+        with pytest.raises(UndefinedError):
+            krippendorff_alpha(answers)
+        return
+    assert krippendorff_alpha(answers).value == pytest.approx(slow_alpha(answers), abs=1e-12)
+
+
+@given(answers=complete, seed=st.integers(0, 1000))
+@quick
+def test_neither_names_of_classes_nor_the_order_of_people_or_images_matter(answers, seed):
+    if len(np.unique(answers)) < 2:
+        return
+    rng = np.random.default_rng(seed)
+    other = rng.permutation(5)[answers][rng.permutation(len(answers))][:, rng.permutation(answers.shape[1])]
+    for measure in (fleiss_kappa, krippendorff_alpha, equal_answers):
+        one, two = measure(answers), measure(other)
+        assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high), abs=1e-9)
+
+
+def test_full_agreement_leaves_open_what_the_images_leave_open():
+    answers = np.tile(np.arange(20) % 5, (3, 1))
+    for measure in (fleiss_kappa, krippendorff_alpha):
+        found = measure(answers)
+        assert (found.value, found.high) == (1, 1)
+        # 20 images without a disagreement: up to 16.8% may have one, where chance has about 80%
+        assert found.low == pytest.approx(1 - 0.168 / 0.8, abs=0.01)
+
+
+def simulated(rng, images, kind):
+    """Images of any difficulty: everyone knows the class as often as it lets them, and guesses else.
+
+    ``kind``: how many classes and people, the two numbers of the beta distribution, and the share left out.
+    """
+    classes, people, skill, missing = kind
+    true = rng.integers(classes, size=images)
+    known = rng.random((people, images)) < rng.beta(*skill, size=images)
+    answers = np.where(known, true, rng.integers(classes, size=(people, images)))
+    return np.where(rng.random((people, images)) < missing, -1, answers)
+
+
+@pytest.mark.parametrize(
+    ("measure", "images", "kind"),
+    [
+        (fleiss_kappa, 20, (3, 3, (2, 1), 0.0)),
+        (fleiss_kappa, 200, (3, 2, (8, 2), 0.0)),
+        (fleiss_kappa, 50, (1000, 5, (99, 1), 0.0)),
+        (fleiss_kappa, 500, (1000, 5, (19, 1), 0.0)),
+        (krippendorff_alpha, 30, (3, 2, (8, 2), 0.2)),
+        (krippendorff_alpha, 200, (50, 5, (9, 1), 0.3)),
+        (krippendorff_alpha, 500, (1000, 5, (19, 1), 0.2)),
+        (equal_answers, 50, (50, 5, (9, 1), 0.3)),
+        (equal_answers, 500, (1000, 5, (19, 1), 0.2)),
+    ],
+)
+def test_intervals_cover(measure, images, kind):
+    rng = np.random.default_rng(7)
+    truth = measure(simulated(rng, 200_000, kind)).value
+    found = [measure(simulated(rng, images, kind)) for _ in range(600)]
+    assert np.mean([one.low <= truth <= one.high for one in found]) >= 0.925
+    assert np.mean([one.high - one.low for one in found]) < 6 / np.sqrt(images)
+
+
+@pytest.mark.parametrize(("measure", "missing"), [(fleiss_kappa, 0.0), (krippendorff_alpha, 0.3)])
+def test_the_spread_is_that_of_leaving_out_one_image_after_another(measure, missing):
+    """Where one class is far more frequent, so that chance moves with the images too."""
+    rng = np.random.default_rng(3)
+    true = (rng.random(600) < 0.03).astype(np.int64)
+    answers = np.where(rng.random((5, 600)) < 0.99, true, 1 - true)
+    answers = np.where(rng.random(answers.shape) < missing, -1, answers)
+    answers = answers[:, (answers >= 0).sum(axis=0) >= 2]
+    found, n = measure(answers), answers.shape[1]
+    left = np.log([1 - measure(np.delete(answers, image, axis=1)).value for image in range(n)])
+    jackknife = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    spread = np.log((1 - found.low) / (1 - found.value)) / stats.t.ppf(0.975, n - 1)
+    assert spread == pytest.approx(jackknife, rel=0.06)
+
+
+def test_a_higher_confidence_is_wider():
+    one, two = (krippendorff_alpha(PUBLISHED, confidence=level) for level in (0.8, 0.95))
+    assert two.low < one.low < one.high < two.high
+
+
+@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha, equal_answers])
+def test_what_has_no_value_raises(measure):
+    with pytest.raises(UndefinedError, match="two people or more"):
+        measure(np.array([[1, 2, 3]]))
+    with pytest.raises(UndefinedError):
+        measure(np.array([[1], [1]]))
+    with pytest.raises(UndefinedError):
+        measure(np.zeros((2, 0), dtype=np.int64))
+
+
+def test_kappa_needs_every_answer():
+    with pytest.raises(InputError, match="krippendorff_alpha does not"):
+        fleiss_kappa(PUBLISHED)

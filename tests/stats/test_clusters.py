@@ -1,0 +1,70 @@
+"""Clusters by hand, and what must hold for any distances."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.cluster import AgglomerativeClustering
+
+from regrade.core import InputError
+from regrade.stats import cluster
+
+POINTS = st.lists(st.integers(0, 1000), min_size=2, max_size=12, unique=True).map(lambda p: np.array(p) / 100)
+
+
+def distances(points):
+    return np.abs(points[:, None] - points)
+
+
+def test_clusters_by_hand():
+    """0 and 1 join at 1, 10 and 13 at 3; the two clusters are 11 apart on average."""
+    points = np.array([0.0, 10.0, 1.0, 13.0])
+    assert cluster(distances(points), cut=1).members.tolist() in ([0, 1, 0, 2], [2, 1, 2, 0])
+    assert sorted(cluster(distances(points), cut=3).members[[0, 1]]) == [0, 1]
+    assert cluster(distances(points), cut=10.99).members.max() == 1
+    assert cluster(distances(points), cut=11).members.tolist() == [0, 0, 0, 0]
+    order = points[cluster(distances(points), cut=3).order].tolist()
+    assert order in ([0, 1, 10, 13], [13, 10, 1, 0])
+
+
+@given(POINTS)
+def test_points_on_a_line_are_put_in_their_order(points):
+    order = points[cluster(distances(points), cut=1).order]
+    assert sorted(order) == sorted(points)
+    assert np.abs(np.diff(order)).sum() == pytest.approx(np.ptp(points))
+
+
+@given(POINTS, st.floats(0.01, 10))
+def test_clusters_are_those_of_another_implementation(points, cut):
+    found = cluster(distances(points), cut=cut)
+    other = AgglomerativeClustering(
+        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=cut + 1e-9
+    ).fit_predict(distances(points))
+    same, same_there = (np.equal.outer(members, members) for members in (found.members, other))
+    if (
+        len(np.unique(np.round(distances(points)[np.triu_indices(len(points), 1)], 9)))
+        == len(points) * (len(points) - 1) // 2
+    ):
+        assert (same == same_there).all()  # without ties there is one tree only
+
+
+@given(POINTS, st.floats(0.01, 10))
+def test_clusters_lie_side_by_side_and_are_numbered_along_the_order(points, cut):
+    found = cluster(distances(points), cut=cut)
+    along = found.members[found.order]
+    assert along[0] == 0
+    assert set(np.diff(along)) <= {0, 1}
+    again = cluster(distances(points), cut=cut)
+    assert (again.order == found.order).all() and (again.members == found.members).all()
+
+
+def test_one_thing_is_a_cluster():
+    found = cluster(np.zeros((1, 1)), cut=1)
+    assert (found.order.tolist(), found.members.tolist()) == ([0], [0])
+
+
+def test_what_cannot_be_clustered():
+    with pytest.raises(InputError, match="finite distances"):
+        cluster(np.array([[0, np.nan], [np.nan, 0]]), cut=1)
+    with pytest.raises(InputError, match="got shape"):
+        cluster(np.zeros((2, 3)), cut=1)

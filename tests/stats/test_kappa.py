@@ -1,0 +1,157 @@
+"""Intervals for kappa and covariance: by hand, against statsmodels, and how often they hold the truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from regrade.core import InputError, UndefinedError
+from regrade.stats import covariance_interval, kappa_interval
+
+TABLES = st.tuples(*[st.integers(0, 40)] * 4).filter(sum)
+
+
+def added(confidence: float) -> float:
+    """Images that each cell gets in addition."""
+    return ndtri(0.5 + confidence / 2) ** 2 / 4
+
+
+def test_kappa_by_hand():
+    """40 both right, 10 and 5 only one, 45 neither, and one more image in each cell: 41, 11, 6, 46 of 104.
+
+    With one more image a cell the confidence is that of two standard errors.
+    """
+    first, second = 52 / 104, 47 / 104
+    kappa = 2 * (41 * 46 - 11 * 6) / 104**2 / (first * (1 - second) + second * (1 - first))
+    assert kappa == pytest.approx(0.6731, abs=1e-4)
+    # Fleiss, Cohen and Everitt 1969, equation 13
+    chance = first * second + (1 - first) * (1 - second)
+    alike = (41 * (1 - (first + second) * (1 - kappa)) ** 2 + 46 * (1 - (2 - first - second) * (1 - kappa)) ** 2) / 104
+    unlike = (1 - kappa) ** 2 * (11 * (second + 1 - first) ** 2 + 6 * (first + 1 - second) ** 2) / 104
+    error = np.sqrt((alike + unlike - (kappa - chance * (1 - kappa)) ** 2) / 104) / (1 - chance)
+    found = kappa_interval(40, 10, 5, 100, confidence=0.9544997361036416)
+    assert (float(found.low), float(found.high)) == pytest.approx((kappa - 2 * error, kappa + 2 * error), abs=1e-9)
+
+
+def test_covariance_by_hand():
+    """Right on 2 of 4 each, 1 together, 1 not at all: 2 of 8 in each cell, so nothing but chance."""
+    found = covariance_interval(1, 1, 1, 4, confidence=0.9544997361036416)
+    assert (float(found.low), float(found.high)) == pytest.approx((-2 * 0.25 / np.sqrt(8), 2 * 0.25 / np.sqrt(8)))
+
+
+@given(TABLES, st.sampled_from([0.8, 0.95, 0.99]))
+def test_kappa_against_statsmodels(table, confidence):
+    both, only_first, only_second, neither = table
+    more = added(confidence)
+    oracle = cohens_kappa(np.array([[both + more, only_first + more], [only_second + more, neither + more]]))
+    reach = ndtri(0.5 + confidence / 2) * oracle.std_kappa
+    found = kappa_interval(both, only_first, only_second, sum(table), confidence=confidence)
+    if both == sum(table) or neither == sum(table):
+        assert np.isnan(found.low) and np.isnan(found.high)
+        return
+    assert float(found.low) == pytest.approx(max(oracle.kappa - reach, -1), abs=1e-9)
+    assert float(found.high) == pytest.approx(min(oracle.kappa + reach, 1), abs=1e-9)
+
+
+@given(TABLES)
+def test_covariance_against_the_moments_of_the_images(table):
+    both, only_first, only_second, neither = table
+    more = added(0.95)
+    weights = np.array([both, only_first, only_second, neither]) + more
+    x, y = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
+    products = (x - np.average(x, weights=weights)) * (y - np.average(y, weights=weights))
+    centre = np.average(products, weights=weights)
+    error = np.sqrt(np.average((products - centre) ** 2, weights=weights) / weights.sum())
+    found = covariance_interval(both, only_first, only_second, sum(table))
+    reach = ndtri(0.975) * error
+    assert (float(found.low), float(found.high)) == pytest.approx((centre - reach, centre + reach), abs=1e-12)
+
+
+@given(TABLES)
+def test_who_is_first_and_what_is_right_do_not_matter(table):
+    both, only_first, only_second, neither = table
+    n = sum(table)
+    for interval in (kappa_interval, covariance_interval):
+        bounds = [
+            (float(found.low), float(found.high))
+            for found in (
+                interval(both, only_first, only_second, n),
+                interval(both, only_second, only_first, n),
+                interval(neither, only_first, only_second, n),
+            )
+        ]
+        assert bounds[1] == pytest.approx(bounds[0], nan_ok=True)
+        assert bounds[2] == pytest.approx(bounds[0], nan_ok=True)
+
+
+def test_all_pairs_at_once():
+    counts = np.array([[40, 30], [10, 2]])
+    found = kappa_interval(counts, 5, 3, 100)
+    for place in np.ndindex(2, 2):
+        one = kappa_interval(int(counts[place]), 5, 3, 100)
+        assert (found.low[place], found.high[place]) == (one.low, one.high)
+
+
+def test_models_that_never_differ_are_not_certain_to_be_the_same():
+    found = kappa_interval(15, 0, 0, 20)
+    assert float(found.high) == 1
+    assert 0.4 < float(found.low) < 0.9
+    assert float(kappa_interval(1500, 0, 0, 2000).low) > 0.98
+
+
+@pytest.mark.parametrize("images", [1, 2, 7, 20])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_every_value_lies_in_its_own_interval(images, confidence):
+    """More images in every cell draw the centre away from an extreme: the interval still reaches it."""
+    counts = [(a, b, c) for a in range(images + 1) for b in range(images + 1 - a) for c in range(images + 1 - a - b)]
+    both, only_first, only_second = np.array(counts).T
+    first, second = (both + only_first) / images, (both + only_second) / images
+    covariance = both / images - first * second
+    found = covariance_interval(both, only_first, only_second, images, confidence=confidence)
+    assert ((found.low <= covariance) & (covariance <= found.high)).all()
+    chance = first * (1 - second) + second * (1 - first)
+    found = kappa_interval(both, only_first, only_second, images, confidence=confidence)
+    defined = chance > 0
+    assert (np.isnan(found.low) == ~defined).all()
+    kappa = 2 * covariance[defined] / chance[defined]
+    assert ((found.low[defined] - 1e-12 <= kappa) & (kappa <= found.high[defined] + 1e-12)).all()
+
+
+@pytest.mark.parametrize("interval", [kappa_interval, covariance_interval])
+def test_what_has_no_interval(interval):
+    with pytest.raises(UndefinedError, match="no images"):
+        interval(0, 0, 0, 0)
+    for counts in ((5, 3, 3, 10), (-1, 3, 3, 10), (1, 3, -1, 10)):
+        with pytest.raises(InputError, match="counts of images"):
+            interval(*counts)
+
+
+TRUTHS = [
+    (first, second, kappa)
+    for first, second in ((0.5, 0.5), (0.7, 0.8), (0.9, 0.9), (0.97, 0.97), (0.95, 0.99))
+    for kappa in (0.0, 0.2, 0.5, 0.7, 0.9)
+]
+
+
+@pytest.mark.parametrize(
+    ("images", "least_kappa", "least_covariance"), [(20, 0.94, 0.90), (200, 0.94, 0.93), (5000, 0.94, 0.94)]
+)
+def test_intervals_cover(images, least_kappa, least_covariance):
+    rng = np.random.default_rng(0)
+    draws = 4000
+    slack = 3 * np.sqrt(0.05 * 0.95 / draws)
+    for first, second, kappa in TRUTHS:
+        covariance = kappa * (first * (1 - second) + second * (1 - first)) / 2
+        both = first * second + covariance
+        cells = np.array([both, first - both, second - both, 1 - first - second + both])
+        if (cells < 0).any():
+            continue
+        tables = rng.multinomial(images, cells, size=draws).T
+        found = kappa_interval(*tables[:3], images)
+        held = (found.low <= kappa + 1e-12) & (kappa - 1e-12 <= found.high) | np.isnan(found.low)
+        assert held.mean() >= least_kappa - slack, (first, second, kappa)
+        found = covariance_interval(*tables[:3], images)
+        held = (found.low <= covariance + 1e-12) & (covariance - 1e-12 <= found.high)
+        assert held.mean() >= least_covariance - slack, (first, second, kappa)

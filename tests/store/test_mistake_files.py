@@ -1,0 +1,134 @@
+"""Reviews of mistakes: read from files, stored once, read back."""
+
+import json
+
+import mistake_world as world
+import pytest
+
+from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, MistakeCategory, Severity, UnknownName
+from regrade.store import MistakeFormat, Store, import_mistakes, read_mistake_file
+from regrade.tables import Columns
+
+ENTRIES = {
+    "i1.JPEG": {"top_prediction": 1, "failure category": "Fine-grained error", "failure severity": "Major"},
+    "i4": {"top_prediction": 5, "failure category": "Spurious Correlation", "failure severity": "Borderline"},
+    "i9": {"top_prediction": 7, "failure category": "Fine-grained with OOV", "failure severity": "Minor"},
+}
+TABLE = "image,prediction,category,severity\ni1,lynx,fine-grained,major\ni4,road,spurious,minor\n"
+
+
+def published(tmp_path, content=ENTRIES):
+    (tmp_path / "m.json").write_text(content if isinstance(content, str) else json.dumps(content))
+    return tmp_path / "m.json"
+
+
+def read(path, form="vasudevan2022", columns=None):
+    return read_mistake_file(path, world.TEST_SET, form=MistakeFormat(form), model="m", columns=columns)
+
+
+def table(tmp_path, text=TABLE):
+    (tmp_path / "m.csv").write_text(text)
+    return tmp_path / "m.csv"
+
+
+def test_the_published_layout(tmp_path):
+    found = read(published(tmp_path))
+    assert found.examples.tolist() == [1, 4, 9] and found.classes.tolist() == [1, 5, 7]
+    assert found.categories == (
+        MistakeCategory.FINE_GRAINED, MistakeCategory.SPURIOUS, MistakeCategory.OUT_OF_VOCABULARY
+    )  # fmt: skip
+    assert found.severities == (Severity.MAJOR, Severity.BORDERLINE, Severity.MINOR)
+    assert found.spellings == ("Fine-grained error", "Spurious Correlation", "Fine-grained with OOV")
+    assert found.origin == "vasudevan2022: m.json"
+
+
+def test_a_table(tmp_path):
+    found = read(table(tmp_path), "table")
+    assert found.classes.tolist() == [1, 5] and found.severities == (Severity.MAJOR, Severity.MINOR)
+
+
+def test_columns_of_other_names(tmp_path):
+    text = TABLE.replace("image,prediction", "picture,answer")
+    found = read(table(tmp_path, text), "table", Columns(id="picture", label="answer"))
+    assert found.examples.tolist() == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "words"),
+    [
+        ([], FormatError, "a JSON object is wanted"),
+        ({}, FormatError, "a JSON object is wanted"),
+        ({"i1": {"top_prediction": 1}}, FormatError, "failure category"),
+        ({"i1": {**ENTRIES["i4"], "top_prediction": "road"}}, FormatError, "top_prediction"),
+        ({"i1": {**ENTRIES["i4"], "top_prediction": 8}}, FormatError, "class index 8 of 'i1' is outside eight"),
+        ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
+        ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
+        ({"v2": ENTRIES["i4"]}, MismatchError, "1 images that are not in test set dozen"),
+        ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
+        ("{", FormatError, "not valid JSON"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_the_file(tmp_path, content, error, words):
+    with pytest.raises(error, match=words) as caught:
+        read(published(tmp_path, content))
+    assert "m.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TABLE.replace("severity", "gravity"), "columns image, prediction, category and severity"),
+        (TABLE.replace("lynx", "yeti"), "unknown class id of eight 'yeti'"),
+        (TABLE.replace("spurious", "odd"), "unknown category"),
+        (TABLE.replace("i4", "i1"), "stands twice"),
+    ],
+)
+def test_tables_that_do_not_fit(tmp_path, text, words):
+    with pytest.raises(InputError, match=words):
+        read(table(tmp_path, text), "table")
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store.create(tmp_path / "W")
+    made.add_test_set(world.TEST_SET)
+    return made
+
+
+def imported(store, path, model="vit/3b", form="vasudevan2022"):
+    return import_mistakes(store, path, test_set="dozen", model=model, form=MistakeFormat(form))
+
+
+def test_stored_and_read_back(store, tmp_path):
+    done = imported(store, published(tmp_path))
+    assert done.new
+    assert store.mistake_review_names("dozen") == ("vit/3b",)
+    back = store.mistake_review(store.test_set("dozen"), "vit/3b")
+    assert back.digest == done.review.digest
+    assert (back.model, back.spellings, back.origin) == ("vit/3b", done.review.spellings, done.review.origin)
+    assert back.severities == done.review.severities
+
+
+def test_the_same_again_is_no_change_and_another_is_refused(store, tmp_path):
+    imported(store, published(tmp_path))
+    assert not imported(store, published(tmp_path)).new
+    other = {**ENTRIES, "i4": {**ENTRIES["i4"], "failure severity": "Major"}}
+    with pytest.raises(AlreadyStored, match="another review of the mistakes of 'vit/3b'"):
+        imported(store, published(tmp_path, other))
+    assert imported(store, published(tmp_path, other), model="second").new
+
+
+def test_a_review_of_another_version_of_the_set_is_refused(store, tmp_path):
+    from dataclasses import replace
+
+    imported(store, published(tmp_path))
+    changed = replace(world.TEST_SET, labels=world.TEST_SET.labels[::-1].copy())
+    with pytest.raises(MismatchError, match="another version"):
+        store.mistake_review(changed, "vit/3b")
+
+
+def test_names(store, tmp_path):
+    with pytest.raises(InputError, match="needs the name"):
+        imported(store, published(tmp_path), model=" ")
+    with pytest.raises(UnknownName, match="review of mistakes on dozen 'vit'; there are none yet"):
+        store.mistake_review(store.test_set("dozen"), "vit")

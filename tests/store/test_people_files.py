@@ -1,0 +1,234 @@
+"""Files of people's answers, in every form, and everything that can be amiss in them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from regrade.core import NO_ANSWER, Answerer, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
+from regrade.store import PeopleFormat, Store, import_people, read_people_file
+from regrade.store.moments import moment
+from regrade.tables import Columns, Reading
+
+SPACE = ClassSpace("animals", ("n01", "n02", "n03"), ("cat", "guide dog", "hérisson"))
+SET = TestSet("zoo", SPACE, ("a.png", "b.png", "c.png", "d.png"), np.array([0, 1, 2, 0], dtype=np.int32))
+ROWS = [
+    {"person": "Ann", "image": "a.png", "class": "n01", "start": "2019-12-19T10:00:00", "end": "2019-12-19T10:00:26"},
+    {"person": "Ann", "image": "c.png", "class": "n02", "start": "2019-12-19T23:59:59", "end": "2019-12-21T00:00:00"},
+    {
+        "person": "Bo",
+        "image": "b.png",
+        "class": "n02",
+        "start": "2019-12-19T10:00:00Z",
+        "end": "2019-12-19T12:01:00+02",
+    },
+]
+
+
+def csv(path: Path, rows=ROWS, *, leave_out=()) -> Path:
+    keys = [key for key in rows[0] if key not in leave_out]
+    path.write_text("\n".join([",".join(keys), *(",".join(str(row.get(k, "")) for k in keys) for row in rows)]) + "\n")
+    return path
+
+
+def read(path: Path, form: PeopleFormat = PeopleFormat.TABLE, **options):
+    return read_people_file(path, SET, form=form, **options)
+
+
+def assert_ann_and_bo(found):
+    ann, bo = found.people
+    assert (ann.model, bo.model) == ("person:Ann", "person:Bo")
+    assert ann.by is bo.by is Answerer.PERSON
+    assert ann.top1.tolist() == [0, NO_ANSWER, 1, NO_ANSWER]
+    assert ann.asked.tolist() == [True, False, True, False]
+    assert bo.top1.tolist() == [NO_ANSWER, 1, NO_ANSWER, NO_ANSWER]
+    np.testing.assert_allclose(ann.times.seconds, [26, np.nan, 86_401, np.nan])
+    np.testing.assert_allclose(bo.times.seconds, [np.nan, 60, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet"])
+def test_a_table_in_every_form(tmp_path, ending):
+    path = tmp_path / f"people.{ending}"
+    if ending == "csv":
+        csv(path)
+    elif ending == "parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    else:
+        path.write_text(json.dumps(ROWS) if ending == "json" else "\n".join(map(json.dumps, ROWS)))
+    assert_ann_and_bo(read(path))
+
+
+def published(rows=ROWS):
+    people: dict = {}
+    for row in rows:
+        info = {"start_time": row["start"], "end_time": row["end"]}
+        people.setdefault(row["person"], {})[row["image"]] = {"label": row["class"], "extra_info": info}
+    return people
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_published_layout(tmp_path, wrapped):
+    content = published()
+    content["Ann"]["elsewhere.JPEG"] = {"label": "n01"}
+    (tmp_path / "p.json").write_text(json.dumps({"annot_data": content} if wrapped else content))
+    found = read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
+    assert_ann_and_bo(found)
+    assert found.passed_over == 1
+
+
+def test_one_labeler_of_the_published_layout(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps(published()["Bo"]))
+    (bo,) = read(tmp_path / "p.json", PeopleFormat.SHANKAR2020, name="Bo").people
+    assert bo.model == "person:Bo"
+    with pytest.raises(FormatError, match="does not say who answered: give --name"):
+        read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
+
+
+def test_a_name_for_a_file_without_one_and_of_several(tmp_path):
+    path = csv(tmp_path / "p.csv", ROWS[:2], leave_out=("person",))
+    assert read(path, name="Cy").people[0].model == "person:Cy"
+    with pytest.raises(FormatError, match="add a column person, or give --name"):
+        read(path)
+    several = csv(tmp_path / "q.csv")
+    assert [one.model for one in read(several, name="Bo").people] == ["person:Bo"]
+    with pytest.raises(UnknownName, match="unknown person 'Di'; there are Ann, Bo"):
+        read(several, name="Di")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("n03", 2), ("2", 2), ("hérisson", 2), ("Guide Dog", 1), ("2.0", 2), ("", NO_ANSWER)]
+)
+def test_classes_by_id_index_or_name(tmp_path, given, expected):
+    path = csv(tmp_path / "p.csv", [{"image": "a.png", "class": given}])
+    (one,) = read(path, name="A").people
+    assert one.top1[0] == expected
+    assert one.counted.tolist() == [True, False, False, False]  # an empty class was asked, and is no answer
+    assert one.times is None
+
+
+def test_numbers_that_are_ids_or_indices(tmp_path):
+    space = ClassSpace("numbers", ("10", "0"))
+    target = TestSet("s", space, ("a", "b"), np.array([0, 1], dtype=np.int32))
+    path = csv(tmp_path / "p.csv", [{"image": "a", "class": 0}])
+    with pytest.raises(InputError, match="--class-numbers"):
+        read_people_file(path, target, form=PeopleFormat.TABLE, name="A")
+    for reading, expected in ((Reading.IDS, 1), (Reading.INDICES, 0)):
+        columns = Columns(reading=reading)
+        found = read_people_file(path, target, form=PeopleFormat.TABLE, name="A", columns=columns)
+        assert found.people[0].top1[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"class": "n77"}, "Ann, image 'a.png': unknown class id of animals 'n77'"),
+        ({"class": "7"}, "class index 7 is outside animals"),
+        ({"image": "z.png"}, "1 images are not in test set zoo, for instance 'z.png'"),
+        ({"end": "2019-12-19T09:59:59"}, "Ann, image 'a.png': it ends"),
+        ({"image": "c.png"}, "Ann answers 'c.png' more than once"),
+        ({"start": "yesterday"}, "'yesterday' is no time: give ISO 8601"),
+        ({"start": "nan", "end": "5"}, "is no time"),
+    ],
+)
+def test_bad_rows_are_told_in_one_line(tmp_path, change, words):
+    rows = [{**ROWS[0], **change}, *ROWS[1:]]
+    if change.get("class") == "7":
+        rows = [{**row, "class": number} for row, number in zip(rows, (7, 0, 1), strict=True)]
+    with pytest.raises(InputError) as caught:
+        read(csv(tmp_path / "p.csv", rows))
+    assert words in str(caught.value) and str(tmp_path / "p.csv") in str(caught.value)
+
+
+def test_two_kinds_of_times(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps([{"image": "a.png", "class": "n01", "start": 5, "end": 9}]))
+    assert read(tmp_path / "p.json", name="A").people[0].times.seconds[0] == 4
+    mixed = {"a.png": {"label": "n01", "extra_info": {"start_time": 5, "end_time": "2019-12-19"}}}
+    (tmp_path / "q.json").write_text(json.dumps(mixed))
+    with pytest.raises(FormatError, match="both be ISO times, or both seconds"):
+        read(tmp_path / "q.json", PeopleFormat.SHANKAR2020, name="A")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("[]", "a JSON list of objects"),
+        ("{}", "a JSON list of objects"),
+        ('[{"image": "a.png"}]', "no column with the classes"),
+        ('[{"image": "a.png", "class": 1}, {"image": "b.png", "class": "n01"}]', "p.json"),
+    ],
+)
+def test_a_json_that_is_no_table(tmp_path, content, words):
+    (tmp_path / "p.json").write_text(content)
+    with pytest.raises(FormatError, match=words):
+        read(tmp_path / "p.json", name="A")
+
+
+@pytest.mark.parametrize("content", [[], {}, {"Ann": 3}, {"Ann": {"a.png": "n01"}}, {"Ann": {"a.png": {"x": 1}}}])
+def test_a_json_that_is_not_the_published_layout(tmp_path, content):
+    (tmp_path / "p.json").write_text(json.dumps(content))
+    with pytest.raises(FormatError, match="label and extra_info"):
+        read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
+
+
+def test_the_published_layout_of_another_set(tmp_path):
+    (tmp_path / "p.json").write_text(json.dumps({"Ann": {"x.JPEG": {"label": "n01"}}}))
+    with pytest.raises(MismatchError, match="names no image of test set zoo"):
+        read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
+
+
+class TestStored:
+    @pytest.fixture
+    def store(self, tmp_path) -> Store:
+        store = Store.create(tmp_path / "W")
+        store.add_test_set(SET)
+        return store
+
+    def test_what_comes_back_is_what_came_in(self, store, tmp_path):
+        path = csv(tmp_path / "p.csv")
+        done = import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE)
+        assert done.people.new == ("person:Ann", "person:Bo")
+        assert done.images == {"person:Ann": 2, "person:Bo": 1}
+        assert store.people_names("zoo") == done.people.new and store.model_names("zoo") == ()
+        for expected in read(path).people:
+            found = store.predictions(SET, expected.model)
+            assert found.digest == expected.digest
+            assert found.by is Answerer.PERSON
+            assert found.asked.tolist() == expected.asked.tolist()
+            np.testing.assert_array_equal(found.times.seconds, expected.times.seconds)
+        manifest = store.manifest(SET, "person:Ann")
+        assert (manifest.by, manifest.asked, manifest.times, manifest.source.file) == ("person", 2, True, "p.csv")
+        plain = pq.read_table(store.prediction_folder("zoo", "person:Ann") / "times.parquet")
+        assert plain.column_names == ["example", "start", "end"]
+        assert plain["start"].null_count == 2
+
+    def test_again_is_no_change_and_others_are_refused(self, store, tmp_path):
+        import_people(store, csv(tmp_path / "p.csv"), test_set="zoo", form=PeopleFormat.TABLE)
+        again = import_people(store, tmp_path / "p.csv", test_set="zoo", form=PeopleFormat.TABLE)
+        assert (again.people.new, again.people.unchanged) == ((), ("person:Ann", "person:Bo"))
+        slower = [{**ROWS[2], "end": "2019-12-19T10:02:00Z"}]
+        with pytest.raises(Exception, match=r"other predictions of 'person:Bo' on zoo are stored.*--name"):
+            import_people(store, csv(tmp_path / "q.csv", slower), test_set="zoo", form=PeopleFormat.TABLE)
+
+    def test_someone_who_was_asked_everything(self, store, tmp_path):
+        rows = [{"image": image, "class": "n01"} for image in SET.ids]
+        path = csv(tmp_path / "p.csv", rows)
+        import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE, name="A")
+        found = store.predictions(SET, "person:A")
+        assert found.asked is None and found.times is None and found.counted.all()
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [(5, 5), ("5.5", 5.5), ("1970-01-01T00:01:00", 60), ("1970-01-01 01:00+01:00", 0), ("1970-01-02", 86_400)],
+)
+def test_moments(value, seconds):
+    assert moment(value, "") == seconds
+
+
+@pytest.mark.parametrize("value", ["soon", [], True, "inf", "2019-13-01"])
+def test_what_is_no_moment(value):
+    with pytest.raises(FormatError, match="is no time"):
+        moment(value, "where")

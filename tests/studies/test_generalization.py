@@ -1,0 +1,267 @@
+"""Generalization: by hand, against numpy and statsmodels, on simulated models, and what cannot be used."""
+
+import json
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+from regrade.core import InputError, UndefinedError, UnknownName
+from regrade.stats import Scale, proportion
+from regrade.studies import Grade, GradeRow, ModelCounts, SetCounts, SetPair, counts_of, generalization
+
+
+def counts(name, rights, images, top5=None):
+    models = {
+        model: ModelCounts(right, images, None if top5 is None else top5[model]) for model, right in rights.items()
+    }
+    return SetCounts(name, models)
+
+
+def study(old, new, *, images=1000, new_images=500, **options):
+    pair = SetPair(counts("old", old, images), counts("new", new, new_images))
+    return generalization([pair], rng=np.random.default_rng(0), **options)
+
+
+OLD = {"a": 900, "b": 800, "c": 700, "d": 500}
+NEW = {"a": 400, "b": 350, "c": 300, "d": 200}  # 80, 70, 60 and 40%: each ten points below
+
+
+class TestByHand:
+    found = study(OLD, NEW, scale=Scale.LINEAR)
+
+    def test_accuracies_gaps_and_ranks(self):
+        row = self.found.rows[0]
+        assert (row.model, row.original.value, row.new.value) == ("a", 0.9, 0.8)
+        assert row.gap.value == pytest.approx(0.1)
+        assert (row.original.method, row.gap.method) == ("clopper-pearson 95%", "newcombe 95%")
+        assert [(r.model, r.original_rank, r.new_rank, r.rank_change) for r in self.found.rows] == [
+            ("a", 1, 1, 0), ("b", 2, 2, 0), ("c", 3, 3, 0), ("d", 4, 4, 0),
+        ]  # fmt: skip
+
+    def test_the_line(self):
+        (shift,) = self.found.shifts
+        line = shift.line(Scale.LINEAR)
+        assert (line.slope.value, line.intercept.value, line.r_squared) == pytest.approx((1, -0.1, 1))
+        assert line.draws == 100_000
+        assert shift.mean_change.value == pytest.approx(-0.1)
+        assert shift.mean_change_top5 is None
+
+    def test_no_model_is_off_the_line(self):
+        assert [row.robustness.value for row in self.found.rows] == pytest.approx([0] * 4)
+        assert all(row.robustness.low < 0 < row.robustness.high for row in self.found.rows)
+        assert [row.expected for row in self.found.rows] == pytest.approx([0.8, 0.7, 0.6, 0.4])
+
+    def test_the_parts_of_the_loss(self):
+        losses = self.found.shifts[0].losses
+        assert losses.observed == pytest.approx(-0.1)
+        bounds = [proportion(right, 500, confidence=1 - 0.05 / 4) for right in NEW.values()]
+        assert losses.sampling.high == pytest.approx(np.mean([b.value - b.low for b in bounds]))
+        assert losses.sampling.low == pytest.approx(np.mean([b.value - b.high for b in bounds]))
+        assert losses.rest.low == pytest.approx(-0.1 - losses.sampling.high)
+        assert losses.rest.high == pytest.approx(-0.1 - losses.sampling.low)
+        assert losses.as_dict()["not_identified"] == ["adaptivity", "distribution"]
+
+    def test_it_is_a_table_and_json(self):
+        assert "a" in str(self.found) and "points of loss" in str(self.found)
+        told = json.loads(json.dumps(self.found.as_dict(), allow_nan=False))
+        assert told["sets"][0]["lines"]["linear"]["slope"]["value"] == pytest.approx(1)
+        assert len(told["sets"][0]["lines"]["linear"]["band"]["x"]) == 100
+        assert "band" not in told["sets"][0]["lines"]["logit"]
+        assert len(self.found.sets_table().rows) == 1 and len(self.found.lines_table().rows) == 3
+
+
+def test_ranks_change_and_equal_models_go_by_name():
+    found = study({"x": 900, "b": 800, "a": 800, "y": 500}, {"x": 300, "b": 400, "a": 300, "y": 100})
+    ranks = {row.model: (row.original_rank, row.new_rank, row.rank_change) for row in found.rows}
+    assert ranks == {"x": (1, 3, -2), "a": (2, 2, 0), "b": (3, 1, 2), "y": (4, 4, 0)}
+
+
+RNG = np.random.default_rng(7)
+MANY_OLD = {f"m{i}": int(k) for i, k in enumerate(RNG.integers(500, 950, 25))}
+MANY_NEW = {m: int(np.clip(k / 2 - 40 + RNG.normal(0, 12), 1, 499)) for m, k in MANY_OLD.items()}
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_the_lines_are_least_squares(scale):
+    shift = study(MANY_OLD, MANY_NEW).shifts[0]
+    x, y = (scale.transform(np.array(list(k.values())) / n) for k, n in ((MANY_OLD, 1000), (MANY_NEW, 500)))
+    line = shift.line(scale)
+    assert (line.slope.value, line.intercept.value) == pytest.approx(tuple(np.polyfit(x, y, 1)))
+    assert line.r_squared == pytest.approx(sm.OLS(y, sm.add_constant(x)).fit().rsquared)
+    assert (line.robust_slope.value, line.robust_slope.n) == pytest.approx((line.slope.value, 25))
+    assert "robust t" in line.robust_slope.method and "bootstrap" in line.slope.method
+
+
+def test_effective_robustness_is_against_the_line_through_standard_models():
+    standard = [f"m{i}" for i in range(15)]
+    found = study(MANY_OLD, {**MANY_NEW, "m20": 480}, standard=standard)
+    x, y = (
+        Scale.LOGIT.transform(np.array([k[m] for m in standard]) / n) for k, n in ((MANY_OLD, 1000), (MANY_NEW, 500))
+    )
+    slope, intercept = np.polyfit(x, y, 1)
+    row = next(row for row in found.rows if row.model == "m20")
+    expected = Scale.LOGIT.inverse(slope * Scale.LOGIT.transform(MANY_OLD["m20"] / 1000) + intercept)
+    assert row.robustness.value == pytest.approx(480 / 500 - expected)
+    assert row.robustness.low > 0
+    assert (row.standard, found.shifts[0].standard, found.shifts[0].models) == (False, 15, 25)
+    assert "15 standard models" in str(found)
+
+
+def simulated(rng, models, images, *, shift=0.5, spread=1.2, new_spread=0.8):
+    """Counts of models on images of gaussian difficulty, and the true u and v."""
+    skills = rng.normal(0.9, 0.6, models)
+    u = np.sqrt((1 + spread**2) / (1 + new_spread**2))
+    v = -shift / np.sqrt(1 + new_spread**2)
+    right = np.empty((2, models), dtype=int)
+    for place, (mean, sd) in enumerate(((0, spread), (shift, new_spread))):
+        difficulty = rng.normal(mean, sd, images)
+        right[place] = (rng.random((models, images)) < ndtr(skills[:, None] - difficulty)).sum(axis=1)
+    return right, u, v
+
+
+def test_u_and_v_are_recovered():
+    right, u, v = simulated(np.random.default_rng(1), 60, 40_000)
+    old, new = ({f"m{i}": int(k) for i, k in enumerate(side)} for side in right)
+    difficulty = study(old, new, images=40_000, new_images=40_000).shifts[0].difficulty
+    assert (difficulty.u.value, difficulty.v.value) == pytest.approx((u, v), abs=0.03)
+    assert "spread less" in difficulty.in_words() and "harder" in difficulty.in_words()
+
+
+def test_how_often_u_v_the_gap_and_robustness_are_covered():
+    # models scatter about the line by skills of their own on the new set, which is what the intervals are over
+    rng, runs, models, images = np.random.default_rng(2), 600, 60, 5_000
+    u, v, hits = 1.1, -0.3, dict.fromkeys(("u", "v", "gap", "robustness"), 0)
+    for _ in range(runs):
+        z = rng.normal(0.6, 0.5, models)
+        p, off = ndtr(z), rng.normal(0, 0.05, models)
+        q = ndtr(u * z + v + off)
+        old, new = ({f"m{i}": int(k) for i, k in enumerate(rng.binomial(images, side))} for side in (p, q))
+        pair = SetPair(counts("old", old, images), counts("new", new, images))
+        found = generalization([pair], rng=rng, scale=Scale.PROBIT, draws=1_000, band_points=0)
+        shift, row = found.shifts[0], next(row for row in found.rows if row.model == "m0")
+        hits["u"] += shift.difficulty.u.low <= u <= shift.difficulty.u.high
+        hits["v"] += shift.difficulty.v.low <= v <= shift.difficulty.v.high
+        hits["gap"] += row.gap.low <= p[0] - q[0] <= row.gap.high
+        hits["robustness"] += row.robustness.low <= q[0] - ndtr(u * z[0] + v) <= row.robustness.high
+    shares = {name: count / runs for name, count in hits.items()}
+    assert all(0.9 <= shares[name] <= 0.97 for name in ("u", "v")), shares  # percentiles are a little short
+    assert all(0.93 <= shares[name] <= 0.985 for name in ("gap", "robustness")), shares
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 500)), min_size=3, max_size=8))
+def test_whatever_the_counts(pairs):
+    if len({old for old, _ in pairs}) == 1:
+        return
+    old, new = ({f"m{i}": pair[side] for i, pair in enumerate(pairs)} for side in (0, 1))
+    found = study(old, new, draws=200, band_points=5)
+    assert sorted(row.original_rank for row in found.rows) == list(range(1, len(pairs) + 1))
+    assert sum(row.rank_change for row in found.rows) == 0
+    for row in found.rows:
+        assert row.gap.low <= row.gap.value <= row.gap.high
+        assert row.robustness.low <= row.robustness.value <= row.robustness.high
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+class TestOverfitting:
+    def verdict(self, slope, offset, *, noise=4):
+        rng = np.random.default_rng(3)
+        old = {f"m{i}": 5_000 + 130 * i for i in range(30)}
+        new = {m: int(slope * k + 10_000 * offset + rng.normal(0, noise)) for m, k in old.items()}
+        return study(old, new, images=10_000, new_images=10_000, draws=100).shifts[0].adaptivity
+
+    def test_gains_that_hold(self):
+        found = self.verdict(1.1, -0.15)
+        assert found.verdict.value == "no sign of diminishing returns"
+        assert found.slope.low > 1
+
+    def test_gains_that_do_not(self):
+        found = self.verdict(0.6, 0.1)
+        assert found.verdict.value == "diminishing returns"
+        assert "adaptive overfitting would look so" in found.in_words()
+
+    def test_an_easier_set_makes_gains_smaller_without_overfitting(self):
+        found = self.verdict(0.6, 0.32)
+        assert found.verdict.value == "diminishing returns"
+        assert "easier" in found.in_words()
+
+    def test_what_cannot_be_told(self):
+        assert self.verdict(1.0, -0.1, noise=200).verdict.value == "cannot be told"
+
+
+class TestSeveralSets:
+    def test_each_with_its_rows_in_the_order_given(self):
+        old = counts("old", OLD, 1000, dict.fromkeys(OLD, 950))
+        sets = [counts(name, NEW, 500, dict.fromkeys(NEW, top5)) for name, top5 in (("z", 450), ("y", 500))]
+        found = generalization([SetPair(old, new) for new in sets], rng=np.random.default_rng(0))
+        assert [row.new_set for row in found.rows[:3]] == ["z", "y", "z"]
+        assert [shift.mean_change_top5.value for shift in found.shifts] == pytest.approx([-0.05, 0.05])
+        assert "new set" in str(found)
+
+    def test_models_on_one_set_only_are_left_out_and_named(self):
+        found = study({**OLD, "only_old": 10}, {**NEW, "only_new": 10})
+        assert found.shifts[0].left_out == ("only_new", "only_old")
+        assert {row.model for row in found.rows} == set(OLD)
+        assert "left out, on one of the two sets only: only_new, only_old" in str(found)
+
+    def test_the_same_seed_gives_the_same_study(self):
+        assert study(OLD, NEW).as_dict() == study(OLD, NEW).as_dict()
+
+
+class TestBadInput:
+    def test_too_few_models(self):
+        with pytest.raises(InputError, match=r"three models on both old and new: there are 2 \(a, b\)"):
+            study({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "d": 3})
+
+    def test_too_few_standard_models(self):
+        with pytest.raises(InputError, match=r"three standard models .* there are 2"):
+            study(OLD, NEW, standard=["a", "b"])
+
+    def test_an_unknown_standard_model(self):
+        with pytest.raises(UnknownName, match="standard model 'aa'"):
+            study(OLD, NEW, standard=["aa", "b", "c"])
+
+    def test_models_all_alike(self):
+        with pytest.raises(UndefinedError, match="no line to fit"):
+            study(dict.fromkeys("abc", 500), {"a": 1, "b": 2, "c": 3})
+
+    def test_sets_that_cannot_be_one_study(self):
+        old, new = counts("old", OLD, 1000), counts("new", NEW, 500)
+        rng = np.random.default_rng(0)
+        for pairs, words in (
+            ([], "got none"),
+            ([SetPair(old, new), SetPair(new, old)], "one original"),
+            ([SetPair(old, old)], "at once"),
+            ([SetPair(old, new), SetPair(old, new)], "named twice"),
+        ):
+            with pytest.raises(InputError, match=words):
+                generalization(pairs, rng=rng)
+
+    @pytest.mark.parametrize("wrong", [(3, 2, None), (-1, 2, None), (1, 2, 3), (0, 0, None)])
+    def test_counts_that_cannot_be(self, wrong):
+        with pytest.raises(InputError):
+            ModelCounts(*wrong)
+
+
+def test_counts_of_a_grade():
+    def row(model, slice_, top1, top5):
+        return GradeRow(model, slice_, top1, top5, None, None, None, 0, 0, 0, None)
+
+    rows = (
+        row("a", "all", proportion(41_430, 50_000), proportion(48_000, 50_000)),
+        row("a", "dogs", proportion(1, 2), None),
+        row("b", "all", None, None),
+        row("c", "all", proportion(1, 3), None),
+    )
+    found = counts_of(Grade("val", None, None, None, rows, ("label space: within", "intervals: x")))
+    assert found.models == {"a": ModelCounts(41_430, 50_000, 48_000), "c": ModelCounts(1, 3)}
+    assert found.notes == ("val: label space: within",)
+
+
+def test_every_model_right_or_wrong_everywhere():
+    found = study({"a": 1000, "b": 500, "c": 0}, {"a": 500, "b": 250, "c": 0})
+    assert found.shifts[0].difficulty.u.value == pytest.approx(ndtri(1 - 1e-3) / ndtri(1 - 5e-4))

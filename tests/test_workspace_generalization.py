@@ -1,0 +1,86 @@
+"""Generalization from Python: pairs of test sets in the same classes, in a part of them, and through a map."""
+
+import csv
+
+import pytest
+
+import regrade
+from regrade.core import ClassSpace, InputError, UnknownName
+from regrade.workspace import Workspace
+
+ANIMALS = ClassSpace("animals", ("cat", "dog", "hen", "fox"))
+PETS = ClassSpace("pets", ("cat", "dog"))
+OLD = ("cat", "cat", "dog", "dog", "hen", "hen", "fox", "fox")
+NEW = ("cat", "cat", "dog", "dog")
+WRONG = {"cat": "dog", "dog": "cat", "hen": "fox", "fox": "hen"}
+
+
+def predictions(path, labels, mistakes):
+    """A table of one column a model, wrong on so many of the first images."""
+    rows = [
+        (f"{path.stem}{i}", label, *(WRONG[label] if i < wrong else label for wrong in mistakes.values()))
+        for i, label in enumerate(labels)
+    ]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("image", "label", *mistakes), *rows])
+    return path
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    here = regrade.init(tmp_path / "W")
+    old = predictions(tmp_path / "old.csv", OLD, {"a": 1, "b": 2, "c": 4, "d": 5})
+    new = predictions(tmp_path / "new.csv", NEW, {"a": 1, "b": 2, "c": 3, "e": 0})
+    here.import_predictions(old, test_set="old", classes=ANIMALS)
+    here.import_predictions(new, test_set="new", classes=ANIMALS)
+    return here
+
+
+def accuracies(found):
+    return {row.model: (row.original.value, row.new.value) for row in found.rows}
+
+
+def test_models_on_both_sets(workspace):
+    found = workspace.generalization("old", ["new"])
+    assert accuracies(found) == {"a": (7 / 8, 3 / 4), "b": (6 / 8, 2 / 4), "c": (4 / 8, 1 / 4)}
+    assert found.shifts[0].left_out == ("d", "e")
+    assert found.scale.value == "logit"
+
+
+def test_a_set_in_a_part_of_the_classes_is_held_against_the_original_among_these(workspace, tmp_path):
+    labels = tmp_path / "pets.csv"
+    with labels.open("w", newline="") as file:
+        csv.writer(file).writerows([("image", "label"), *((f"p{i}", label) for i, label in enumerate(NEW))])
+    workspace.add_test_set("pets", labels, classes=PETS)
+    answers = predictions(tmp_path / "p.csv", NEW, {"a": 0, "b": 2, "c": 3})
+    workspace.import_predictions(answers, test_set="pets", classes=ANIMALS)
+    found = workspace.generalization("old", ["pets", "new"])
+    among_two, among_all = ({row.model: row for row in found.of(name)} for name in ("pets", "new"))
+    assert {model: row.original.value for model, row in among_two.items()} == {"a": 3 / 4, "b": 2 / 4, "c": 0}
+    assert {row.original.n for row in among_two.values()} == {4}
+    assert {row.original.n for row in among_all.values()} == {8}
+    assert any("label space" in note for note in found.notes)
+
+
+def test_only_some_models(workspace):
+    found = workspace.generalization("old", ["new"], models=["a", "b", "c"], scale="linear")
+    assert found.shifts[0].left_out == ()
+    assert found.scale.value == "linear"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "words"),
+    [
+        (("old", "new"), {}, InputError, "list of names"),
+        (("old", []), {}, InputError, "at least one new"),
+        (("old", ["new"]), {"models": ["a", "b"]}, InputError, "there are 2"),
+        (("old", ["new"]), {"models": ["d"]}, InputError, "none of these models has predictions on new"),
+        (("old", ["new"]), {"models": ["x"]}, UnknownName, "unknown model 'x'"),
+        (("old", ["new"]), {"scale": "log"}, UnknownName, "logit"),
+        (("old", ["new"]), {"standard": "a"}, InputError, "list of names"),
+        (("old", ["old"]), {}, InputError, "at once"),
+    ],
+)
+def test_what_cannot_be_studied(workspace, arguments, options, error, words):
+    with pytest.raises(error, match=words):
+        workspace.generalization(*arguments, **options)
