@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from regrade.classes import WORDNET_KINDS, cifar_10, digits, imagenet_1k, imagenet_a, superclasses
+from regrade.classes import cifar_10, digits, imagenet_1k, imagenet_a, superclasses
+from regrade.classes.superclasses import WORDNET_KINDS
 
 
 def test_of_imagenet_against_its_own_groups():

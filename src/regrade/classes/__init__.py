@@ -7,12 +7,11 @@ from regrade.classes.json_form import class_space_as_json, class_space_from_json
 from regrade.classes.map_files import class_map_from_file
 from regrade.classes.registry import BUILT_IN, class_space
 from regrade.classes.small import cifar_10, digits
-from regrade.classes.superclasses import WORDNET_KINDS, Superclasses, superclasses
+from regrade.classes.superclasses import Superclasses, superclasses
 from regrade.classes.words import class_by_words
 
 __all__ = [
     "BUILT_IN",
-    "WORDNET_KINDS",
     "Superclasses",
     "cifar_10",
     "class_by_words",

@@ -17,8 +17,13 @@ def error_consistency(correct: BoolArray) -> FloatArray:
     Geirhos et al. 2020. Not a number where two models are always right or always wrong: chance then
     explains everything.
     """
-    both, accuracy = _shares(correct)
-    observed = 1 - accuracy[:, None] - accuracy[None, :] + 2 * both
+    return consistency_from_counts(_counts(correct), correct.shape[1])
+
+
+def consistency_from_counts(both: IntArray, images: int) -> FloatArray:
+    """As `error_consistency`, from how many images both have right (m, m)."""
+    accuracy = np.diagonal(both) / images
+    observed = 1 - accuracy[:, None] - accuracy[None, :] + 2 * both / images
     expected = accuracy[:, None] * accuracy + (1 - accuracy)[:, None] * (1 - accuracy)
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = (observed - expected) / (1 - expected)
@@ -30,8 +35,13 @@ def dominance_probability(correct: BoolArray) -> FloatArray:
 
     Mania and Sra 2020. Symmetric; 0 on the diagonal.
     """
-    both, accuracy = _shares(correct)
-    return np.minimum(accuracy[:, None], accuracy[None, :]) - both
+    return dominance_from_counts(_counts(correct), correct.shape[1])
+
+
+def dominance_from_counts(both: IntArray, images: int) -> FloatArray:
+    """As `dominance_probability`, from how many images both have right (m, m)."""
+    right = np.diagonal(both)
+    return (np.minimum(right[:, None], right[None, :]) - both) / images
 
 
 def independent_dominance(correct: BoolArray) -> FloatArray:
@@ -64,10 +74,9 @@ def agreement(predictions: IntArray) -> FloatArray:
     return shares
 
 
-def _shares(correct: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _counts(correct: BoolArray) -> IntArray:
     _check_images(correct)
-    both = joint_counts(correct) / correct.shape[1]
-    return both, np.diagonal(both)
+    return joint_counts(correct)
 
 
 def _check_images(rows: BoolArray | IntArray) -> None:

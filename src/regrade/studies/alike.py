@@ -31,11 +31,6 @@ class PairMatrix:
             for value, low, high in zip(*parts, strict=True)
         ]
 
-    def ordered(self, order: IntArray) -> PairMatrix:
-        """The same with its models in another order."""
-        value, low, high = (part[np.ix_(order, order)] for part in (self.value, self.low, self.high))
-        return PairMatrix(value, low, high, self.method)
-
 
 @dataclass(frozen=True)
 class AlikePair:

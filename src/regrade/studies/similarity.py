@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from regrade.core import Predictions, TestSet, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.joint_counts import joint_counts
-from regrade.metrics import agreement, dominance_probability, error_consistency, independent_dominance
+from regrade.metrics import agreement, independent_dominance
+from regrade.metrics.similarity import consistency_from_counts, dominance_from_counts
 from regrade.stats import Intervals, clopper_pearson, cluster, covariance_interval, kappa_interval, proportions
 from regrade.stats.intervals import method_name
 from regrade.studies.alike import PairMatrix, Similarity
@@ -45,31 +47,42 @@ def similarity_of(found: SameImages) -> Similarity:
     images = found.basis.images
     if not images:
         raise UndefinedError("there is no image to compare the models on")
-    by_name = sorted(range(len(found.models)), key=lambda i: found.models[i])
-    correct = found.correct[by_name]
-    kappa = _kappa(correct, found.basis.confidence)
-    order, clusters = _clusters(kappa.value, correct.sum(axis=1))
-    places = np.array(by_name)[order]
-    accuracies = proportions(correct.sum(axis=1)[order], images, confidence=found.basis.confidence)
-    correct = found.correct[places]
-    spaces = [found.class_spaces[i] for i in places]
+    by_name = np.array(sorted(range(len(found.models)), key=lambda i: found.models[i]))
+    both = joint_counts(found.correct[by_name])
+    order, clusters = _clusters(consistency_from_counts(both, images), np.diagonal(both))
+    places, both = by_name[order], both[np.ix_(order, order)]
+    tables, confidence = _Tables(both, images), found.basis.confidence
     return Similarity(
         found.basis,
         tuple(found.models[i] for i in places),
-        tuple(accuracies),
+        tuple(proportions(np.diagonal(both), images, confidence=confidence)),
         clusters,
         ALIKE,
-        kappa.ordered(order),
-        _agreement(found.classes[places], spaces, found.basis.confidence),
-        _dominance(correct, found.basis.confidence),
-        independent_dominance(correct),
-        _excess(correct, found.basis.confidence),
+        _kappa(tables, confidence),
+        _agreement(found.classes[places], [found.class_spaces[i] for i in places], confidence),
+        _dominance(tables, confidence),
+        independent_dominance(found.correct[places]),
+        _excess(tables, found.correct[places], confidence),
     )
 
 
-def _kappa(correct: BoolArray, confidence: float) -> PairMatrix:
-    value = error_consistency(correct)
-    bounds = kappa_interval(*_tables(correct), confidence=confidence)
+@dataclass(frozen=True)
+class _Tables:
+    """How many images each two models both have right (m, m), and how many there are."""
+
+    both: IntArray
+    images: int
+
+    @property
+    def counts(self) -> tuple[IntArray, IntArray, IntArray, int]:
+        """How many both, only the first and only the second have right, and all."""
+        right = np.diagonal(self.both)
+        return self.both, right[:, None] - self.both, right[None, :] - self.both, self.images
+
+
+def _kappa(tables: _Tables, confidence: float) -> PairMatrix:
+    value = consistency_from_counts(tables.both, tables.images)
+    bounds = kappa_interval(*tables.counts, confidence=confidence)
     return _matrix(value, bounds, np.diagonal(value), method_name("delta, adjusted", confidence))
 
 
@@ -84,25 +97,18 @@ def _agreement(classes: IntArray, spaces: Sequence[str], confidence: float) -> P
     return found
 
 
-def _dominance(correct: BoolArray, confidence: float) -> PairMatrix:
-    value = dominance_probability(correct)
-    bounds = _exact(value, correct.shape[1], confidence)
+def _dominance(tables: _Tables, confidence: float) -> PairMatrix:
+    value = dominance_from_counts(tables.both, tables.images)
+    bounds = _exact(value, tables.images, confidence)
     return _matrix(value, bounds, np.zeros(len(value)), method_name("clopper-pearson", confidence))
 
 
-def _excess(correct: BoolArray, confidence: float) -> PairMatrix:
+def _excess(tables: _Tables, correct: BoolArray, confidence: float) -> PairMatrix:
     """Dominance beyond independence: whoever is the stronger, it is minus the covariance of being right."""
-    value = dominance_probability(correct) - independent_dominance(correct)
-    found = covariance_interval(*_tables(correct), confidence=confidence)
+    value = dominance_from_counts(tables.both, tables.images) - independent_dominance(correct)
+    found = covariance_interval(*tables.counts, confidence=confidence)
     bounds = Intervals(-found.high, -found.low)
     return _matrix(value, bounds, np.zeros(len(value)), method_name("delta, adjusted", confidence))
-
-
-def _tables(correct: BoolArray) -> tuple[IntArray, IntArray, IntArray, int]:
-    """How many images both, only the first and only the second have right, and how many there are."""
-    both = joint_counts(correct)
-    right = np.diagonal(both)
-    return both, right[:, None] - both, right[None, :] - both, correct.shape[1]
 
 
 def _exact(shares: FloatArray, images: int, confidence: float) -> Intervals:
