@@ -11,6 +11,8 @@ from predicting import CIFAR, Counted, Toy, linear, noisy
 from regrade.core import NO_ANSWER, InputError, ModelError, StoreError
 from regrade.models import OutOfMemory, Resizer
 from regrade.predict import Asked, Engine, How, Preparing, engine, prepare_all
+from regrade.predict.engine import WORTH_PROCESSES
+from regrade.predict.prepare import MOST_THREADS
 from regrade.testsets import open_pictures
 
 SIZE = 40
@@ -259,3 +261,27 @@ def test_exactly_once_is_checked(store, monkeypatch, spoilt):
     monkeypatch.setattr(engine, "prepare_all", prepare_wrongly)
     with pytest.raises(StoreError, match="out of order: this is a defect"):
         run(store, Toy())
+
+
+@pytest.mark.parametrize(
+    ("how", "examples", "processes"),
+    [
+        (How(workers=8), WORTH_PROCESSES, True),
+        (How(workers=8), WORTH_PROCESSES - 1, False),
+        (How(workers=MOST_THREADS), WORTH_PROCESSES, False),
+        (How(workers=8, resizer=Resizer.GPU), WORTH_PROCESSES, False),
+    ],
+)
+def test_processes_prepare_pictures_where_it_pays(store, monkeypatch, how, examples, processes):
+    """Never the few that are shipped to a worker of a cluster: processes would look for them on the disk."""
+    seen = {}
+
+    def watched(*_, **options):
+        seen.update(options)
+        return (one for one in ())
+
+    monkeypatch.setattr(engine, "prepare_all", watched)
+    with pytest.raises(StoreError, match="out of order"):
+        list(Engine(Toy(), how).parts(asked(store), [range(examples)], batch=8, progress=print))
+    assert seen["processes"] is processes
+    assert seen["workers"] == (8 if processes else MOST_THREADS)

@@ -55,13 +55,13 @@ def test_no_more_than_so_many_are_in_flight(source, counted, ahead):
             assert counted.count == taken + ahead - 1
 
 
-@pytest.mark.parametrize("workers", [5, 8])
-def test_many_workers_are_processes_and_give_the_same(source, monkeypatch, workers):
+def test_processes_give_the_same_as_threads(source, monkeypatch):
     started = []
     monkeypatch.setattr(prepare, "Helpers", lambda one: started.append(one) or Helpers(one))
     pictures = open_pictures(source)
     few, many = (
-        list(prepare_all(pictures, source, PREPARING, range(40), workers=count, ahead=9)) for count in (4, workers)
+        list(prepare_all(pictures, source, PREPARING, range(40), workers=5, ahead=9, processes=processes))
+        for processes in (False, True)
     )
     assert len(started) == 1
     assert [one.position for one in many] == list(range(40))
@@ -69,15 +69,9 @@ def test_many_workers_are_processes_and_give_the_same(source, monkeypatch, worke
         np.testing.assert_array_equal(one.input, other.input)
 
 
-def test_a_gpu_needs_no_processes(source, monkeypatch):
-    monkeypatch.setattr(prepare, "Helpers", lambda _: pytest.fail("a process is started"))
-    preparing = Preparing(RECIPE, Resizer.GPU)
-    assert len(list(prepare_all(open_pictures(source), source, preparing, range(3), workers=8, ahead=9))) == 3
-
-
 def test_a_picture_that_cannot_be_read_in_another_process_has_a_reason_too(source, tmp_path):
     (tmp_path / "pictures" / source.locations[2]).write_bytes(b"no picture")
-    found = list(prepare_all(open_pictures(source), source, PREPARING, range(5), workers=5, ahead=5))
+    found = list(prepare_all(open_pictures(source), source, PREPARING, range(5), workers=5, ahead=5, processes=True))
     assert [one.input is None for one in found] == [False, False, True, False, False]
     assert "not a picture" in found[2].trouble
 

@@ -93,7 +93,7 @@ def predict(
     ] = None,
     resizer: Annotated[
         ResizerName | None,
-        typer.Option(help="What resizes pictures: pillow, torch (one grey level off, the default) or gpu (JPEGs too)."),
+        typer.Option(help="What resizes pictures: pillow, torch (faster, about a grey level off; if left), gpu."),
     ] = None,
     keep: Annotated[
         str, typer.Option(help="What else to keep, in half precision: scores, features or scores,features.")

@@ -17,7 +17,7 @@ from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelCard, OutOfMemory, Resizer
 from regrade.predict.batch_size import fitting_batch
-from regrade.predict.prepare import Prepared, Preparing, check_place, finished_on_gpu, prepare_all
+from regrade.predict.prepare import MOST_THREADS, Prepared, Preparing, check_place, finished_on_gpu, prepare_all
 from regrade.store import Part, no_answers
 
 STORED_K = 5
@@ -25,6 +25,9 @@ STORED_K = 5
 
 PART_SIZE = 1024
 """Examples a part: what a killed run loses at most."""
+
+WORTH_PROCESSES = 2_000
+"""Examples from which it pays to start processes that prepare pictures."""
 
 Progress = Callable[[int], object]
 """Told how many more examples are done."""
@@ -89,13 +92,15 @@ class Engine:
     def parts(self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
         """Answer for examples, part by part."""
         preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
+        processes = self._by_processes(sum(len(positions) for positions in wanted))
         prepared = prepare_all(
             of.pictures,
             of.source,
             preparing,
             chain.from_iterable(wanted),
-            workers=self.how.workers,
+            workers=self.how.workers if processes else min(self.how.workers, MOST_THREADS),
             ahead=2 * batch + self.how.workers,
+            processes=processes,
         )
         with closing(prepared):
             for positions in wanted:
@@ -109,6 +114,11 @@ class Engine:
                 if part.unreadable:
                     check_place(of.source)
                 yield part
+
+    def _by_processes(self, examples: int) -> bool:
+        """Whether processes of their own prepare the pictures: where threads would wait, and it is worth the start."""
+        many = self.how.workers > MOST_THREADS and examples >= WORTH_PROCESSES
+        return many and self.how.resizer is not Resizer.GPU
 
     def _blocks(self, positions: range, batch: int) -> Iterator[range]:
         """Positions a batch, as large as the device can take by then."""

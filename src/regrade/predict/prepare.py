@@ -16,7 +16,8 @@ from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised
 from regrade.predict.processes import Helpers
 from regrade.testsets import decode, open_pictures
 
-_MOST_THREADS = 4  # more of them in one process do not prepare more pictures
+MOST_THREADS = 4
+"""More threads in one process do not prepare more pictures."""
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,16 @@ def prepare_all(
     *,
     workers: int,
     ahead: int,
+    processes: bool = False,
 ) -> Generator[Prepared, None, None]:
     """Prepare examples in the given order, never more than ``ahead`` of them before they are asked for.
 
-    More than a few workers are processes of their own, since threads would wait for one another.
+    Workers are threads, or ``processes`` of their own, which open the pictures once more, at their source.
     """
     waiting: deque[Future[Prepared]] = deque()
     with ExitStack() as stack:
         one: Callable[[int], Prepared] = _Preparer(pictures, source, preparing)
-        if workers > _MOST_THREADS and preparing.resizer is not Resizer.GPU:
+        if processes:
             one = stack.enter_context(Helpers(one))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
         try:

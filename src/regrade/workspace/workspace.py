@@ -332,6 +332,7 @@ class Workspace:
         """
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
+        refuse_text(keep, "keep")
         targets = [self.store.test_set(name) for name in test_sets]
         for target in targets:
             self.store.check_pictures(target)
