@@ -21,7 +21,7 @@ def member(kind: type[E], value: E | str) -> E:
     raise UnknownName(kind.__name__, str(value), [str(one.value) for one in kind])
 
 
-def refuse_text(names: Sequence[str], what: str) -> None:
+def refuse_text(names: Sequence[object], what: str) -> None:
     """Raise where one name was given in place of a list of names: it would be taken letter by letter."""
     if isinstance(names, str):
         raise InputError(f"{what} must be a list of names: [{names!r}]")
