@@ -10,7 +10,7 @@ from skipping import skip
 
 from regrade.core import ExecutorError, MissingExtra
 from regrade.executors import RayCluster, RayCrew, Seat
-from regrade.executors.ray_cluster import _check_reachable, _without_rays_own_words
+from regrade.executors.ray_connection import _check_reachable, _without_rays_own_words
 
 
 @pytest.fixture(autouse=True)

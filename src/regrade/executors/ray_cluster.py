@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import socket
-import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO, cast
+from typing import Any
 
-from regrade.core import ExecutorError, MissingExtra, RegradeError
+from regrade.core import ExecutorError, RegradeError
 from regrade.executors.pool import AHEAD, Crew, Lost
+from regrade.executors.ray_connection import connected, first_line
 
-_QUIETER = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",  # else some of it is kept back, and printed at the end
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of what does not matter here
-}
 _DEATHS = 2  # on one seat before it stays empty
 _MOMENT = 1.0  # seconds to wait for an answer before looking for new machines
 _PATIENCE = 120.0  # seconds without any worker before the run is given up
@@ -48,7 +39,7 @@ class RayCluster:
     @contextmanager
     def crew(self, make: Callable[[], Any], *, gpus: bool, said: Callable[[Any], None]) -> Iterator[RayCrew]:
         """Workers made by ``make`` on every machine; ``said`` is told what each says of itself (`hello`) first."""
-        with _connected(self.address):
+        with connected(self.address):
             crew = RayCrew(make, gpus=gpus, per_machine=self.per_machine, said=said)
             crew.check_room()
             try:
@@ -153,9 +144,9 @@ class RayCrew(Crew[Seat]):
             cause = error.cause
             if isinstance(cause, RegradeError):
                 raise cause from None
-            raise ExecutorError(f"a worker failed: {type(cause).__name__}: {_first_line(cause)}") from error
+            raise ExecutorError(f"a worker failed: {type(cause).__name__}: {first_line(cause)}") from error
         except RayError as error:
-            raise Lost(_first_line(error)) from None
+            raise Lost(first_line(error)) from None
 
     def lose(self, worker: Seat, why: str) -> None:
         """Forget a worker, and fill its seat again, once, if its machine is still there; none left raises."""
@@ -237,76 +228,5 @@ class _Actor:
         return getattr(self._worker, method)(*arguments)
 
 
-@contextmanager
-def _connected(address: str | None) -> Iterator[None]:
-    for name, value in _QUIETER.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-    except ModuleNotFoundError as error:
-        raise MissingExtra("work on a cluster", "ray") from error
-
-    if ray.is_initialized():
-        yield
-        return
-    if address:
-        _check_reachable(address)
-    with _without_rays_own_words():
-        try:
-            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **_for_a_new_one(address))
-        except Exception as error:  # ray raises what its parts raise
-            raise ExecutorError(
-                f"the Ray cluster {f'at {address} ' if address else ''}cannot be entered: {_first_line(error)}; if it "
-                "asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH as on its machines"
-            ) from error
-        try:
-            yield
-        finally:
-            ray.shutdown()
-
-
-@contextmanager
-def _without_rays_own_words() -> Iterator[None]:
-    """Keep what Ray's own threads print on a lost machine, pages of its logs, out of the output."""
-    usual = sys.stdout
-    sys.stdout = cast("TextIO", _Filtered(usual))
-    try:
-        yield
-    finally:
-        sys.stdout = usual
-
-
-class _Filtered:
-    """A stream that drops what threads of Ray write, and is otherwise the stream below it."""
-
-    def __init__(self, below: TextIO) -> None:
-        self._below = below
-
-    def write(self, text: str) -> int:
-        return len(text) if threading.current_thread().name.startswith("ray_") else self._below.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._below, name)
-
-
-def _check_reachable(address: str) -> None:
-    """Raise at once where nothing answers at an address; Ray itself would try for minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdecimal():
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except (OSError, OverflowError) as error:
-        raise ExecutorError(f"there is no Ray cluster at {address}: {_first_line(error)}") from None
-
-
-def _for_a_new_one(address: str | None) -> dict[str, Any]:
-    return {} if address or "RAY_ADDRESS" in os.environ else {"include_dashboard": False}
-
-
 def _count(node: Mapping[str, Any], resource: str) -> int:
     return int(node["Resources"].get(resource, 0))
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

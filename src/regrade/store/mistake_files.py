@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import FormatError, InputError, MismatchError, MistakeReview, TestSet, category_named, severity_named
+from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
 from regrade.core.arrays import IntArray
 from regrade.store.places import Places
 from regrade.tables import Columns, one_class_each, read_json, read_table, texts
@@ -47,7 +47,7 @@ def read_mistake_file(
             rows = _published(path, test_set)
         case MistakeFormat.TABLE:
             rows = _table(path, test_set, columns or Columns())
-    examples = _positions(rows.images, test_set, path)
+    examples = Places(test_set).of_all(rows.images, path)
     try:
         return MistakeReview(
             model,
@@ -96,15 +96,3 @@ def _table(path: Path, test_set: TestSet, columns: Columns) -> _Rows:
         texts(table, "category"),
         texts(table, "severity"),
     )
-
-
-def _positions(images: tuple[str, ...], test_set: TestSet, path: Path) -> IntArray:
-    places = Places(test_set)
-    found = [places.of(image) for image in images]
-    strangers = [image for image, place in zip(images, found, strict=True) if place is None]
-    if strangers:
-        raise MismatchError(
-            f"{path} names {len(strangers):,} images that are not in test set {test_set.name}, for instance "
-            f"{strangers[0]!r} (there it is {test_set.ids[0]!r}, ...)"
-        )
-    return np.array(found, dtype=np.int64)

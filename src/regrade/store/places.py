@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
-from regrade.core import TestSet
+import numpy as np
+
+from regrade.core import MismatchError, TestSet
+from regrade.core.arrays import IntArray
 
 _ENDINGS = ("jpeg", "jpg", "png", "webp")
 
@@ -20,6 +25,17 @@ class Places:
     def of(self, image: str) -> int | None:
         """The position of an image, by its id or else by the id without an ending; none if it is not there."""
         return self.test_set.position_of.get(image, self._by_stem.get(_stem(image)))
+
+    def of_all(self, images: Sequence[str], path: Path) -> IntArray:
+        """Shape (n,): the positions of the images that a file names; an image that is not in the test set raises."""
+        found = [self.of(image) for image in images]
+        strangers = [image for image, place in zip(images, found, strict=True) if place is None]
+        if strangers:
+            raise MismatchError(
+                f"{path} names {len(strangers):,} images that are not in test set {self.test_set.name}, for instance "
+                f"{strangers[0]!r} (there it is {self.test_set.ids[0]!r}, ...)"
+            )
+        return np.array(found, dtype=np.int64)
 
     @cached_property
     def _by_stem(self) -> dict[str, int]:

@@ -120,19 +120,12 @@ def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> dict
 def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray:
     """Shape (n,): where the images of a file stand in the test set; strangers and repeats raise."""
     check_unique(images)
-    places = Places(test_set)
-    found = [places.of(image) for image in images]
-    strangers = [image for image, place in zip(images, found, strict=True) if place is None]
-    if strangers:
-        raise MismatchError(
-            f"{path} names {len(strangers):,} images that are not in test set {test_set.name}, for instance "
-            f"{strangers[0]!r} (there it is {test_set.ids[0]!r}, ...)"
-        )
-    if len(set(found)) < len(found):
+    found = Places(test_set).of_all(images, path)
+    if len(np.unique(found)) < len(found):
         raise FormatError(f"{path} names an image of {test_set.name} twice, with and without its file ending")
-    if not found:
+    if not len(found):
         raise FormatError(f"{path} names no image")
-    return np.array(found, dtype=np.int64)
+    return found
 
 
 def _few(names: Iterable[str]) -> str:
