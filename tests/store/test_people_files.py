@@ -142,6 +142,11 @@ def test_bad_rows_are_told_in_one_line(tmp_path, change, words):
     assert words in str(caught.value) and str(tmp_path / "p.csv") in str(caught.value)
 
 
+def test_whole_and_broken_seconds_in_one_table(tmp_path):
+    (tmp_path / "p.csv").write_text("image,class,start,end\na.png,n01,0,4.5\nb.png,n01,2,3.25\n")
+    np.testing.assert_array_equal(read(tmp_path / "p.csv", name="A").people[0].times.seconds[:2], [4.5, 1.25])
+
+
 def test_two_kinds_of_times(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps([{"image": "a.png", "class": "n01", "start": 5, "end": 9}]))
     assert read(tmp_path / "p.json", name="A").people[0].times.seconds[0] == 4

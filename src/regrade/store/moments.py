@@ -26,6 +26,15 @@ def moment(value: Any, where: str) -> float:
     return seconds
 
 
+def is_seconds(value: Any) -> bool:
+    """Whether a moment is a number, or the text of one, rather than a time of day."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _from_iso(value: Any, where: str) -> float:
     try:
         return _seconds(datetime.fromisoformat(value.strip()))

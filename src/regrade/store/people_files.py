@@ -25,7 +25,7 @@ from regrade.core import (
     UnknownName,
 )
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.store.moments import moment
+from regrade.store.moments import is_seconds, moment
 from regrade.store.places import Places
 from regrade.tables import LABEL_COLUMNS, Columns, Reading, one_class_each, read_json, read_table, texts
 
@@ -243,7 +243,7 @@ def _times(answers: Sequence[_Answer]) -> AnswerTimes:
         if answer.start is None or answer.end is None:
             continue
         where = f"{answer.person}, image {answer.image!r}"
-        if isinstance(answer.start, str) != isinstance(answer.end, str):
+        if is_seconds(answer.start) != is_seconds(answer.end):
             raise FormatError(f"{where}: start and end must both be ISO times, or both seconds")
         start[row], end[row] = moment(answer.start, where), moment(answer.end, where)
         if end[row] < start[row]:
