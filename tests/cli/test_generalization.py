@@ -116,3 +116,9 @@ class TestReplicate:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         monkeypatch.setattr(published_files, "download", refused)
         assert_one_line(run("replicate", "recht2019"), "cannot fetch https://raw.githubusercontent.com/modestyachts")
+
+
+@pytest.mark.parametrize("command", [("generalization", "--original", "a", "--new", "b"), ("people", "-t", "a")])
+def test_a_seed_is_not_negative(command, tmp_path):
+    refused = run("study", *command, "--seed", -1, "-w", tmp_path)
+    assert refused.code == 2 and "Traceback" not in refused.err

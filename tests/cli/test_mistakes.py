@@ -299,3 +299,14 @@ class TestMultilabel:
         for row in content["triage"]:
             assert sum(row["counts"].values()) == row["errors"] > 0
         assert any("of classes that real@1" in note for note in content["notes"])
+
+
+def test_only_the_reviews_of_the_models_that_are_named(reviewed):
+    def of(*options):
+        found = run_well("study", "mistakes", "-t", "imagenet-val", "-l", "real", "--show", "categories", "--csv",
+                         *options, "-w", reviewed)  # fmt: skip
+        return {line.partition(",")[0] for line in found.out.splitlines()[1:]}
+
+    assert of("--model", "vit3b") == {"vit3b"}
+    assert of("--model", "vit3b", "--against", "greedy_soups") == {"vit3b", "greedy_soups"}
+    assert of("--model", "resnet50") == {"vit3b", "greedy_soups"}

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from running import run_well
+from running import run, run_well
 
 from regrade.replicate import Outcome, papers, replicate
 from regrade.replicate.shankar2020_printed import RELEASED, RELEASED_IMAGES, TESTS, VALIDATION
@@ -80,4 +80,5 @@ def test_the_command_needs_no_data(tmp_path):
     found = json.loads(run_well("replicate", "shankar2020", "--json").out)
     assert found["paper"] == "shankar2020" and len(found["cells"]) == 56
     assert set(found["cells"][0]) == {"table", "cell", "published", "ours", "tolerance", "outcome", "why"}
-    assert json.loads(run_well("replicate", "shankar2020", "--data", tmp_path, "--json").out) == found
+    refused = run("replicate", "shankar2020", "--data", tmp_path)
+    assert refused.code == 1 and "leave out --data" in refused.err

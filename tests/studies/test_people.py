@@ -339,3 +339,17 @@ def test_all_images_fast_or_none(slow):
     assert (result.fast.at_most, "fast (at most 60 s)" in result.sizes) == ((0, False) if slow else (8, True))
     if not slow:
         assert row(result, "net", "fast (at most 60 s)").change is None
+
+
+def test_one_who_was_asked_little_is_named():
+    little = person("Cy", [0, 0, 1] + [__] * 5, asked=[True] * 3 + [False] * 5)
+    assert any(
+        "person:Cy was asked about 3 images only, person:Ann about 8" in note for note in study(ANN, little, NET).notes
+    )
+    assert not any("images only" in note for note in study(ANN, BOB, NET).notes)
+
+
+@pytest.mark.parametrize("seconds", [0, -5, float("nan")])
+def test_fast_is_more_than_no_time(seconds):
+    with pytest.raises(InputError, match="more than 0 seconds"):
+        study(ANN, NET, fast_seconds=seconds)

@@ -37,7 +37,7 @@ def generalization(
     ] = LineScale.logit,
     within: WithinOption = None,
     class_map: MapOption = None,
-    seed: Annotated[int, typer.Option(help="Of the draws of models behind the intervals of lines.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws of models behind the intervals of lines.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:

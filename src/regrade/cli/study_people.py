@@ -50,7 +50,7 @@ def people(
             "none is given."
         ),
     ] = [],
-    fast_seconds: Annotated[float, typer.Option(help="What is fast for the median person.")] = 60.0,
+    fast_seconds: Annotated[float, typer.Option(min=0, help="What is fast for the median person.")] = 60.0,
     show: Annotated[
         Show,
         typer.Option(
@@ -58,7 +58,7 @@ def people(
             "every model. times: time and accuracy. agreement: between people. missed: images wrong for all."
         ),
     ] = Show.accuracy,
-    seed: Annotated[int, typer.Option(help="Of the random sets of classes.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random sets of classes.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:

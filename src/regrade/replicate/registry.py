@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from regrade.core import UnknownName
+from regrade.core import InputError, UnknownName
 from regrade.replicate.cell import Replication
 from regrade.replicate.published_files import Watch, fetch
 from regrade.replicate.recht2019 import recht2019
@@ -16,6 +16,9 @@ Paper = Callable[[Path], Replication]
 """Recomputes a paper's figures from the folder of its published data."""
 
 _PAPERS: dict[str, Paper] = {"recht2019": recht2019, "shankar2020": shankar2020, "vasudevan2022": vasudevan2022}
+
+
+_WITHOUT_DATA = ("shankar2020",)
 
 
 def papers() -> tuple[str, ...]:
@@ -30,4 +33,6 @@ def replicate(name: str, data: Path | None = None, *, watch: Watch = iter) -> Re
     """
     if name not in _PAPERS:
         raise UnknownName("paper", name, papers())
+    if data is not None and name in _WITHOUT_DATA:
+        raise InputError(f"{name} is recomputed from what the paper prints: leave out --data")
     return _PAPERS[name](fetch(name, watch=watch) if data is None else data)

@@ -20,27 +20,32 @@ class Difficulty:
     """How the difficulties of a new set compare to the original's: ``u`` and ``v`` of the line on the probit scale.
 
     With mean m and variance s2 of the difficulties, m' and s2' on the new set, ``u`` is sqrt((1 + s2) / (1 + s2')) and
-    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves cannot be told from accuracies.
+    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves cannot be told from accuracies. What is said of
+    them rests on ``robust_u`` and ``robust_v``, whose intervals hold with few models too.
     """
 
     u: Estimate
     v: Estimate
+    robust_u: Estimate
+    robust_v: Estimate
 
     def as_dict(self) -> dict[str, Any]:
         """Both, ready for JSON, with their meaning."""
-        return {"u": self.u.as_dict(), "v": self.v.as_dict(), "in_words": self.in_words()}
+        parts = {name: getattr(self, name).as_dict() for name in ("u", "v", "robust_u", "robust_v")}
+        return {**parts, "in_words": self.in_words()}
 
     def in_words(self) -> str:
         """What u and v mean."""
         return (
-            f"u {_text(self.u)}: {_spread(self.u)}; v {_text(self.v)}: {_level(self.v)}, a model right on half of the "
-            f"original images is right on {100 * special.ndtr(self.v.value):.1f}% of the new ones"
+            f"u {_text(self.robust_u)}: {_spread(self.robust_u)}; v {_text(self.robust_v)}: {_level(self.robust_v)}, a "
+            f"model right on half of the original images is right on {100 * special.ndtr(self.v.value):.1f}% of the "
+            "new ones (robust t)"
         )
 
 
 def difficulty_of(line: ModelLine) -> Difficulty:
     """The difficulties behind a line on the probit scale."""
-    return Difficulty(line.slope, line.intercept)
+    return Difficulty(line.slope, line.intercept, line.robust_slope, line.robust_intercept)
 
 
 def _spread(u: Estimate) -> str:

@@ -50,7 +50,8 @@ def generalization(
     original = _one_original(pairs)
     _known(standard, pairs)
     how = _How(scale, tuple(standard), confidence, draws, band_points)
-    made = [_studied(pair, how, rng) for pair in pairs]
+    seed = int(rng.integers(1 << 62))  # for every set: its line does not depend on which others there are
+    made = [_studied(pair, how, np.random.default_rng(seed)) for pair in pairs]
     rows = [row for _, rows in made for row in rows]
     order = [pair.new.test_set for pair in pairs]
     rows.sort(key=lambda row: (-row.original.value, row.model, order.index(row.new_set)))

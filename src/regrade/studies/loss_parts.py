@@ -40,9 +40,9 @@ class LossParts:
         """What of the difference is known."""
         low, high = 100 * self.sampling.low, 100 * self.sampling.high
         return (
-            f"of {100 * self.observed:+.1f} points of loss, drawing the new images explains between {low:+.1f} and "
-            f"{high:+.1f}; the rest, {100 * self.rest.low:+.1f} to {100 * self.rest.high:+.1f}, is adaptivity and "
-            "distribution, which accuracies alone do not tell apart"
+            f"of {100 * self.observed:+.1f} points that the accuracy changes, drawing the new images explains between "
+            f"{low:+.1f} and {high:+.1f}; the rest, {100 * self.rest.low:+.1f} to {100 * self.rest.high:+.1f}, is "
+            "adaptivity and distribution, which accuracies alone do not tell apart"
         )
 
 

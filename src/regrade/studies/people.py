@@ -41,6 +41,8 @@ def people(
     answer counts as wrong; always a mean over images. ``subsets`` are groups of classes by an image's own label, such
     as ``objects`` or ``without dogs``; the usual ones if none are named.
     """
+    if not fast_seconds > 0:
+        raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")
     persons: list[_Person] = []
     found = same_images(test_set, _noting(persons, predictions, labels), labels=labels, confidence=confidence)
     _check(persons, found)
@@ -147,6 +149,12 @@ def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
     notes = [f"on the {images:,} images that all {len(persons)} people were asked about and that have labels"]
     if len(persons) == 1:
         notes = [f"on the {images:,} images that {persons[0].name} was asked about and that have labels"]
+    fewest, most = (pick(persons, key=lambda one: one.counted.sum()) for pick in (min, max))
+    if 2 * fewest.counted.sum() < most.counted.sum():
+        notes.append(
+            f"{fewest.name} was asked about {fewest.counted.sum():,} images only, {most.name} about "
+            f"{most.counted.sum():,}: leave out who was asked little to compare on more"
+        )
     untimed = [person.name for person in persons if not np.isfinite(person.seconds).any()]
     if untimed:
         notes.append(f"without times: {', '.join(untimed)}")

@@ -44,7 +44,7 @@ def study_mistakes(
         labels=_reviewed(store, test_set, labels, collapsed=collapsed),
         relabeled=None if relabeled is None else _reviewed(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
-            [store.mistake_review(test_set, name) for name in reviewed],
+            [store.mistake_review(test_set, name) for name in _reviews(reviewed, models, against)],
             _elsewhere(store, other_sets),
             by_review,
             least_major,
@@ -53,6 +53,12 @@ def study_mistakes(
         against=None if against is None else _source(store, test_set, against),
         confidence=store.config.confidence,
     )
+
+
+def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:
+    """The reviews of the models that were named, all of them if none of these has one."""
+    named = [name for name in reviewed if name in (*models, against)]
+    return named or list(reviewed)
 
 
 def _chosen(models: Sequence[str], known: Sequence[str], reviewed: Sequence[str], test_set: TestSet) -> Sequence[str]:
