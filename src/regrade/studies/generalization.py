@@ -50,8 +50,11 @@ def generalization(
     original = _one_original(pairs)
     _known(standard, pairs)
     how = _How(scale, tuple(standard), confidence, draws, band_points)
-    seed = int(rng.integers(1 << 62))  # for every set: its line does not depend on which others there are
-    made = [_studied(pair, how, np.random.default_rng(seed)) for pair in pairs]
+    state = rng.bit_generator.state  # for every set: its line does not depend on which others there are
+    made = []
+    for pair in pairs:
+        rng.bit_generator.state = state
+        made.append(_studied(pair, how, rng))
     rows = [row for _, rows in made for row in rows]
     order = [pair.new.test_set for pair in pairs]
     rows.sort(key=lambda row: (-row.original.value, row.model, order.index(row.new_set)))
