@@ -102,3 +102,19 @@ def test_what_rays_threads_print_is_dropped(monkeypatch):
         noisy.join()
         sys.stdout.flush()
     assert usual.getvalue() == "kept\n" and sys.stdout is usual
+
+
+def test_late_news_of_a_dead_worker_do_not_kill_the_one_after_it(crew, monkeypatch):
+    """Both tasks of a worker are lost with it; the second is heard of when its seat is filled again."""
+    found = crew((True, {"CPU": 2.0}))
+    killed = []
+    monkeypatch.setattr("ray.kill", killed.append)
+    (first,) = found._seats()
+    found._hired[first] = "first"
+    found.lose(first, "it died")
+    (second,) = found._seats()
+    found._hired[second] = "second"
+    found.lose(first, "it died")
+    assert killed == ["first"] and found.lost == 1 and found._hired == {second: "second"}
+    with pytest.raises(ExecutorError, match="all workers are lost, the last one: it died too"):
+        found.lose(second, "it died too")

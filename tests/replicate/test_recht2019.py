@@ -27,16 +27,27 @@ def cells(found, table):
     return {cell.cell: cell for cell in found.cells if cell.table == table}
 
 
+OPEN = ("gap", "original rank", "new rank", "rank change")
+
+
 def test_nothing_is_missed_and_nothing_dropped(found):
     assert found.count(Outcome.MISS) == 0
-    assert len(found.cells) == 10 * (len(IMAGENET) + len(CIFAR)) + 6 + 3 * 6
-    assert (found.count(Outcome.MATCH), found.count(Outcome.EXPLAINED)) == (138, 36)
+    assert len(found.cells) == 10 * (len(IMAGENET) + len(CIFAR)) - len(OPEN) + 6 + 3 * 6
+    checked = [cell for cell in found.cells if cell.published is not None]
+    assert sum(cell.outcome is Outcome.MATCH for cell in checked) == found.count(Outcome.MATCH) == 54 + 35 + 4 + 6 + 2
 
 
-def test_every_cell_of_the_imagenet_table_matches(found):
+def test_what_could_not_be_checked_matches_nothing(found):
+    left_open = [cell for cell in found.cells if cell.published is None]
+    assert len(left_open) == len(OPEN) * 14 - 6  # two models' ranks are known
+    assert all(cell.ours is not None and "could not be checked" in cell.why for cell in left_open)
+    assert {cell.outcome for cell in left_open} == {Outcome.EXPLAINED}
+
+
+def test_every_known_cell_of_the_imagenet_table_matches(found):
     table = cells(found, "Table 1, ImageNet")
     assert len(table) == 80
-    assert {cell.outcome for cell in table.values()} == {Outcome.MATCH}
+    assert {cell.outcome for cell in table.values() if cell.published is not None} == {Outcome.MATCH}
     assert table["pnasnet_large_tf, new rank"].ours == 3
     assert table["pnasnet_large_tf, rank change"].ours == -2
     assert table["nasnetalarge, rank change"].ours == 3
@@ -51,15 +62,12 @@ def test_the_six_averages_match(found):
 
 def test_what_of_the_cifar_table_cannot_match(found):
     table = cells(found, "Table 1, CIFAR-10")
-    explained = {name for name, cell in table.items() if cell.outcome is Outcome.EXPLAINED}
-    others = {name for name in explained if not name.startswith("autoaug")}
-    ranks = {
-        f"{model}, {side} rank" for model in CIFAR if not model.startswith("autoaug") for side in ("original", "new")
+    others = {
+        name
+        for name, cell in table.items()
+        if cell.outcome is Outcome.EXPLAINED and cell.published is not None and not name.startswith("autoaug")
     }
-    assert others == ranks | {"shake_shake_64d_cutout, rank change", "shake_shake_64d_cutout, new accuracy, high"}
-    # the paper counts five models more above all others, of which four stay above the best published one
-    for model in list(CIFAR)[1:]:
-        assert table[f"{model}, original rank"].ours == table[f"{model}, original rank"].published - 5
+    assert others == {"shake_shake_64d_cutout, new accuracy, high"}
     assert table["shake_shake_64d_cutout, new accuracy, high"].ours == pytest.approx(94.0498, abs=5e-5)
     assert table["cudaconvnet, new accuracy, low"].ours == pytest.approx(75.65, abs=5e-3)
 
@@ -67,7 +75,7 @@ def test_what_of_the_cifar_table_cannot_match(found):
 def test_the_model_without_predictions_has_only_the_intervals_of_its_printed_accuracies(found):
     row = {n: c for n, c in cells(found, "Table 1, CIFAR-10").items() if n.startswith("autoaug")}
     known = {name for name, cell in row.items() if cell.ours is not None}
-    assert len(row) == 10 and len(known) == 4
+    assert len(row) == 6 and len(known) == 4
     assert all("from the printed accuracy" in name and row[name].outcome is Outcome.MATCH for name in known)
 
 
@@ -137,9 +145,9 @@ def test_the_authors_own_layout_gives_the_same_counts(folder, official):
 def test_a_paper_of_few_models_is_told_as_not_matching(official):
     found = replicate("recht2019", official)
     table = cells(found, "Table 1, ImageNet")
-    assert table["vgg19_bn, gap"].ours is None and table["vgg19_bn, gap"].outcome is Outcome.MISS
+    assert table["vgg19_bn, new accuracy"].ours is None and table["vgg19_bn, new accuracy"].outcome is Outcome.MISS
     assert table["alexnet, new accuracy"].outcome is Outcome.MATCH
-    assert table["alexnet, original rank"].outcome is Outcome.MISS
+    assert table["nasnetalarge, original rank"].outcome is Outcome.MISS
 
 
 def test_a_folder_without_the_predictions(tmp_path):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import (
     CollapsedOption,
     LabelsOption,
@@ -19,7 +20,6 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
-from regrade.cli.study import FigureOption, draw
 
 
 @shown

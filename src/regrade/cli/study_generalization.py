@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import MapOption, WithinOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
-from regrade.cli.study import FigureOption, draw
 
 _HEAD = 24  # lines of a table that a terminal shows at once
 

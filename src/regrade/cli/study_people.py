@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import (
     CollapsedOption,
     RuleOption,
@@ -17,7 +18,6 @@ from regrade.cli.options import (
 )
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
-from regrade.cli.study import FigureOption, draw
 
 _HEAD = 40  # lines of a table that a terminal shows at once
 

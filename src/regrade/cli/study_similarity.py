@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import LabelsOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
-from regrade.cli.study import FigureOption, draw
 
 _HEAD = 20  # pairs that people see
 

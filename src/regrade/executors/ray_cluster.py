@@ -20,10 +20,14 @@ _PATIENCE = 120.0  # seconds without any worker before the run is given up
 
 @dataclass(frozen=True)
 class Seat:
-    """One worker's place: on which machine, and the how-manieth there."""
+    """One worker's place: on which machine, the how-manieth there, and after how many others who died on it.
+
+    The last tells a new worker from the one before it, of which bad news may still come in.
+    """
 
     node: str
     number: int
+    turn: int = 0
 
 
 class RayCluster:
@@ -61,7 +65,7 @@ class RayCrew(Crew[Seat]):
         self._hired: dict[Seat, Any] = {}
         self._greetings: dict[Any, Seat] = {}
         self._greeted: dict[Seat, Any] = {}
-        self._deaths = Counter[Seat]()
+        self._deaths = Counter[tuple[str, int]]()
         self._looked = 0.0
         self._last_seen = time.monotonic()
 
@@ -151,7 +155,7 @@ class RayCrew(Crew[Seat]):
     def lose(self, worker: Seat, why: str) -> None:
         """Forget a worker, and fill its seat again, once, if its machine is still there; none left raises."""
         if worker in self._hired:
-            self._deaths[worker] += 1
+            self._deaths[worker.node, worker.number] += 1
             self._dismiss(worker)
             self._looked = 0.0
         if not self._hired and not self._seats():
@@ -211,8 +215,8 @@ class RayCrew(Crew[Seat]):
                 free = _count(node, "CPU") - 1
                 number = min(free, _count(node, "GPU")) if self._gpus else free
                 most = number if self._per_machine is None else min(number, self._per_machine)
-                seats += [Seat(node["NodeID"], place) for place in range(most)]
-        return [seat for seat in seats if self._deaths[seat] < _DEATHS]
+                seats += [Seat(node["NodeID"], place, self._deaths[node["NodeID"], place]) for place in range(most)]
+        return [seat for seat in seats if seat.turn < _DEATHS]
 
 
 class _Actor:

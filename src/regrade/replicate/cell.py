@@ -22,11 +22,14 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of a paper; ``tolerance`` is how far ours may lie from it, ``why`` the reason where it does not."""
+    """One figure of a paper; ``tolerance`` is how far ours may lie from it, ``why`` the reason where it does not.
+
+    ``published`` is none where what the paper prints could not be checked: ours then matches nothing.
+    """
 
     table: str
     cell: str
-    published: float
+    published: float | None
     ours: float | None
     tolerance: float
     why: str = ""
@@ -34,7 +37,8 @@ class Cell:
     @property
     def outcome(self) -> Outcome:
         """Whether ours is the published figure; one that could not be computed is none."""
-        if self.ours is not None and abs(self.ours - self.published) <= self.tolerance * (1 + 1e-9):
+        far = None if self.ours is None or self.published is None else abs(self.ours - self.published)
+        if far is not None and far <= self.tolerance * (1 + 1e-9):
             return Outcome.MATCH
         return Outcome.EXPLAINED if self.why else Outcome.MISS
 
