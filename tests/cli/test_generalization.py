@@ -100,7 +100,7 @@ class TestReplicate:
         assert found["paper"] == "recht2019"
         assert {"table", "cell", "published", "ours", "tolerance", "outcome", "why"} == found["cells"][0].keys()
         outcomes = [cell["outcome"] for cell in found["cells"]]
-        assert (outcomes.count("match"), outcomes.count("explained"), outcomes.count("miss")) == (138, 36, 0)
+        assert (outcomes.count("match"), outcomes.count("explained"), outcomes.count("miss")) == (101, 69, 0)
         assert all(cell["why"] for cell in found["cells"] if cell["outcome"] == "explained")
 
     def test_a_folder_without_data(self, tmp_path):
