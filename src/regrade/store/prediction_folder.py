@@ -24,12 +24,15 @@ from regrade.core import (
     TestSet,
 )
 from regrade.store.atomic import Staging
+from regrade.tables import text_array
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
+_REPEATED = ["classes.list.element"]  # a dictionary of what hardly repeats makes the file larger, and takes memory
+_ROWS = 1 << 14  # that are in memory in the form of the file
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def stage_predictions(
 ) -> None:
     """Fill a staged folder; the manifest goes last, so that a folder with one is whole."""
     table = _top_k_table(predictions, test_set)
-    staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
+    staging.write(folder / TOP_K, lambda file: _write_top_k(file, table))
     for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
         if values is not None:
             halves = values.astype(np.float16, copy=False)
@@ -130,14 +133,18 @@ def read_predictions(folder: Path) -> Predictions:
 def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
     small = predictions.classes.max(initial=0) <= np.iinfo(np.int16).max
     columns = {
-        "example": pa.array(test_set.ids, type=pa.string()),
+        "example": text_array(test_set.ids),
         "classes": _lists(predictions.classes.astype(np.int16 if small else np.int32)),
     }
     if predictions.scores is not None:
-        columns["scores"] = _lists(predictions.scores.astype(np.float32))
+        columns["scores"] = _lists(predictions.scores.astype(np.float32, copy=False))
     if predictions.asked is not None:
         columns["asked"] = pa.array(predictions.asked)
     return pa.table(columns)
+
+
+def _write_top_k(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd", use_dictionary=_REPEATED, row_group_size=_ROWS)
 
 
 def _wanted(manifest: Manifest) -> list[str]:
@@ -148,7 +155,7 @@ def _wanted(manifest: Manifest) -> list[str]:
 def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
     """Start and end of each answer in seconds, empty where they are not known."""
     columns = {name: pa.array(getattr(times, name), from_pandas=True) for name in ("start", "end")}
-    return pa.table({"example": pa.array(test_set.ids, type=pa.string()), **columns})
+    return pa.table({"example": text_array(test_set.ids), **columns})
 
 
 def _read_times(path: Path) -> AnswerTimes:
