@@ -55,6 +55,15 @@ def test_what_is_not_settled_is_not_claimed():
     assert not any("another label" in headline for headline in found)
 
 
+def test_images_that_only_look_alike_are_not_called_leaked():
+    found = told(study(1_000, 200))
+    easier = found["2 of 2 models are more accurate on images that look like others"]
+    assert easier.weight < 0.5 and found["200 images of test have a twin in train"].weight < 0.5
+    assert not any("flatter" in headline for headline in found)
+    harder = told(study(1_000, 200, right_leaked=0.2))
+    assert "2 of 2 models are less accurate on images that look like others" in harder
+
+
 def test_nothing_found():
     (only,) = findings(study(500, 0))
     assert only.headline == "No twins of test were found in train"

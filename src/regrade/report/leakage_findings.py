@@ -30,12 +30,12 @@ def _share(result: Leakage) -> Finding | None:
         )
         return Finding(f"No twins of {result.test_set} were found {where}", text, 0.3)
     kind = "have a twin" if result.against else "are surplus copies"
-    exact = next((one for one in result.found if one.distance == "exact"), None)
+    exact = _exact(result)
     also = f"; {amount(exact.images, 'of them is', 'of them are')} equal pixel by pixel" if exact else ""
     text = f"{share(whole.share)} of {amount(whole.share.n, 'image')} {kind} {where} by any of {ways}{also}."
     if not result.against:
         text = text.replace(f" {where} by", " by")
-    weight = 0.7 if whole.share.low >= _MANY else 0.5
+    weight = 0.45 if _only_alike(result) else 0.7 if whole.share.low >= _MANY else 0.5
     headline = f"{amount(whole.images, 'image')} of {result.test_set} {_verb(whole, result.against)} {where}"
     return Finding(headline, text + " People should judge the pairs.", weight)
 
@@ -62,10 +62,23 @@ def _accuracy(result: Leakage) -> Finding | None:
         return Finding("Twins are not shown to move any accuracy", f"{text} No model's change is shown.", 0.4)
     which = f"{len(moved):,} of {amount(len(rows), 'model')}"
     ups = sum(_change(one) > 0 for one in moved)
-    verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
     text += " Twins may be easier or harder for other reasons than that they leaked."
+    if _only_alike(result):
+        than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "not as accurate"
+        return Finding(f"{which} are {than} on images that look like others", text, 0.4)
+    verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
     weight = 0.75 if abs(change.value) >= 0.005 else 0.55
     return Finding(f"Twins {verb} the accuracy of {which}", text, weight)
+
+
+def _exact(result: Leakage) -> FoundBy | None:
+    return next((one for one in result.found if one.distance == "exact"), None)
+
+
+def _only_alike(result: Leakage) -> bool:
+    """Whether equal pixels were looked for and none found: what is alike may then be alike by chance."""
+    exact = _exact(result)
+    return exact is not None and not exact.images
 
 
 def _change(one: LeakedModel) -> float:
@@ -73,7 +86,7 @@ def _change(one: LeakedModel) -> float:
 
 
 def _labels(result: Leakage) -> Finding | None:
-    exact = next((one for one in result.found if one.distance == "exact"), None)
+    exact = _exact(result)
     chosen = exact if exact and exact.labeled else result.by(ANY)
     if chosen.differing is None or not chosen.differing.value:
         return None

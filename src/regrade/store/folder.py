@@ -45,7 +45,7 @@ from regrade.store.config import TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
-from regrade.store.parquet import stored_digest
+from regrade.store.parquet import read_meta, stored_digest
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.partial_signatures import PartialSignatures
 from regrade.store.picture_file import read_pictures, write_pictures
@@ -435,9 +435,9 @@ class Store:
         folder = self._signature_folder(name) / signed.digest[:16]
         return read_signatures(folder) if (folder / TABLE).is_file() else None
 
-    def has_signatures(self, name: str) -> bool:
-        """Whether anything was kept of the pictures of a set."""
-        return any(self._signature_folder(name).glob(f"*/{TABLE}"))
+    def signature_sizes(self, name: str) -> frozenset[int]:
+        """The sizes at which the pictures of a set were looked at, as far as anything was kept of it."""
+        return frozenset(int(read_meta(table)["size"]) for table in self._signature_folder(name).glob(f"*/{TABLE}"))
 
     def signatures_elsewhere(self, name: str, signed: Signed) -> Iterator[tuple[Signatures, dict[str, int]]]:
         """Signatures that were made the same way of more or fewer pictures, with the row of each place."""

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from regrade.core import PERSON_PREFIX, Column, InputError, Table, Tabular, TestSet
+from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.report import Figure, Gallery, map_figure
 from regrade.studies import EVERYTHING, Grade, LeakagePart, MistakePart
@@ -23,6 +23,7 @@ _CORRUPTED = ("corruption", "severity")
 _PLACES = ("region", "continent", "country", "income")
 _MAPPED = ("region", "country")
 _MISTAKES = (MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES)
+_QUICK = (Distance.EXACT, Distance.PIXELS)
 _LEAKED = (LeakagePart.DISTANCES, LeakagePart.MODELS, LeakagePart.PAIRS)
 
 
@@ -251,19 +252,23 @@ class Material:
                 yield Chapter("geography", question, about, make, more_figures=drawn)
 
     def _leakage(self) -> Iterator[Chapter]:
-        """Every two sets whose pictures were signed before: to sign them is too much for a report."""
-        signed = [name for name in self._workspace.test_sets if self._store.has_signatures(name)]
+        """Every two sets whose pictures were looked at before: to do so, or to measure DSSIM, is too much here."""
+        sizes = {name: self._store.signature_sizes(name) for name in self._workspace.test_sets}
+        for name, other in self._once_each([name for name in sizes if sizes[name]]):
+            if both := sizes[name] & sizes[other]:
+                yield Chapter(
+                    "leakage",
+                    _TWINS,
+                    f"{name} against {other}",
+                    partial(self._workspace.leakage, name, against=other, by=_QUICK, size=max(both)),
+                    lambda result: [result.part(part) for part in _LEAKED if part in result.parts],
+                )
+
+    def _once_each(self, signed: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Each set of the report with every other one, those of the report among themselves once."""
         asked = [name for name in self.names if name in signed]
-        for name in asked:
-            for other in signed:
-                if other != name and (other not in asked or asked.index(name) < asked.index(other)):
-                    yield Chapter(
-                        "leakage",
-                        _TWINS,
-                        f"{name} against {other}",
-                        partial(self._workspace.leakage, name, against=other),
-                        lambda result: [result.part(part) for part in _LEAKED if part in result.parts],
-                    )
+        for place, name in enumerate(asked):
+            yield from ((name, other) for other in signed if other != name and other not in asked[:place])
 
     def _people(self, one: TestSet) -> Iterator[Chapter]:
         people = len(self._store.people_names(one.name))
