@@ -91,7 +91,7 @@ def _expected(result: Confusion) -> list[Finding]:
     first = min(rows, key=lambda one: one.by_score.value)
     where = result.other.test_set
     text = (
-        f"For {first.model} it is {share(first.by_score)}, against {share(first.labeled)} on {result.test_set}, if "
+        f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on {result.test_set}, if "
         "images of one score err alike in both."
     )
     known = [one for one in rows if one.actual]

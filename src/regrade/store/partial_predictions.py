@@ -17,6 +17,7 @@ import numpy as np
 from regrade.core import NO_ANSWER, FormatError, StoreError
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.alone import alone_at_work
+from regrade.store.array_file import add_rows, begin_array
 from regrade.store.atomic import replace_file, telling_refusals
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
@@ -168,12 +169,11 @@ class _WideArray:
             return
         if self._width is None and block is not None:
             self._width = block.shape[1]
-            header = np.lib.format.header_data_from_array_1_0(block)
-            np.lib.format.write_array_header_1_0(self._file, {**header, "shape": (self._examples, self._width)})
+            begin_array(self._file, block.dtype, (self._examples, self._width))
             self.append(None, self._owed)
         values = np.full((rows, self._width or 0), np.nan, dtype=np.float16) if block is None else block
         _check_width(values, self._width)
-        self._file.write(np.ascontiguousarray(values).data)
+        add_rows(self._file, values)
 
     def read(self) -> FloatArray | None:
         return None if self._width is None else np.load(self._path, mmap_mode="r")

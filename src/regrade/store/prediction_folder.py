@@ -23,6 +23,7 @@ from regrade.core import (
     ScoreKind,
     TestSet,
 )
+from regrade.store.array_file import write_array
 from regrade.store.atomic import Staging
 from regrade.tables import text_array
 
@@ -84,7 +85,7 @@ def stage_predictions(
     for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
         if values is not None:
             halves = values.astype(np.float16, copy=False)
-            staging.write(folder / name, partial(_write_array, values=halves))
+            staging.write(folder / name, partial(write_array, values=halves))
     if predictions.times is not None:
         times = _times_table(predictions.times, test_set)
         staging.write(folder / TIMES, lambda file: pq.write_table(times, file, compression="zstd"))
@@ -169,12 +170,6 @@ def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     return column.combine_chunks().flatten().to_numpy()
-
-
-def _write_array(file: BinaryIO, values: np.ndarray[Any, Any]) -> None:
-    """Write what np.save writes, but by the file's own method: np.save hides why a disk refuses."""
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-    file.write(np.ascontiguousarray(values).data)
 
 
 def _write_text(file: BinaryIO, text: str) -> None:

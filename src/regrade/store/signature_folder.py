@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, PictureSource, Signatures, joined_signatures
 from regrade.core.arrays import IntArray
+from regrade.store.array_file import add_rows, begin_array
 from regrade.store.atomic import Staging
 from regrade.store.parquet import read_parquet, write_parquet
 
@@ -57,10 +58,9 @@ def stage_signatures(staging: Staging, folder: Path, signed: Signed, parts: Iter
     def write_thumbnails(file: BinaryIO) -> None:
         for part in parts:
             if not columns:
-                header = np.lib.format.header_data_from_array_1_0(part.thumbnails)
                 shape = (len(signed.source.locations), *part.thumbnails.shape[1:])
-                np.lib.format.write_array_header_1_0(file, {**header, "shape": shape})
-            file.write(np.ascontiguousarray(part.thumbnails).data)
+                begin_array(file, part.thumbnails.dtype, shape)
+            add_rows(file, part.thumbnails)
             columns.append(_without_thumbnails(part))
 
     staging.write(folder / THUMBNAILS, write_thumbnails)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tabular, TestSet
 from regrade.core.amounts import amount
 from regrade.report import Figure, Gallery, map_figure
-from regrade.studies import EVERYTHING, Grade, LeakagePart, MistakePart
+from regrade.studies import EVERYTHING, ConfusionPart, Grade, LeakagePart, MistakePart
 from regrade.workspace.hardest import hardest_pictures
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ _CORRUPTED = ("corruption", "severity")
 _PLACES = ("region", "continent", "country", "income")
 _MAPPED = ("region", "country")
 _MISTAKES = (MistakePart.FLOW, MistakePart.TRIAGE, MistakePart.CATEGORIES)
+_CONFUSING = (ConfusionPart.MODELS, ConfusionPart.EXPECTED)
 _QUICK = (Distance.EXACT, Distance.PIXELS)
 _LEAKED = (LeakagePart.DISTANCES, LeakagePart.MODELS, LeakagePart.PAIRS)
 
@@ -238,9 +239,19 @@ class Material:
             )  # fmt: skip
 
     def _confusion(self, one: TestSet) -> Iterator[Chapter]:
-        if ensembles := self._store.ensemble_names(one.name):
-            make = partial(self._workspace.confusion, one.name, ensembles=ensembles)
-            yield Chapter("confusion", _CONFUSED, one.name, make)
+        """Each set with an ensemble; what it leads one to expect of another set is asked of the original."""
+        ensembles = self._store.ensemble_names(one.name)
+        if not ensembles:
+            return
+        others = [name for name in self.names if name != one.name and ensembles[0] in self._store.ensemble_names(name)]
+        unlabeled = others[0] if others and one.name == self.original.name else None
+        yield Chapter(
+            "confusion",
+            _CONFUSED,
+            one.name,
+            partial(self._workspace.confusion, one.name, ensembles=ensembles, unlabeled=unlabeled),
+            lambda result: [result.part(part) for part in _CONFUSING if part in result.parts],
+        )
 
     def _geography(self, one: TestSet) -> Iterator[Chapter]:
         original = self.original.name if self._comparable(one) else None
