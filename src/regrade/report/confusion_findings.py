@@ -91,8 +91,8 @@ def _expected(result: Confusion) -> list[Finding]:
     first = min(rows, key=lambda one: one.by_score.value)
     where = result.other.test_set
     text = (
-        f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on {result.test_set}, if "
-        "images of one score err alike in both."
+        f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on "
+        f"{result.test_set}, if images of one score err alike in both."
     )
     known = [one for one in rows if one.actual]
     if known:
