@@ -104,6 +104,15 @@ def test_a_folder_that_grows_costs_only_what_is_new(work, tmp_path, some, decode
     assert pairs_of(fresh.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
 
 
+def test_a_picture_that_was_unreadable_is_tried_again_as_a_folder_grows(work, tmp_path, some):
+    folder = tmp_path / "train"
+    (folder / "0" / "late.png").write_bytes(b"half a pict")
+    assert len(work.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
+    save(folder, {"0/late.png": some[5], "0/more.png": textures(1, seed=5)[0]})
+    after = work.leakage("test", against=folder, by=["exact"], size=64)
+    assert len(after.unreadable) == 1 and ("t5.png", "late.png") in pairs_of(after)
+
+
 def test_stopped_in_the_middle_it_goes_on(work, decoded):
     def breaks_off(seen, total):
         assert total == 9

@@ -29,7 +29,8 @@ def folder(tmp_path_factory):
 class TestFiles:
     def test_everything_is_beside_the_page(self, folder):
         names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-        tables = {f"tables/{name}.{end}" for name in ("points", "points-2", "behind-1") for end in ("csv", "md", "tex")}
+        stems = ("points", "points--2", "behind-1")
+        tables = {f"tables/{name}.{end}" for name in stems for end in ("csv", "md", "tex")}
         assert names == {
             "index.html", "results.json", *tables, *(f"figures/points.{end}" for end in ("svg", "png", "pdf")),
         }  # fmt: skip
@@ -44,6 +45,15 @@ class TestFiles:
         with (folder / "tables/points.csv").open() as file:
             assert list(csv.reader(file)) == [["model", "n"], ["a", "1"], ["b", "2"]]
 
+    def test_no_section_takes_the_files_of_another(self, tmp_path):
+        """Test sets may be called `points` and `points-2`, and the first have two tables."""
+        second = Section("points-2", "Where is it?", "there", tables=(replace(TABLE, rows=(("c", 3),)),))
+        write_report(replace(REPORT, sections=(replace(SECTION, figures=()), second)), tmp_path / "R")
+        found = json.loads((tmp_path / "R" / "results.json").read_text())
+        paths = [path for section in found["sections"] for path in section["tables"]]
+        assert len(set(paths)) == 3
+        assert ["c," in (tmp_path / "R" / path).read_text() for path in paths] == [False, False, True]
+
     def test_results_are_all_there(self, folder):
         found = json.loads((folder / "results.json").read_text())
         assert found["title"] == "A <title>"
@@ -51,7 +61,7 @@ class TestFiles:
             {"headline": "It is there", "text": "At 1.", "weight": 0.5, "section": "points"}
         ]
         assert [section["anchor"] for section in found["sections"]] == ["points", "trouble"]
-        assert found["sections"][0]["tables"] == ["tables/points.csv", "tables/points-2.csv"]
+        assert found["sections"][0]["tables"] == ["tables/points.csv", "tables/points--2.csv"]
         assert found["sections"][1]["trouble"] == TROUBLE.trouble
         assert found["behind"] == {"settings": {"confidence": "95%", "regrade": "0"}, "test_sets": [{"digest": "abc"}]}
 

@@ -149,9 +149,10 @@ class TestReading:
         workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
         folder = workspace.store.root / "checkpoints" / "six" / "E"
         found = stored(workspace)
-        array_path(folder, "1", 2).write_bytes(b"nothing")
-        with pytest.raises(FormatError, match=r"epoch-002\.npy cannot be read"):
-            confusion_score(found)
+        for left in (b"nothing", b""):
+            array_path(folder, "1", 2).write_bytes(left)
+            with pytest.raises(FormatError, match=r"epoch-002\.npy cannot be read"):
+                confusion_score(found)
         (folder / "manifest.json").write_text("{}")
         with pytest.raises(FormatError, match=r"manifest\.json cannot be read"):
             stored(workspace)
@@ -193,6 +194,13 @@ class TestFiles:
         np.savez(tmp_path / "all.npz", logits=SCORES[:, :, order], ids=[IDS[i] for i in order])
         whole = self.bring(workspace, tmp_path / "all.npz", ensemble="whole").checkpoints
         assert (whole.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
+
+    @pytest.mark.parametrize("rows", [5, 7])
+    def test_every_row_needs_an_id(self, workspace, tmp_path, rows):
+        """More rows than ids would be passed over without a word."""
+        np.savez(tmp_path / "all.npz", scores=np.zeros((2, 3, rows, 10)), ids=IDS)
+        with pytest.raises(FormatError, match=rf"6 ids, and scores of shape \(2, 3, {rows}, 10\)"):
+            self.bring(workspace, tmp_path / "all.npz")
 
     def test_what_was_left_of_another_run_is_not_mixed_in(self, workspace, tmp_path):
         writer(workspace).add(SCORES[1, 1], seed=7, epoch=9)

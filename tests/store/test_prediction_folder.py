@@ -106,10 +106,11 @@ def test_a_field_that_no_one_knows_is_told(store):
     [
         (lambda path: path.unlink(), FormatError, "is damaged: .*No such file"),
         (lambda path: path.write_bytes(b"no array"), FormatError, "is damaged: "),
+        (lambda path: path.write_bytes(b""), FormatError, "is damaged: "),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), FormatError, "is damaged: "),
         (lambda path: np.save(path, FEATURES[:2]), InputError, "2 rows of features"),
     ],
-    ids=["gone", "none", "cut", "short"],
+    ids=["gone", "none", "empty", "cut", "short"],
 )
 def test_features_that_are_damaged_are_told(store, damage, kind, message):
     damage(add(store, FEATURES) / "features.npy")

@@ -83,6 +83,7 @@ def test_damage_is_told(store, some):
             partial.missing()
     store.add_signatures("set", signed(), [some])
     (thumbnails,) = store.root.glob("neighbours/set/*/thumbnails.npy")
-    thumbnails.write_bytes(b"nothing")
-    with pytest.raises(FormatError, match="is damaged"):
-        store.signatures("set", signed())
+    for left in (b"nothing", b""):
+        thumbnails.write_bytes(left)
+        with pytest.raises(FormatError, match="is damaged"):
+            store.signatures("set", signed())

@@ -366,6 +366,13 @@ class TestLittleOrWrong:
             confusion(images.test_set, [checkpoints_of(scores, kind=ScoreKind.PROBABILITIES)], rng=self.RNG)
 
 
+def test_bins_too_narrow_to_say_anything_are_refused():
+    rng = np.random.default_rng(3)
+    images = world(30, rng)
+    with pytest.raises(InputError, match=r"bins of 0\.0001 are more than 1,000 up to 3: make them wider"):
+        confusion(images.test_set, [images.ensemble(rng)], rng=rng, bin_width=1e-4)
+
+
 def test_people_or_models_that_were_asked_about_some_images():
     rng = np.random.default_rng(9)
     images = world(100, rng)

@@ -8,7 +8,7 @@ import pytest
 from confusion_world import SPACE, world
 from scipy import special
 
-from regrade.core import UNLABELED, MismatchError, ScoreKind, UndefinedError, checkpoints_of
+from regrade.core import NO_ANSWER, UNLABELED, MismatchError, ScoreKind, UndefinedError, checkpoints_of
 from regrade.studies import ConfusionPart, Scoring, WithoutLabels, confusion
 from regrade.studies.confusion import agreement_lines
 from regrade.studies.confusion.expected_error import (
@@ -17,6 +17,16 @@ from regrade.studies.confusion.expected_error import (
     expected_by_score,
     expected_by_threshold,
 )
+
+
+def without_the_first(answers, count, *, kept):
+    """Predictions as they are stored where the first pictures could not be read, with one form of scores kept."""
+    unread = np.arange(len(answers))[:, None] < count
+    classes, full = np.where(unread, NO_ANSWER, answers.classes), answers.full_scores
+    if full is None:
+        return replace(answers, classes=classes)
+    scores = np.where(unread, np.nan, full if kept == "full_scores" else full.max(axis=1, keepdims=True))
+    return replace(answers, classes=classes, **{"full_scores": None, kept: scores})
 
 
 def error_at(scores):
@@ -241,6 +251,19 @@ class TestStudy:
         assert rows["good"].by_score.value > 0
         assert (rows["good"].thresholded, rows["good"].agreement_line, rows["good"].actual) == (None, None, None)
         assert rows["E (after epoch 5)"].thresholded is not None
+
+    @pytest.mark.parametrize("kept", ["full_scores", "scores"])
+    def test_pictures_that_a_model_could_not_read(self, sets, kept):
+        """Their scores are no numbers; they count as wrong, as everywhere, and not as agreement."""
+        changed = [(without_the_first(answers, 90, kept=kept), scoring) for answers, scoring in sets[5]]
+        rows = {row.model: row for row in self.study(sets, there=changed).other.errors}
+        whole = {row.model: row for row in self.study(sets).other.errors}
+        found, before = rows["good"], whole["good"]
+        # a tenth is wrong for sure, and the others are as they were but for chance
+        assert found.average_confidence.value == pytest.approx(0.1 + 0.9 * before.average_confidence.value, abs=0.02)
+        assert 0.08 < found.thresholded.value - 0.9 * before.thresholded.value < 0.12
+        assert found.agreement_line.n == 810
+        assert found.agreement_line.value == pytest.approx(before.agreement_line.value, abs=0.03)
 
     def test_other_epochs_are_refused(self, sets):
         old, new, ensemble, *_ = sets

@@ -338,6 +338,10 @@ class TestTrouble:
         assert all((row.groups[0].low, row.groups[0].high) == (0.0, 1.0) for row in found.rows)
         assert "a single cluster, which says nothing of others: Africa" in found.notes
 
+    def test_one_household_in_all_says_nothing_of_others(self):
+        found = study(replace(SET, groups={**SET.groups, "household": ("same",) * len(SET)}))
+        assert all((row.overall.low, row.overall.high) == (0.0, 1.0) for row in found.rows)
+
     def test_a_household_in_two_regions(self):
         homes = list(SET.groups["household"])
         homes[0] = homes[-1]

@@ -9,6 +9,7 @@ from regrade.classes import class_space
 from regrade.core import ClassSpace, Distance, InputError, MismatchError, NearPairs, Predictions, TestSet
 from regrade.stats import independent_difference, proportion
 from regrade.studies import ANY, LeakagePart, Scoring, leakage
+from regrade.studies.leakage import pairs as pairs_module
 
 SPACE = ClassSpace("pets", ("n1", "n2", "n3"), ("cat", "dog", "bird"))
 OTHER = ClassSpace("more", ("n3", "n9", "n1"), ("birdie", "ship", "kitty"))
@@ -76,6 +77,18 @@ def test_pairs_come_nearest_first_each_once():
     assert [one.mirrored for one in listed] == [False, False, False]  # by dssim it is the picture itself
     assert [one.differs for one in listed] == [True, False, True]
     assert (listed[0].label, listed[0].reference_label) == ("bird", "cat")
+
+
+def test_the_labels_of_a_large_set_are_looked_up_once(monkeypatch):
+    """Not once a pair: there may be thousands of pairs against millions of labels."""
+    asked = []
+    usual = pairs_module._in_classes_of
+    monkeypatch.setattr(pairs_module, "_in_classes_of", lambda *sets: asked.append(1) or usual(*sets))
+    test_set, train = examples([0, 1, 2] * 20), examples([2, 0, 1] * 20, "train", OTHER)
+    every = [(i, i) for i in range(60)]
+    result = leakage(test_set, [near(Distance.PHASH, every, 60)], against=train)
+    assert [pair.differs for pair in result.pairs[:3]] == [False, True, True]
+    assert len(asked) < 5
 
 
 def test_within_one_set_the_surplus_counts():

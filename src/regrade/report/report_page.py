@@ -139,8 +139,8 @@ def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Co
 
 
 def file_anchor(section: Section, number: int) -> str:
-    """The name of the files of a section's figure or table, by its number."""
-    return section.anchor if number == 0 else f"{section.anchor}-{number + 1}"
+    """The name of the files of a section's figure or table, by its number; two dashes are in no section's own name."""
+    return section.anchor if number == 0 else f"{section.anchor}--{number + 1}"
 
 
 def _methods(section: Section) -> str:

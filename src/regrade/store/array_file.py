@@ -1,10 +1,13 @@
-"""Writing arrays as np.save does, row after row: by the file's own method, since np.save hides why a disk refuses."""
+"""Arrays on disk, in the form of np.save: written row after row, opened as memory maps."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from regrade.core import FormatError
 
 Array = np.ndarray[Any, Any]
 
@@ -16,7 +19,7 @@ def begin_array(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) ->
 
 
 def add_rows(file: BinaryIO, rows: Array) -> None:
-    """Write rows after those that are there."""
+    """Write rows after those that are there, by the file's own method: np.save hides why a disk refuses."""
     file.write(np.ascontiguousarray(rows).data)
 
 
@@ -24,3 +27,11 @@ def write_array(file: BinaryIO, values: Array) -> None:
     """Write a whole array."""
     begin_array(file, values.dtype, values.shape)
     add_rows(file, values)
+
+
+def open_array(path: Path) -> Array:
+    """A stored array as a memory map; what is missing, cut off or no array of numbers raises in one line."""
+    try:
+        return np.load(path, mmap_mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None

@@ -99,5 +99,7 @@ def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
     if ids is None:
         return arrays[name], None
     texts = tuple(each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in np.ravel(ids))
+    if arrays[name].shape[-2:-1] != (len(texts),):
+        raise FormatError(f"{path} has {len(texts):,} ids, and scores of shape {arrays[name].shape}: one row an id")
     check_unique(texts)
     return arrays[name], Examples(texts, None).order_in(test_set)

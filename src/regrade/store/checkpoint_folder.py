@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from regrade.core import Checkpoints, FormatError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.cores import on_all_cores
+from regrade.store.array_file import open_array
 from regrade.store.names import file_name
 
 CHECKPOINT_MANIFEST = "manifest.json"
@@ -76,11 +75,7 @@ def read_checkpoints(folder: Path) -> Checkpoints:
     members, epochs = tuple(found.members), tuple(found.epochs)
 
     def read(member: int, epoch: int) -> FloatArray:
-        path = array_path(folder, members[member], epochs[epoch])
-        try:
-            return np.load(path, mmap_mode="r")
-        except (OSError, ValueError) as error:
-            raise FormatError(f"{path} cannot be read: {error}") from None
+        return open_array(array_path(folder, members[member], epochs[epoch]))
 
     return Checkpoints(
         found.ensemble,

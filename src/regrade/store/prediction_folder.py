@@ -23,7 +23,7 @@ from regrade.core import (
     ScoreKind,
     TestSet,
 )
-from regrade.store.array_file import write_array
+from regrade.store.array_file import open_array, write_array
 from regrade.store.atomic import Staging
 from regrade.tables import text_array
 
@@ -120,9 +120,9 @@ def read_predictions(folder: Path) -> Predictions:
             manifest.class_space,
             _flat(table["classes"]).reshape(shape),
             _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
-            np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None,
+            open_array(folder / FULL_SCORES) if manifest.full_scores else None,
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
-            np.load(folder / FEATURES, mmap_mode="r") if manifest.features else None,
+            open_array(folder / FEATURES) if manifest.features else None,
             Answerer(manifest.by),
             table["asked"].to_numpy() if "asked" in table.column_names else None,
             _read_times(folder / TIMES) if manifest.times else None,

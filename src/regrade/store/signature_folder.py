@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, PictureSource, Signatures, joined_signatures
 from regrade.core.arrays import IntArray
-from regrade.store.array_file import add_rows, begin_array
+from regrade.store.array_file import add_rows, begin_array, open_array
 from regrade.store.atomic import Staging
 from regrade.store.parquet import read_parquet, write_parquet
 
@@ -73,7 +73,7 @@ def read_signatures(folder: Path) -> Signatures:
     """Read signatures back, the thumbnails as a memory map."""
     table, meta = read_parquet(folder / TABLE)
     try:
-        thumbnails = np.load(folder / THUMBNAILS, mmap_mode="r")
+        thumbnails = open_array(folder / THUMBNAILS)
         return Signatures(
             int(meta["size"]),
             np.frombuffer(b"".join(table["pixel_hash"].to_pylist()), dtype=np.uint8).reshape(len(table), -1),

@@ -91,7 +91,7 @@ def _signed_parts(
 
     def one(position: int) -> Signatures:
         for there, rows in known:
-            if (row := rows.get(source.locations[position])) is not None:
+            if (row := rows.get(source.locations[position])) is not None and row not in there.unreadable:
                 return there[np.array([row])]
         try:
             return signatures([decoder(position)], size=size)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import Checkpoints, MismatchError, Predictions, ScoreKind, TestSet
+from regrade.core import NO_ANSWER, Checkpoints, MismatchError, Predictions, ScoreKind, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import LastAnswers
@@ -70,10 +70,15 @@ def _answered(answers: Predictions, scoring: Scoring, confidence: FloatArray | N
 
 
 def _confidence(answers: Predictions) -> FloatArray | None:
-    """Shape (n,): the probability of the best class, if it was stored in any form."""
+    """Shape (n,): the probability of the best class, if it was stored in any form; 0 where there is no answer."""
+    answered = answers.top1 != NO_ANSWER  # scores of a picture that could not be read are no numbers
+    sure = np.zeros(len(answers))
     if answers.full_scores is not None and answers.score_kind is not None:
-        parts = blocks([answers.full_scores], answers.score_kind, [answers.model])
-        return np.concatenate([block.mean().max(axis=1) for block in parts])
+        scores = answers.full_scores if answered.all() else answers.full_scores[answered]
+        parts = blocks([scores], answers.score_kind, [answers.model])
+        sure[answered] = np.concatenate([np.zeros(0), *(block.mean().max(axis=1) for block in parts)])
+        return sure
     if answers.scores is not None and answers.score_kind is ScoreKind.PROBABILITIES:
-        return answers.scores[:, 0].astype(np.float64)
+        sure[answered] = answers.scores[answered, 0]
+        return sure
     return None

@@ -15,6 +15,8 @@ from regrade.studies.confusion.defined import defined
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The quantiles that are told."""
 
+_MOST = 1_000  # bins: more say nothing, and holding each against each takes memory
+
 
 @dataclass(frozen=True)
 class ScoreBins:
@@ -26,6 +28,8 @@ class ScoreBins:
     def __post_init__(self) -> None:
         if not 0 < self.width <= self.top:
             raise InputError(f"the width of a bin must lie between 0 and the largest score, {self.top:.3g}")
+        if self.top > _MOST * self.width:
+            raise InputError(f"bins of {self.width:g} are more than {_MOST:,} up to {self.top:.3g}: make them wider")
 
     @property
     def count(self) -> int:

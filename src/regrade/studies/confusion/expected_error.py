@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import Estimate, UndefinedError
+from regrade.core import NO_ANSWER, Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import reweighted_proportion
 from regrade.stats.intervals import method_name, normal_quantile, tail_share
@@ -119,19 +119,27 @@ def _below(tables: IntArray, others: IntArray) -> FloatArray:
 def expected_by_agreement(
     labeled: Sequence[Answered], other: Sequence[Answered], *, rng: np.random.Generator, confidence: float
 ) -> list[Estimate | None]:
-    """For each model what `agreement_lines` expects of those that share most of the classes; none for the others."""
+    """For each model what `agreement_lines` expects of those that share most of the classes; none for the others.
+
+    Only images that all of these have answered are looked at: not to answer is not to agree.
+    """
     spaces = [one.class_space for one in labeled]
     common = max(set(spaces), key=spaces.count, default="")
     chosen = [i for i, space in enumerate(spaces) if space == common and other[i].class_space == common]
     found: list[Estimate | None] = [None] * len(labeled)
     if not chosen:
         return found
-    counted = np.logical_and.reduce([labeled[i].counted for i in chosen])
+    counted, there = (
+        np.logical_and.reduce([side[i].classes != NO_ANSWER for i in chosen]) for side in (labeled, other)
+    )
+    counted &= np.logical_and.reduce([labeled[i].counted for i in chosen])
+    if not counted.any() or not there.any():
+        return found
     try:
         lines = agreement_lines(
             np.stack([labeled[i].classes[counted] for i in chosen]),
             np.stack([~labeled[i].wrong[counted] for i in chosen]),
-            np.stack([other[i].classes for i in chosen]),
+            np.stack([other[i].classes[there] for i in chosen]),
             rng=rng,
             confidence=confidence,
         )

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from regrade.core import Estimate, UndefinedError
-from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.arrays import IntArray
 from regrade.stats import (
     GroupShares,
-    clustered_proportion,
     extremes_apart,
+    group_shares,
     proportion,
     proportions,
     share_difference,
@@ -85,10 +85,9 @@ def _disparity(shares: GroupShares, frame: Frame, confidence: float) -> Disparit
 
 def _overall(answers: Answers, frame: Frame, confidence: float) -> Estimate:
     inside = answers.counted & (frame.grouping.members != NO_GROUP)
-    right: BoolArray = answers.right[inside]
-    if frame.clusters is None or len(np.unique(frame.clusters[inside])) < 2:
-        return proportion(int(right.sum()), len(right), confidence=confidence)
-    return clustered_proportion(right, frame.clusters[inside], confidence=confidence)[0]
+    clusters = None if frame.clusters is None else frame.clusters[inside]
+    whole = group_shares(answers.right[inside], np.zeros(int(inside.sum()), dtype=np.int64), clusters)
+    return _accuracies(whole, confidence)[0]
 
 
 def _on_original(model: str, original: SetCounts | None, confidence: float) -> Estimate | None:

@@ -46,7 +46,13 @@ def leaked_pairs(pairs: Sequence[NearPairs], test_set: TestSet, against: TestSet
         columns = (one.first, one.second, one.values, one.mirrored)
         for i, j, value, mirrored in zip(*(column.tolist() for column in columns), strict=True):
             found.setdefault((i, j), {})[one.distance.value] = (value, mirrored)
-    listed = [_pair(place, by, cuts, test_set, against) for place, by in found.items()]
+    places = np.array(list(found), dtype=np.int64).reshape(-1, 2)
+    both, differ = labels_differ(places[:, 0], places[:, 1], test_set, against)
+    disputed = (bool(two) if one else None for one, two in zip(both, differ, strict=True))
+    listed = [
+        _pair(place, by, cuts, test_set, against, differs=differs)
+        for (place, by), differs in zip(found.items(), disputed, strict=True)
+    ]
     return tuple(
         sorted(listed, key=lambda pair: (pair.closeness, Distance.EXACT.value not in pair.distances, pair.positions))
     )
@@ -74,15 +80,16 @@ def _pair(
     cuts: Mapping[str, float],
     test_set: TestSet,
     against: TestSet,
+    *,
+    differs: bool | None,
 ) -> LeakedPair:
     i, j = place
-    both, differ = labels_differ(np.array([i]), np.array([j]), test_set, against)
     return LeakedPair(
         test_set.ids[i],
         against.ids[j],
         _label(test_set, i),
         _label(against, j),
-        bool(differ[0]) if both[0] else None,
+        differs,
         all(mirrored for _, mirrored in by.values()),
         _closeness({name: value for name, (value, _) in by.items()}, cuts),
         {name: value for name, (value, _) in by.items()},
