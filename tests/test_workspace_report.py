@@ -204,10 +204,10 @@ class TestHardest:
             found.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
         return found
 
-    def pictures(self, workspace):
+    def pictures(self, workspace, labels=None):
         from regrade.workspace.hardest import hardest_pictures
 
-        return hardest_pictures(workspace.store, workspace.store.test_set("cats"), labels=None)
+        return hardest_pictures(workspace.store, workspace.store.test_set("cats"), labels=labels)
 
     def test_counts_words_and_order_by_hand(self, tmp_path):
         """Cats are class 3. Image 0 is missed by both as two things, 1 by both as one, 2 by one."""
@@ -221,6 +221,22 @@ class TestHardest:
         assert [tile.missed for tile in found.tiles] == ["2 of 2 models wrong"] * 2 + ["1 of 2 models wrong"]
         assert found.title == "2 images of cats are missed by every model; the hardest 3 are shown"
         assert found.tiles[0].size == (192, 48)
+
+    def test_what_a_review_has_judged_is_no_longer_missed(self, tmp_path):
+        """All three are taken for dogs, which no one has judged: then one is found right, and one problematic."""
+        workspace = self.make(tmp_path, {"a": [5, 5, 5]})
+        (tmp_path / "labels.csv").write_text("image,label\n" + "".join(f"{n}.png,cat\n" for n in range(3)))
+        workspace.import_labels(tmp_path / "labels.csv", test_set="cats", name="open")
+        before = self.pictures(workspace, "open")
+        assert len(before.tiles) == 3
+        assert "novel: predictions that no one has judged; they count as wrong here" in before.notes
+        workspace.draw_review("cats", labels="open", size=3)
+        verdicts = "0.png,dog,correct\n1.png,dog,wrong\n2.png,dog,problematic\n"
+        (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + verdicts)
+        workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="cats", labels="open")
+        after = self.pictures(workspace, "open")
+        assert [tile.image for tile in after.tiles] == ["1.png"]
+        assert not any(note.startswith("novel") for note in after.notes)
 
     def test_no_mistake_is_told(self, tmp_path):
         with pytest.raises(InputError, match="no model is wrong on any image of cats"):

@@ -173,6 +173,8 @@ class TestTrouble:
             (("-t", "homes", "--by", "regoin"), ("unknown group column of homes 'regoin'", "did you mean region?")),
             (("-t", "home", "--by", "region"), ("unknown test set 'home'", "homes")),
             (("-t", "homes", "--by", "region", "--between", "Europe", "Asia"), ("unknown region of homes 'Asia'",)),
+            (("-t", "homes", "--by", "region", "--between", "Europe", "Europe"), ("two different groups, got Europe",)),
+            (("-t", "homes", "--by", "region", "--show", "progress"), ("name it with --original",)),
             (("-t", "homes", "--by", "region", "--standard", "v2"), ("name it too",)),
             (("-t", "homes", "--by", "region", "--original", "homes"), ("named twice",)),
             (("-t", "homes", "--by", "region", "--clusters", "region"), ("at once",)),

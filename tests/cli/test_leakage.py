@@ -86,7 +86,7 @@ def test_cuts_and_distances(work):
     assert [(one["distance"], one["cut"]) for one in data["found"]] == [("any", None), ("exact", 0.0), ("phash", 0.0)]
     for arguments, line in (
         (("--near", "phash"), "a cut is given as distance=number, e.g. phash=6, got 'phash'"),
-        (("--near", "looks=3"), "unknown Distance 'looks'"),
+        (("--near", "looks=3"), "unknown distance 'looks'"),
         (("--by", "exact,feature"), "did you mean features?"),
         (("--against", "trian"), "did you mean train?"),
         (("--by", "features"), "name it with --model"),
@@ -105,6 +105,23 @@ def test_two_folders(folders, tmp_path):
     data = json.loads(run_well("neighbours", test, train, "--size", "64", "--json").out)
     assert {(pair["image"], pair["reference"]) for pair in data["pairs"]} == TWINS
     assert data["models"] == [] and data["pairs"][0]["differs"] is None
+
+
+def test_what_could_not_be_read_is_told_in_every_table(folders):
+    test, train = folders / "test", folders / "train"
+    for show, line in (("pairs", "the file is empty"), ("distances", "train (1 unreadable)")):
+        assert line in run_well("neighbours", test, train, "--size", "64", "--show", show).out
+
+
+def test_nothing_to_show_or_to_search_in_is_one_line(folders, tmp_path):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "x.png").write_bytes(b"no picture")
+    for arguments, line in (
+        ((folders / "train", "--show", "groups"), "there are no groups to show"),
+        ((folders / "train", tmp_path / "broken"), "broken can be read, for instance x.png: not a picture"),
+    ):
+        ran = run("neighbours", *arguments, "--size", "64")
+        assert ran.code == 1 and line in ran.err and ran.err.count("\n") == 1, ran.err
 
 
 def test_one_folder(folders, tmp_path):

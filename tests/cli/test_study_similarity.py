@@ -100,7 +100,7 @@ class TestPublished:
     def test_grade_and_compare_are_drawn_too(self, pack, tmp_path):
         chosen = ("--model", "alexnet", "--model", "resnet50", "--slice", "dogs")
         run_well("grade", "-t", "imagenet-val", *chosen, "-w", pack, "--figure", tmp_path / "g.html")
-        assert "resnet50 is the best of 2 models on imagenet-val" in (tmp_path / "g.html").read_text()
+        assert "resnet50 has the highest accuracy of 2 models on imagenet-val" in (tmp_path / "g.html").read_text()
         run_well("compare", "--all", "-t", "imagenet-val", "-w", pack, "--figure", tmp_path / "c.svg")
         assert "Any of 4 of 67 models may be the best" in (tmp_path / "c.svg").read_text()
 

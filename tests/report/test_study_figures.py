@@ -51,7 +51,7 @@ class TestGrade:
                 point["shown"] == f"{100 * row.top1.value:.1f}% [{100 * row.top1.low:.1f}, {100 * row.top1.high:.1f}]"
             )
         title, subtitle = text(drawn.spec["title"])
-        assert title == f"{result.rows[0].model} is the best of 5 models on toys"
+        assert title == f"{result.rows[0].model} has the highest accuracy of 5 models on toys"
         assert "clopper-pearson 95%" in subtitle
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 

@@ -122,9 +122,10 @@ class TestByThreshold:
 
     @pytest.mark.parametrize("wrong", [np.zeros(20, dtype=bool), np.ones(20, dtype=bool)])
     def test_all_right_or_all_wrong(self, wrong):
+        """Nothing lies between right and wrong; drawn anew they would show no doubt at all."""
         rng = np.random.default_rng(2)
-        found = self.expected(wrong, rng.random(20), rng.random(50))
-        assert found.value == pytest.approx(float(wrong[0]), abs=0.15)
+        with pytest.raises(UndefinedError, match="right and wrong answers"):
+            self.expected(wrong, rng.random(20), rng.random(50))
 
     def test_coverage_where_the_threshold_is_the_same(self):
         """Wrong is what lies below a confidence, in both sets, whose confidences differ."""
@@ -299,4 +300,5 @@ class TestStudy:
         (row,) = result.other.errors
         assert row.by_score.value == row.labeled.value == 0
         assert row.by_score.high > 0
+        assert row.thresholded is None
         assert result.other.beyond == 900

@@ -59,6 +59,5 @@ def neighbours(
         watch_pictures=watching_pictures,
     )
     draw(result, figure)
-    wanted = show or (Show.pairs if second is not None else Show.groups)
-    empty = {Show.pairs: not result.pairs, Show.groups: not result.groups}.get(wanted, False)
-    return shown_leakage(result, None if empty else wanted, pairs)
+    found = (result.pairs, Show.pairs) if second is not None else (result.groups, Show.groups)
+    return shown_leakage(result, show or (found[1] if found[0] else None), pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import Enum
 from typing import TypeVar
@@ -18,7 +19,11 @@ def member(kind: type[E], value: E | str) -> E:
     for one in kind:
         if one.value == value:
             return one
-    raise UnknownName(kind.__name__, str(value), [str(one.value) for one in kind])
+    raise UnknownName(_in_words(kind.__name__), str(value), [str(one.value) for one in kind])
+
+
+def _in_words(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
 def refuse_text(names: Sequence[object], what: str) -> None:

@@ -57,7 +57,7 @@ def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str
 def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
     best = models[0]
     whom = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
-    rest = f" is the best of {len(models):,} {whom}" if len(models) > 1 else ""
+    rest = f" has the highest accuracy of {len(models):,} {whom}" if len(models) > 1 else ""
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
     cut = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""

@@ -12,6 +12,8 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, Tile
 from regrade.store import Store
+from regrade.studies import ReviewedLabels
+from regrade.studies.same_images import judged_answers
 from regrade.testsets import decode, open_pictures
 from regrade.workspace.loading import Watch, chosen_models, multilabel_scoring, scored_predictions
 
@@ -23,10 +25,11 @@ _NAMED = 2  # answers that a picture names
 def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, watch: Watch = iter) -> Gallery:
     """The images that most models have wrong, hardest first; of equal ones those where models agree most.
 
-    With ``labels`` wrong means wrong under that label set, without them not the image's own label.
+    With ``labels`` wrong means wrong under that label set, verdicts of a review included, without them not the image's
+    own label.
     """
     names = chosen_models(store, test_set, ())
-    wrong, answers = _answers(store, test_set, names, labels, watch)
+    wrong, novel, answers = _answers(store, test_set, names, labels, watch)
     missed = wrong.sum(axis=0)
     if not missed.any():
         raise InputError(f"no model is wrong on any image of {test_set.name}")
@@ -64,6 +67,7 @@ def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, wat
         "another answer",
     ]
     notes += [f"left out, as they cannot be read: {amount(unread, 'picture')}"] if unread else []
+    notes += ["novel: predictions that no one has judged; they count as wrong here"] if novel.any() else []
     every = int((missed == len(names)).sum())
     title = (
         f"{amount(every, 'image')} of {test_set.name} {'is' if every == 1 else 'are'} missed by every model"
@@ -75,19 +79,19 @@ def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, wat
 
 def _answers(
     store: Store, test_set: TestSet, names: Sequence[str], labels: str | None, watch: Watch
-) -> tuple[BoolArray, IntArray]:
-    """Whether each model is wrong, and what it said: (models, images)."""
-    judge = None if labels is None else multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
-    wrong, answers = [], []
+) -> tuple[BoolArray, BoolArray, IntArray]:
+    """Whether each model is wrong, whether no one has judged that, and what it said: (models, images)."""
+    judged = None
+    if labels is not None:
+        rule = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
+        judged = ReviewedLabels(rule, store.review(test_set, rule.labels))
+    wrong, novel, answers = [], [], []
     for predictions, scoring in scored_predictions(store, test_set, tuple(names), watch=watch):
-        if judge is None:
-            right, counted = scoring.top_k(predictions, 1).right, scoring.counted
-        else:
-            judged = judge.judge(predictions, test_set)
-            right, counted = judged.right, judged.scored
-        wrong.append(counted & ~right & predictions.counted)
+        found = judged_answers(predictions, scoring, judged)
+        wrong.append(found.counted & ~found.right)
+        novel.append(found.counted & found.novel)
         answers.append(_own_space(predictions, test_set))
-    return np.array(wrong), np.array(answers)
+    return np.array(wrong), np.array(novel), np.array(answers)
 
 
 def _own_space(predictions: Predictions, test_set: TestSet) -> IntArray:

@@ -154,6 +154,8 @@ def _searched(
     confidence: float,
     watch: WatchPictures,
 ) -> Searched:
+    if second is not None and Distance.FEATURES not in search.cuts:
+        _check_readable(second)
     pairs = tuple(_pairs(first, second, search, watch))
     sides = (first,) if second is None else (first, second)
     result = leakage(
@@ -166,6 +168,13 @@ def _searched(
         confidence=confidence,
     )
     return Searched(result, first, second or first)
+
+
+def _check_readable(against: PictureSet) -> None:
+    """Raise where not one picture can be read: no twin among nothing is no sign that there is none."""
+    if len(against.unreadable) == len(against.examples):
+        image, reason = next(iter(against.unreadable.items()))
+        raise InputError(f"no picture of {against.examples.name} can be read, for instance {image}: {reason}")
 
 
 def _pairs(first: PictureSet, second: PictureSet | None, search: Search, watch: WatchPictures) -> Iterator[NearPairs]:

@@ -40,7 +40,7 @@ def write_workspace_report(
 ) -> WrittenReport:
     """Make every chapter that the workspace has the material for, and write them as one report."""
     refuse_text(test_sets, "test_sets")
-    if name is not None and (not name or Path(name).name != name or name.startswith(".")):
+    if name is not None and (not name.strip() or Path(name).name != name or name.startswith(".")):
         raise InputError(f"{name!r} is no name for a report: give a plain one, or --out for a folder elsewhere")
     material = Material(workspace, tuple(test_sets), original)
     now = datetime.now(UTC)

@@ -81,8 +81,11 @@ def expected_by_threshold(
     """The share of the other images below a confidence that as many labeled ones lie below as are wrong (ATC).
 
     ``wrong`` and ``own`` (n,) are of the labeled images, ``other`` (u,) are confidences of the others. Confidences are
-    told apart in up to 500 steps. The interval comes from drawing the images of both sets anew.
+    told apart in up to 500 steps. The interval comes from drawing the images of both sets anew. Answers that are all
+    right, or all wrong, raise: no confidence separates them, and drawing them anew would show no doubt.
     """
+    if wrong.all() or not wrong.any():
+        raise UndefinedError("a threshold needs right and wrong answers to lie between")
     pooled = np.concatenate([own, other])
     edges = np.unique(np.quantile(pooled, np.linspace(0, 1, _CELLS + 1)[1:-1]))
     cells = len(edges) + 1

@@ -12,6 +12,7 @@ from regrade.core.arrays import FloatArray
 from regrade.metrics import confusion_score, last_answers
 from regrade.stats import proportion
 from regrade.studies.confusion.answered import Answered, Scored, answered_by_all, same_size
+from regrade.studies.confusion.defined import defined
 from regrade.studies.confusion.distribution import ScoreBins, distribution
 from regrade.studies.confusion.expected_error import (
     ExpectedError,
@@ -115,7 +116,7 @@ def _expected(
         None if sure is None else expected_by_confidence(sure, confidence=level),
         None
         if sure is None or own is None
-        else expected_by_threshold(wrong, own[counted], sure, rng=rng, confidence=level),
+        else defined(expected_by_threshold, wrong, own[counted], sure, rng=rng, confidence=level),
         model.line,
         _error(model.there, level),
     )

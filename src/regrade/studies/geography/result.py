@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from regrade.core import Cell, Column, Estimate, Table, Tabular
+from regrade.core import Cell, Column, Estimate, InputError, Table, Tabular
 from regrade.studies.geography.growth import DisparityGrowth
 from regrade.studies.geography.progress import Progress
 
@@ -165,7 +165,7 @@ class Geography(Tabular):
         )
 
     def part(self, part: GeographyPart) -> Table:
-        """One of the tables."""
+        """One of the tables; that of progress raises where there is none."""
         match part:
             case GeographyPart.MODELS:
                 return self.table()
@@ -198,6 +198,9 @@ class Geography(Tabular):
 
     def progress_table(self) -> Table:
         """One line a benchmark and group: its progress rate, and how far the geographic set falls behind."""
+        if self.progress is None:
+            why = next((note for note in self.notes if note.startswith("no progress rates")), None)
+            raise InputError(why or "progress is measured on an original test set: name it with --original")
         columns = (
             Column("benchmark", "benchmark"),
             Column("kind", "kind"),
@@ -207,8 +210,6 @@ class Geography(Tabular):
             Column("gap", "gap", percent=False, digits=2),
             Column("ratio", "ratio"),
         )
-        if self.progress is None:
-            return Table(f"{self.test_set}: progress", columns, (), self._told())
         gaps = {gap.standard: gap for gap in self.progress.gaps}
         rows: list[tuple[Cell, ...]] = []
         for one in self.progress.rates:

@@ -51,6 +51,8 @@ def geography(
     for name in (name for pair in between for name in pair):
         if name not in groups.names:
             raise UnknownName(f"{by} of {test_set.name}", name, groups.names)
+    if same := [first for first, second in between if first == second]:
+        raise InputError(f"a difference is between two different groups, got {same[0]} twice")
     judged = [answers_of(answers, scoring, top) for answers, scoring in predictions]
     if not judged:
         raise InputError(f"no model has predictions on {test_set.name} yet")

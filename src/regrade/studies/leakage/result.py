@@ -187,14 +187,15 @@ class Leakage(Tabular):
             for one in self.pairs
         )
         columns += [*(Column(name, name, percent=False, digits=4) for name in names), Column("verdict", "verdict")]
-        return Table(f"pairs {self._where}", tuple(columns), rows, ("the verdict is for people to give",))
+        notes = ("the verdict is for people to give", *self._left_out())
+        return Table(f"pairs {self._where}", tuple(columns), rows, notes)
 
     def group_table(self) -> Table:
         """One line a group of twins within the set."""
         columns = (Column("kept", "keep"), Column("count", "surplus images"), Column("surplus", "surplus"))
         rows = tuple((one.kept, len(one.surplus), ", ".join(one.surplus)) for one in self.groups)
-        notes = ("kept: the largest picture, of equal ones the first; whoever is the twin of a twin is in the group",)
-        return Table(f"groups {self._where}", columns, rows, notes)
+        kept = "kept: the largest picture, of equal ones the first; whoever is the twin of a twin is in the group"
+        return Table(f"groups {self._where}", columns, rows, (kept, *self._left_out()))
 
     def as_dict(self) -> dict[str, Any]:
         """The study, ready for JSON."""
@@ -218,15 +219,23 @@ class Leakage(Tabular):
         return self.title if self.against is None else f"of {self.title}"
 
     def _in_words(self) -> list[str]:
-        among = f"among {amount(self.references, 'picture')} of {self.against}" if self.against else "in the same set"
-        lines = [f"{amount(self.images, 'image')} of {self.test_set}, searched {among}"]
+        there = f"{amount(self.references, 'picture')} of {self.against}{self._unread(self.against)}"
+        among = f"among {there}" if self.against else "in the same set"
+        lines = [f"{amount(self.images, 'image')} of {self.test_set}{self._unread(self.test_set)}, searched {among}"]
         methods = sorted({one.share.method for one in self.found if one.share})
         lines += [f"intervals: {', '.join(methods)}"] if methods else []
         if any(one.crowded for one in self.found):
             lines.append("more twins: images with as many candidates as are looked at; give more with --most")
         if any(one.distance == Distance.FEATURES.value for one in self.found):
             lines.append("features: near in a model's eyes is alike, not the same; let people judge the pairs")
-        lines += [f"unreadable in {one.test_set}: {one.image}: {one.reason}" for one in self.unreadable[:_NAMED]]
+        return [*lines, *self._left_out()]
+
+    def _unread(self, name: str | None) -> str:
+        count = sum(one.test_set == name for one in self.unreadable)
+        return f" ({count:,} unreadable)" if count else ""
+
+    def _left_out(self) -> list[str]:
+        lines = [f"unreadable in {one.test_set}: {one.image}: {one.reason}" for one in self.unreadable[:_NAMED]]
         if len(self.unreadable) > _NAMED:
             lines.append(f"... and {amount(len(self.unreadable) - _NAMED, 'more unreadable picture')}")
         return lines
