@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.schema import decision, item, person, vote
-from regrade.ledger.standing import stands
+from regrade.ledger.standing import STANDS
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def progress(connection: Connection, queue_id: int) -> Progress:
         select(person.c.name, func.count())
         .join(vote, vote.c.person_id == person.c.id)
         .join(item, item.c.id == vote.c.item_id)
-        .where(mine, stands())
+        .where(mine, STANDS)
         .group_by(person.c.name)
         .order_by(person.c.name)
     )

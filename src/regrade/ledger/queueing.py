@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, delete, ex
 
 from regrade.core.own_order import own_place
 from regrade.ledger.schema import block, item, lease, turn, vote
-from regrade.ledger.standing import stands
+from regrade.ledger.standing import STANDS
 from regrade.ledger.upsert import put
 
 LEASE = timedelta(minutes=15)
@@ -94,4 +94,4 @@ def _free(person_id: int, now: datetime) -> Select[tuple[object, ...]]:
 
 def _answered(person_id: int) -> ColumnElement[bool]:
     """Whether someone has a vote on the item."""
-    return exists(select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == person_id, stands()))
+    return exists(select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == person_id, STANDS))

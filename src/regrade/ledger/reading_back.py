@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, func, insert, select, update
 from regrade.core import FormatError, MismatchError
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.schema import block, comment, decision, item, person, queue, vote
-from regrade.ledger.standing import stands
+from regrade.ledger.standing import STANDS
 
 Row = Mapping[str, Any]
 
@@ -105,9 +105,7 @@ def _votes(connection: Connection, people: dict[str, int], items: dict[Any, int]
 
 
 def _comments(connection: Connection, people: dict[str, int], items: dict[Any, int], rows: Iterable[Row]) -> None:
-    known = set(
-        connection.execute(select(comment.c.item_id, comment.c.person_id, comment.c.text, comment.c.at))
-    )
+    known = set(connection.execute(select(comment.c.item_id, comment.c.person_id, comment.c.text, comment.c.at)))
     for row in rows:
         place = items[_item_key(row)], people[row["person"]], row["text"], row["at"]
         if place not in known:
@@ -134,7 +132,7 @@ def _decisions(
 
 def _count_missing(connection: Connection) -> None:
     """Bring every item's count of missing votes up to date with the votes that stand."""
-    counted = select(vote.c.item_id, func.count()).where(stands()).group_by(vote.c.item_id)
+    counted = select(vote.c.item_id, func.count()).where(STANDS).group_by(vote.c.item_id)
     counts: dict[int, int] = dict(connection.execute(counted).all())
     overlap = select(queue.c.overlap).where(queue.c.id == item.c.queue_id).scalar_subquery()
     connection.execute(update(item).values(missing=overlap))

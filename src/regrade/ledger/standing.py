@@ -6,13 +6,10 @@ from sqlalchemy import ColumnElement, exists, select
 
 from regrade.ledger.schema import vote
 
+_later = vote.alias("later")
 
-def is_last() -> ColumnElement[bool]:
-    """Whether no later vote replaces a vote."""
-    later = vote.alias()
-    return ~exists(select(later.c.id).where(later.c.replaces == vote.c.id))
+IS_LAST: ColumnElement[bool] = ~exists(select(_later.c.id).where(_later.c.replaces == vote.c.id))
+"""Whether no later vote replaces a vote."""
 
-
-def stands() -> ColumnElement[bool]:
-    """Whether a vote counts: it is the last one, and gives an answer."""
-    return vote.c.answer.is_not(None) & is_last()
+STANDS: ColumnElement[bool] = vote.c.answer.is_not(None) & IS_LAST
+"""Whether a vote counts: it is the last one, and gives an answer."""

@@ -11,7 +11,7 @@ from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.ledger.queueing import release
 from regrade.ledger.records import Ballot
 from regrade.ledger.schema import item, vote
-from regrade.ledger.standing import is_last, stands
+from regrade.ledger.standing import IS_LAST, STANDS
 
 
 def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ballot, *, now: datetime) -> RowMapping:
@@ -23,7 +23,7 @@ def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ball
     if known is not None:
         return _the_same(known, asked["id"], person_id, ballot)
     mine = vote.c.item_id == asked["id"], vote.c.person_id == person_id
-    before = connection.execute(select(vote).where(*mine, is_last())).mappings().first()
+    before = connection.execute(select(vote).where(*mine, IS_LAST)).mappings().first()
     stood = before is not None and before["answer"] is not None
     if stood and not ballot.why.strip():
         raise InputError("you have voted on this item: say why the vote changes")
@@ -43,14 +43,14 @@ def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ball
 
 def standing_votes(connection: Connection, item_id: int) -> Sequence[RowMapping]:
     """Everyone's last vote on an item, those taken back left out, oldest first."""
-    found = select(vote).where(vote.c.item_id == item_id, stands()).order_by(vote.c.id)
+    found = select(vote).where(vote.c.item_id == item_id, STANDS).order_by(vote.c.id)
     return connection.execute(found).mappings().all()
 
 
 def newest_vote(connection: Connection, queue_id: int, person_id: int) -> RowMapping | None:
     """Someone's newest vote in a queue that stands."""
     mine = select(vote).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == queue_id)
-    found = mine.where(vote.c.person_id == person_id, stands()).order_by(vote.c.id.desc()).limit(1)
+    found = mine.where(vote.c.person_id == person_id, STANDS).order_by(vote.c.id.desc()).limit(1)
     return connection.execute(found).mappings().first()
 
 
