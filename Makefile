@@ -5,7 +5,7 @@ READY  := $(VENV)/.ready
 
 .PHONY: demo test check bench clean
 
-demo: $(READY)     ## grade eight classifiers on data that ships with the dependencies
+demo: $(READY)     ## grade eight classifiers of digits on two collections, and write a report
 	$(BIN)/regrade demo
 
 test: $(READY)     ## every test

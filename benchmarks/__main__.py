@@ -1,6 +1,6 @@
 """Run the benchmarks: all, or those named.
 
-python -m benchmarks [--json FILE] [mcnemar] [line_fit] [intervals] [pack] [many_models] [predict] [studies]
+python -m benchmarks [--json FILE] [NAME ...]
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from pathlib import Path
 from benchmarks.result import Result, as_table, write_json
 from regrade.report import print_table
 
-_NAMES = ("mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies")
+_NAMES = (
+    "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbours", "confusion",
+    "report",
+)  # fmt: skip
 
 
 def main() -> None:

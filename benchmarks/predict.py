@@ -57,7 +57,8 @@ def run() -> Iterator[Result]:
         bare_name = f"onnxruntime alone, fed from memory, {BARE} pictures"
         yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
         few, many = (peak_memory(Path(folder), size) for size in (FEW, MANY))
-        yield Result("predict", f"peak memory, {MANY:,} pictures", "GB", many, few, f"the same with {FEW:,} pictures")
+        case, few_name = f"peak memory, {MANY:,} pictures", f"the same with {FEW:,} pictures"
+        yield Result("predict", case, "GB", many, few, few_name, aim_ratio=0.95)
 
 
 def make_pictures(folder: Path) -> None:

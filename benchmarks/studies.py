@@ -13,42 +13,42 @@ import pyarrow.parquet as pq
 from benchmarks.measure import command
 from benchmarks.result import Result
 
-_PACK = Path(__file__).parents[2] / "shared" / "data"
-_DATA = _PACK / "recht2019"
+PACK = Path(__file__).parents[2] / "shared" / "data"
+DATA = PACK / "recht2019"
 _PEOPLE, _ASKED = 5, 1_000
-_ORIGINAL = "imagenet-val"
-_NEW = ("imagenetv2-matched-frequency", "imagenetv2-threshold-0.7", "imagenetv2-top-images")
+ORIGINAL = "imagenet-val"
+NEW = ("imagenetv2-matched-frequency", "imagenetv2-threshold-0.7", "imagenetv2-top-images")
 _ROUNDS = 2
-_NEW_SETS = tuple(part for name in _NEW for part in ("--new", name))
+_NEW_SETS = tuple(part for name in NEW for part in ("--new", name))
 _STUDIES: dict[str, list[tuple[str, ...]]] = {
-    "generalization, 67 models x 4 sets": [("study", "generalization", "--original", _ORIGINAL, *_NEW_SETS, "--json")],
+    "generalization, 67 models x 4 sets": [("study", "generalization", "--original", ORIGINAL, *_NEW_SETS, "--json")],
     "similarity, 67 models x 4 sets": [
-        ("study", "similarity", "--test-set", name, "--json") for name in (_ORIGINAL, *_NEW)
+        ("study", "similarity", "--test-set", name, "--json") for name in (ORIGINAL, *NEW)
     ],
-    "mistakes, 67 models against ReaL": [("study", "mistakes", "--test-set", _ORIGINAL, "--labels", "real", "--json")],
-    "people, 5 beside 67 models": [("study", "people", "--test-set", _ORIGINAL, "--json")],
+    "mistakes, 67 models against ReaL": [("study", "mistakes", "--test-set", ORIGINAL, "--labels", "real", "--json")],
+    "people, 5 beside 67 models": [("study", "people", "--test-set", ORIGINAL, "--json")],
 }
 
 
 def run() -> Iterator[Result]:
     """Each study alone in a process of its own, then all together."""
-    if not _DATA.is_dir():
-        print(f"  skipped: the data pack is not at {_DATA}")
+    if not DATA.is_dir():
+        print(f"  skipped: the data pack is not at {DATA}")
         return
     regrade = Path(sys.executable).with_name("regrade")
     with tempfile.TemporaryDirectory() as folder:
         workspace = Path(folder) / "W"
         command([regrade, "init", workspace])
-        for name in (_ORIGINAL, *_NEW):
-            file, on = _DATA / f"{name}.top5.parquet", ("--test-set", name, "--classes", "imagenet-1k")
+        for name in (ORIGINAL, *NEW):
+            file, on = DATA / f"{name}.top5.parquet", ("--test-set", name, "--classes", "imagenet-1k")
             command([regrade, "import", "predictions", file, *on, "-w", workspace])
-        on_original = ("--test-set", _ORIGINAL, "-w", workspace)
+        on_original = ("--test-set", ORIGINAL, "-w", workspace)
         command(
             [
                 regrade,
                 "import",
                 "labels",
-                _PACK / "real" / "real.json",
+                PACK / "real" / "real.json",
                 "--format",
                 "real",
                 "--name",
@@ -71,7 +71,7 @@ def run() -> Iterator[Result]:
 def _made_up_people(folder: Path) -> Path:
     """People who label a thousand images each, right nine times out of ten."""
     rng = np.random.default_rng(0)
-    table = pq.read_table(_DATA / f"{_ORIGINAL}.top5.parquet", columns=["image", "wnid"])
+    table = pq.read_table(DATA / f"{ORIGINAL}.top5.parquet", columns=["image", "wnid"])
     classes = table["wnid"].unique().to_pylist()
     rows = ["image,class,person"]
     for person in range(_PEOPLE):

@@ -29,6 +29,7 @@ PACKAGES = (
     "testsets",
     "models",
     "executors",
+    "neighbours",
     "predict",
     "studies",
     "report",
@@ -97,7 +98,7 @@ def meaning(module: ModuleType, name: str) -> str:
 
 def constant_meaning(module: ModuleType, name: str) -> str:
     """The string below a constant's definition, wherever in the package it is defined."""
-    for source in Path(str(module.__file__)).parent.glob("*.py"):
+    for source in Path(str(module.__file__)).parent.rglob("*.py"):
         found = re.search(rf'^{name}\b.*?^"""(.*?)"""', source.read_text(), re.DOTALL | re.MULTILINE)
         if found:
             return found[1]

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 from pets import make_pets
+from report_world import add_more, make_world
 from skipping import skip
+
+from regrade.workspace import WrittenReport
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +29,18 @@ def _pets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def pets(_pets: Path, tmp_path: Path) -> Path:
     """A workspace of one's own with the test set `pets`, of six pictures, and its model `first`."""
     return Path(shutil.copytree(_pets, tmp_path / "W"))
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
+    """A report with every chapter of the small world; read it, leave it alone."""
+    folder = tmp_path_factory.mktemp("world")
+    world = make_world(folder, extra=20)
+    add_more(world)
+    return world.report("all", original="old", title="All there is")
+
+
+@pytest.fixture(scope="session")
+def report_page(written: WrittenReport) -> Path:
+    """Its page."""
+    return written.page

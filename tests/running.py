@@ -23,9 +23,16 @@ class Ran:
     err: str
 
 
-def run(*arguments: object) -> Ran:
+class Terminal(io.StringIO):
+    """A stream that says a person is watching."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def run(*arguments: object, out: io.StringIO | None = None) -> Ran:
     """Run a command inside this process, by the entry point of the executable."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = out or io.StringIO(), io.StringIO()
     argv = ["regrade", *(str(argument) for argument in arguments)]
     with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -39,6 +46,14 @@ def run(*arguments: object) -> Ran:
 def run_well(*arguments: object) -> Ran:
     """Run a command that must succeed."""
     ran = run(*arguments)
+    assert ran.code == 0, ran.err
+    return ran
+
+
+def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
+    """Run a command that must succeed, its result shown on a terminal without colours."""
+    with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "TERM": "dumb"}):
+        ran = run(*arguments, out=Terminal())
     assert ran.code == 0, ran.err
     return ran
 

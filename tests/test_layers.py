@@ -11,7 +11,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"studies", "store", "testsets", "models", "executors"},
+    {"studies", "store", "testsets", "models", "executors", "neighbours"},
     {"predict", "report"},
     {"workspace"},
     {"demo", "replicate"},
@@ -26,8 +26,8 @@ PURE_IMPORTS = {
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked
     ("core/table.py", "pandas"),
-    ("stats/cores.py", "os"),  # how many cores there are, and work on all of them
-    ("stats/cores.py", "concurrent"),
+    ("core/cores.py", "os"),  # how many cores there are, and work on all of them
+    ("core/cores.py", "concurrent"),
 }
 
 
@@ -84,7 +84,17 @@ def test_pure_packages_draw_only_from_a_generator_they_are_given(path):
         assert seed not in text, f"{path} uses {seed}"
 
 
-def test_only_models_and_the_demo_import_an_optional_dependency():
-    optional = {"sklearn", "torch", "torchvision", "timm", "onnxruntime", "transformers", "open_clip", "statsmodels"}
+def test_only_models_neighbours_and_the_demo_import_an_optional_dependency():
+    optional = {
+        "sklearn",
+        "torch",
+        "torchvision",
+        "timm",
+        "onnxruntime",
+        "transformers",
+        "open_clip",
+        "statsmodels",
+        "faiss",
+    }
     users = {package_of(path) for path in modules() for name in imported(path) if name.split(".")[0] in optional}
-    assert users == {"demo", "models"}
+    assert users == {"demo", "models", "neighbours"}

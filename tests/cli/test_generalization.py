@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from running import assert_one_line, run, run_well
+from running import assert_one_line, run, run_on_terminal, run_well
 
 NEW = ("imagenetv2-matched-frequency", "imagenetv2-threshold-0.7", "imagenetv2-top-images")
 
@@ -19,9 +19,9 @@ def four_sets(pack, published, tmp_path_factory):
     return workspace
 
 
-def studied(workspace, *options):
+def studied(workspace, *options, run_it=run_well):
     command = ("study", "generalization", "--original", "imagenet-val")
-    return run_well(*command, *options, "-w", workspace)
+    return run_it(*command, *options, "-w", workspace)
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_the_line_without_fisher_vectors(four_sets, plain):
 
 
 def test_the_table_for_people_is_cut_and_says_what_models_show_together(four_sets):
-    shown = studied(four_sets, "--new", NEW[0]).out
+    shown = studied(four_sets, "--new", NEW[0], run_it=run_on_terminal).out
     assert "the first 24 of 67" in shown
     for words in ("mean change of top-1 -12.1", "overfitting:", "difficulty:", "losses:", "furthest from the line: "):
         assert words in shown

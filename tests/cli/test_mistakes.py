@@ -94,6 +94,11 @@ class TestRealData:
         alone = json.loads(study(reviewed, "--model", "greedy_soups", "--json").out)
         assert alone["flow"] == [] and alone["pairs"]["sources"] == ["greedy_soups"]
 
+    def test_all_other_reviews_unless_some_are_named(self, reviewed):
+        ran = study(reviewed, "--against", "vit3b", "--json")
+        (change,) = json.loads(ran.out)["changes"]
+        assert (change["model"], change["against"]) == ("greedy_soups", "vit3b")
+
     def test_models_against_each_other(self, reviewed, everything):
         ran = study(reviewed, "--model", "resnet50", "--against", "alexnet", "--json")
         content = json.loads(ran.out)
@@ -231,7 +236,11 @@ class TestSmall:
             (("--labels", "plain", "--model", "frst"), ("unknown model on pets 'frst'; did you mean first?",)),
             (("--labels", "plain", "--model", "first", "--model", "first"), ("named twice",)),
             (("--labels", "plain", "--against", "frst"), ("unknown model on pets 'frst'",)),
-            (("--labels", "plain", "--against", "first"), ("nothing to show as compare",)),
+            (("--labels", "plain", "--against", "first"), ("nothing can be held against first", "no other model")),
+            (
+                ("--labels", "plain", "--model", "first", "--against", "first"),
+                ("first cannot be held against itself: name another model",),
+            ),
             (("--labels", "plain", "--show", "major"), ("nothing to show as major", "regrade import mistakes")),
             (("--labels", "plain", "--save-major", "x"), ("no reviews of mistakes",)),
             (("--labels", "plain", "--least-major", "1"), ("needs people's reviews",)),
@@ -246,7 +255,7 @@ class TestSmall:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            (REVIEW.replace("p2", "x2"), "1 images that are not in test set pets"),
+            (REVIEW.replace("p2", "x2"), "names 1 image not in test set pets"),
             (REVIEW.replace("spurious", "odd"), "unknown category of a mistake 'odd'"),
             (REVIEW.replace("minor", "odd"), "unknown severity"),
             (REVIEW.replace("deer", "horse-like"), "unknown class id"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from annotations import MODELS, Images, read_images, write_annotations, write_images
-from running import run, run_well
+from running import run, run_on_terminal, run_well
 
 from regrade.classes import class_space
 
@@ -147,7 +147,7 @@ def test_novel_predictions_are_listed_with_their_models(annotated):
                 expected[image, answer] = expected.get((image, answer), 0) + 1
     assert {(row["image"], row["class"]): row["models"] for row in found} == expected
     assert [row["models"] for row in found] == sorted((row["models"] for row in found), reverse=True)
-    people = run_well(*command).out
+    people = run_on_terminal(*command).out
     assert f"the first 20 of {len(expected):,}" in people
 
 

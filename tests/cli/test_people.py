@@ -98,6 +98,22 @@ def test_every_table_in_every_form(peopled, show):
         assert run_well("study", "people", "-t", "s", "--show", show, *form, "-w", peopled).out
 
 
+def test_what_one_person_cannot_show_is_one_line(peopled):
+    alone = ("study", "people", "-t", "s", "--person", "Ann", "-w", peopled)
+    assert_one_line(run(*alone, "--show", "agreement"), "nothing to show as agreement: it needs two people")
+    assert "what person:Ann has wrong" in run_well(*alone, "--show", "missed").out
+    assert "on all images with labels that person:Ann was asked about: 8" in run_well(*alone).out
+
+
+def test_what_there_are_no_times_or_models_for_is_one_line(bench, tmp_path):
+    rows = [(name, image, given) for name in ("Ann", "Bob") for image, given in zip(IMAGES, ANN, strict=True)]
+    run_well("import", "people", write_csv(tmp_path / "p.csv", HEADING[:3], *rows), "-t", "s", "-w", bench)
+    on = ("study", "people", "-t", "s", "-w", bench)
+    assert_one_line(run(*on, "--show", "times"), "nothing to show as times", "times are known")
+    (bench / "predictions" / "s" / "net").rename(tmp_path / "net")
+    assert_one_line(run(*on, "--show", "tests"), "nothing to show as tests", "needs a model")
+
+
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
 def test_the_figure(peopled, tmp_path, ending):
     path = tmp_path / f"f.{ending}"
@@ -156,7 +172,7 @@ def test_the_published_layout(bench, tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps({"human_a": given}))
     command = ("import", "people", tmp_path / "labels.json", "-t", "s", "--format", "shankar2020", "-w", bench)
     done = run_well(*command)
-    assert done.err.splitlines()[1] == "passed over: 1 answers to images that are not in s"
+    assert done.err.splitlines()[1] == "passed over: 1 answer to images that are not in s"
     assert accuracies(study(bench)) == {"person:human_a": (7, 8), "net": (6, 8)}
     assert "unchanged: 1" in run_well(*command).err
 

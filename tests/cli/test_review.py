@@ -12,6 +12,8 @@ import pytest
 from annotations import MODELS, read_images, write_annotations, write_images
 from running import assert_one_line, run, run_well, snapshot
 
+import regrade
+
 SET = ("-t", "imagenet-val")
 LABELS = ("-l", "v3")
 
@@ -70,7 +72,7 @@ def graded(workspace: Path, *options: object) -> dict[str, dict]:
 class TestSample:
     def test_it_is_drawn_from_what_is_novel(self, workspace):
         rows = sample(workspace)
-        assert list(rows[0]) == ["image", "class", "name", "verdict"]
+        assert list(rows[0]) == ["image", "class", "name", "verdict", "reason"]
         assert len({(row["image"], row["class"]) for row in rows}) == 150
         assert all(row["verdict"] == "" for row in rows)
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
@@ -225,7 +227,7 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            ({"verdict": "maybe"}, ("'maybe'", "correct, unclear, wrong")),
+            ({"verdict": "maybe"}, ("'maybe'", "correct, unclear, wrong, or problematic")),
             ({"verdict": "correct", "image": "x.jpg"}, ("'x.jpg'", "not in test set")),
             ({"verdict": "correct", "class": "n00000000"}, ("n00000000",)),
             ({"verdict": "correct", "class": ""}, ("empty",)),
@@ -246,6 +248,64 @@ class TestVerdicts:
     def test_before_a_sample_was_drawn(self, workspace, tmp_path):
         (tmp_path / "v.csv").write_text("image,class,verdict\nx,y,correct\n")
         assert_one_line(run(*bring(workspace, tmp_path / "v.csv")), "no sample was drawn", "regrade labels sample")
+
+
+class TestProblematic:
+    def test_the_image_is_left_out_for_everyone(self, workspace):
+        before = graded(workspace)
+        rows = sample(workspace)
+        first = [row for row in rows if row["image"] == rows[0]["image"]]
+        said = [row | {"verdict": "Problematic", "reason": "a drawing"} for row in first]
+        others = [row | {"verdict": "wrong"} for row in rows if row["image"] != rows[0]["image"]]
+        run_well(*bring(workspace, write(workspace.parent / "judged.csv", [*said, *others])))
+        after = graded(workspace)
+        for model in MODELS[1:]:
+            assert after[model]["multilabel"]["n"] == before[model]["multilabel"]["n"] - 1
+            assert after[model]["reviewed"]["value"] > 0
+            assert after[model]["top1"] == before[model]["top1"]
+        told = "left out, as the review finds them problematic: 1 image (a drawing 1)"
+        for command in (("grade",), ("compare", "vgg16", "resnet50"), ("study", "mistakes")):
+            assert told in run_well(*command, *SET, *LABELS, "-w", workspace).out
+        novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
+        assert rows[0]["image"] not in {row["image"] for row in novel}
+
+    def test_the_flow_shows_them_apart(self, workspace):
+        rows = sample(workspace)
+        words = ("correct", "problematic", "wrong")
+        images = {image: words[n % 3] for n, image in enumerate(dict.fromkeys(row["image"] for row in rows))}
+        judged = [row | {"verdict": images[row["image"]]} for row in rows]
+        run_well(*bring(workspace, write(workspace.parent / "judged.csv", judged)))
+        content = json.loads(run_well("study", "mistakes", *SET, *LABELS, "-w", workspace, "--json").out)
+        labels = regrade.open(workspace).store.test_set("imagenet-val")
+        for row in content["flow"]:
+            answers = regrade.open(workspace).store.predictions(labels, row["model"])
+            best = {i: labels.class_space.ids[c] for i, c in zip(labels.ids, answers.top1, strict=True)}
+            correct = sum(r["verdict"] == "correct" and best[r["image"]] == r["class"] for r in judged)
+            assert row["to_correct"] == correct > 0
+            assert row["to_problematic"] > 0
+            assert row["overturned"] == row["to_correct"] + row["to_unclear"] + row["to_problematic"]
+            assert row["remaining"] == row["mistakes"] - row["overturned"] + row["added"]
+        shown = run_well("study", "mistakes", *SET, *LABELS, "-w", workspace).out
+        assert "now correct" in shown and "now problematic" in shown
+
+    def test_it_is_corrected_like_any_verdict(self, workspace):
+        rows = sample(workspace)
+        path = write(workspace.parent / "bad.csv", [rows[0] | {"verdict": "problematic", "reason": "edited"}])
+        run_well(*bring(workspace, path))
+        assert "(edited 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
+        good = write(workspace.parent / "good.csv", [rows[0] | {"verdict": "correct"}])
+        assert_one_line(run(*bring(workspace, good)), "was judged problematic and is now correct", "--correct")
+        run_well(*bring(workspace, good), "--correct", "it is a photograph")
+        assert "problematic" not in run_well("grade", *SET, *LABELS, "-w", workspace).out
+
+    def test_verdicts_of_earlier_versions_are_read(self, workspace):
+        """They have no column for reasons."""
+        run_well(*bring(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
+        now = graded(workspace)
+        for path in workspace.rglob("verdicts-*.parquet"):
+            table = pq.read_table(path)
+            pq.write_table(table.drop_columns(["reason"]).replace_schema_metadata(table.schema.metadata), path)
+        assert graded(workspace) == now
 
 
 def test_a_model_that_came_after_the_sample_has_no_estimate(template, workspace):

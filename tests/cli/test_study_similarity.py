@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from running import assert_one_line, run, run_well
+from running import assert_one_line, run, run_on_terminal, run_well
 
 import regrade
 from regrade.metrics import error_consistency
@@ -18,6 +18,12 @@ STUDY = ("study", "similarity", "-t", "imagenet-val", "-w")
 @pytest.fixture(scope="module")
 def studied(pack):
     return json.loads(run_well(*STUDY, pack, "--json").out)
+
+
+def test_the_help_names_every_form_of_a_figure():
+    shown = " ".join(run_well("study", "similarity", "--help").out.split())
+    for ending in (".html", ".svg", ".png", ".pdf", ".json"):
+        assert ending in shown
 
 
 class TestPublished:
@@ -73,9 +79,12 @@ class TestPublished:
         (pair,), (tested,) = found["pairs"], compared["pairs"]
         assert pair["dominance"]["value"] == pytest.approx(tested["only_second"] / 5_380)
 
-    def test_people_see_the_first_pairs_and_programs_all(self, pack):
-        shown = run_well(*STUDY, pack).out
-        assert "the first 20 of 2,211; all of them with --csv or --json" in shown
+    def test_people_see_the_first_pairs_and_files_and_programs_all(self, pack):
+        shown = run_on_terminal(*STUDY, pack).out
+        assert "the first 20 of 2,211; all of them with --csv or --json, or in a file" in shown
+        piped = run_well(*STUDY, pack).out
+        assert "the first 20" not in piped and len(piped.splitlines()) > 2_211
+        assert all(line == line.rstrip() for line in piped.splitlines())
         assert "0.90 [0.89, 0.90]" in shown
         table = list(csv.DictReader(io.StringIO(run_well(*STUDY, pack, "--csv").out)))
         assert len(table) == 2_211

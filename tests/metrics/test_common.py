@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regrade import metrics
-from regrade.core import ClassMap, ClassSpace, LabelSet, MapRule, Unlisted
+from regrade.core import ClassMap, ClassSpace, LabelSet, MapRule, ScoreKind, Unlisted, checkpoints_of
 
 MODELS, CLASSES = 4, 6
 ALLOWED = np.array([5, 0, 3])
@@ -106,6 +106,11 @@ def counted(pairs):
     return np.stack([pairs.first, pairs.second, pairs.counts])
 
 
+def checkpoint(g, model):
+    """A model as an ensemble of one member and one epoch."""
+    return checkpoints_of([[g.scores[model]]], kind=ScoreKind.PROBABILITIES)
+
+
 REFERENCE = np.full(3, 0.5)  # of three corruptions
 
 # one value an image and model: shape (m, n, ...)
@@ -116,6 +121,9 @@ PER_IMAGE = {
     "best_within": each(lambda g, m: metrics.best_within(g.top2[m], ALLOWED)),
     "mapped_correct": each(lambda g, m: metrics.mapped_correct(g.top2[m], g.labels, CLASS_MAP)),
     "judge": each(flags),
+    "confusion_score": each(lambda g, m: metrics.confusion_score(checkpoint(g, m))),
+    "confusion_entropies": each(lambda g, m: metrics.confusion_entropies(checkpoint(g, m)).epochs[0]),
+    "last_answers": each(lambda g, m: metrics.last_answers(checkpoint(g, m)).classes),
 }
 # one value a model: shape (m, ...), with its bounds
 PER_MODEL = {

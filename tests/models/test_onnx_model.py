@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from regrade.core import InputError, MismatchError, Preprocessing, ScoreKind
-from regrade.models import Device, Precision, Settings, load_model
+from regrade.models import Device, Precision, Settings, load_model, onnx_model
+from regrade.models.onnx_model import cores_apart
 
 WEIGHTS = np.random.default_rng(0).standard_normal((192, 10), dtype=np.float32) / 14
 
@@ -113,6 +114,70 @@ def test_threads_change_nothing(write, settings, batch):
     path = write()
     one, two = (load_model(f"onnx:{path}", replace(settings, threads=n)) for n in (1, 2))
     np.testing.assert_array_equal(one.scores(batch), two.scores(batch))
+
+
+class Watched:
+    """A session that notes how many rows each run has."""
+
+    def __init__(self, session):
+        self._session, self.rows = session, []
+
+    def run(self, names, inputs):
+        self.rows.append(len(inputs["x"]))
+        return self._session.run(names, inputs)
+
+
+class TestPieces:
+    @pytest.fixture
+    def watched(self, write, settings):
+        def loaded(threads, **graph):
+            model = load_model(f"onnx:{write(**graph)}", replace(settings, threads=threads))
+            model._session = Watched(model._session)
+            return model, model._session.rows
+
+        return loaded
+
+    @pytest.mark.parametrize("threads, rows", [(1, [7]), (2, [3, 4]), (3, [1, 3, 3]), (4, [1, 2, 2, 2]), (5, [7])])
+    def test_few_cores_take_pieces_and_many_every_layer(self, watched, batch, threads, rows):
+        model, seen = watched(threads, more="features")
+        np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
+        assert sorted(seen) == rows
+        np.testing.assert_array_equal(model.scores_and_features(batch)[1], batch.reshape(7, -1))
+
+    def test_pieces_are_small(self, watched, batch):
+        model, seen = watched(2)
+        many = np.concatenate([batch] * 3)
+        np.testing.assert_allclose(model.scores(many), expected(many), atol=1e-5)
+        assert sorted(seen) == [1, 4, 4, 4, 4, 4]
+
+    def test_no_piece_is_empty(self, watched, batch):
+        model, seen = watched(4)
+        np.testing.assert_allclose(model.scores(batch[:2]), expected(batch[:2]), atol=1e-5)
+        assert seen == [1, 1]
+
+    def test_a_fixed_batch_is_a_piece(self, watched, batch):
+        model, seen = watched(2, shape=(3, 3, 8, 8))
+        np.testing.assert_allclose(model.scores(batch), expected(batch), atol=1e-5)
+        assert seen == [3, 3, 3]
+
+    def test_onnxruntime_itself_has_one_thread_then(self, write, settings):
+        path = write()
+        for threads, own in ((1, 1), (2, 1), (5, 5)):
+            model = load_model(f"onnx:{path}", replace(settings, threads=threads))
+            assert model._session.get_session_options().intra_op_num_threads == own
+
+    def test_one_that_fails_is_told_in_one_line(self, watched, batch):
+        model, _ = watched(2, shape=("n", 3, "h", "w"))
+        with pytest.raises(InputError, match=r"^onnx:.* failed on a batch of shape \(7, 3, 8, 4\)") as raised:
+            model.scores(batch[..., :4])
+        assert "\n" not in str(raised.value)
+
+    def test_cores_are_those_that_this_process_may_use(self, settings, monkeypatch):
+        monkeypatch.setattr(onnx_model, "usable_cores", lambda: 3)
+        assert cores_apart(settings) == 3
+        assert cores_apart(replace(settings, device=Device.CUDA)) == 1
+        monkeypatch.setattr(onnx_model, "usable_cores", lambda: 16)
+        assert cores_apart(settings) == 1
 
 
 def test_the_hash_covers_weights_in_a_second_file(write, settings):

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from regrade.core import IMAGENET, Framing, Interpolation, Preprocessing
-from regrade.models import Resizer, preprocess
+from regrade.models import Resizer, framed, preprocess
 
+RESIZERS = [Resizer.PILLOW, Resizer.TORCH] if importlib.util.find_spec("torch") else [Resizer.PILLOW]
 SHAPES = [(500, 375), (375, 500), (224, 224), (3, 2), (1, 1), (1, 37), (300, 7), (333, 257)]
 
 
@@ -133,7 +134,7 @@ def test_the_way_for_long_pictures_is_near_the_usual_one(interpolation, monkeypa
     size=st.integers(1, 24),
     extra=st.integers(0, 9),
     ways=st.tuples(st.sampled_from(Framing), st.sampled_from(Interpolation)),
-    by=st.sampled_from([Resizer.PILLOW, Resizer.TORCH] if importlib.util.find_spec("torch") else [Resizer.PILLOW]),
+    by=st.sampled_from(RESIZERS),
 )
 @settings(deadline=None)
 def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, extra, ways, by):
@@ -141,3 +142,18 @@ def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, 
     result = preprocess(Image.new("RGB", shape, (255, 0, 51)), recipe, by)
     assert result.shape == (3, size, size) and result.dtype == np.float32 and result.flags.c_contiguous
     np.testing.assert_allclose(result, np.broadcast_to(np.float32([1, 0, 0.2])[:, None, None], result.shape), atol=1e-6)
+
+
+@pytest.mark.parametrize("by", RESIZERS)
+@pytest.mark.parametrize("framing", Framing)
+@pytest.mark.parametrize("interpolation", Interpolation)
+@pytest.mark.parametrize("size", [(50, 37), (37, 50), (36, 36), (9000, 1)], ids=str)
+def test_pixels_give_what_their_picture_gives(by, framing, interpolation, size, monkeypatch):
+    monkeypatch.setattr(sys.modules[preprocess.__module__], "MOST_PIXELS", 1 << 16)
+    recipe = Preprocessing(32, 36, framing, interpolation)
+    picture = noise(*size)
+    pixels = np.asarray(picture).copy()
+    for writable in (True, False):
+        pixels.flags.writeable = writable
+        np.testing.assert_array_equal(framed(pixels, recipe, by), framed(picture, recipe, by))
+        np.testing.assert_array_equal(pixels, np.asarray(picture))

@@ -14,9 +14,9 @@ from predicting import RECIPE, Counted, noisy
 from skipping import skip
 
 from regrade.core import InputError, Orientation
+from regrade.executors.processes import Helpers
 from regrade.models import Resizer, framed, preprocess
 from regrade.predict import Preparing, default_workers, prepare, prepare_all
-from regrade.predict.processes import Helpers
 from regrade.testsets import open_pictures
 
 PREPARING = Preparing(RECIPE, Resizer.PILLOW)

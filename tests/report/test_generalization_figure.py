@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logit, ndtri
 
 from regrade.report import figure
+from regrade.report.label_places import Box, line_boxes, points_box
 from regrade.stats import Scale
 from regrade.studies import ModelCounts, SetCounts, SetPair, generalization
 
@@ -35,7 +36,12 @@ def marks(panel, kind):
 
 @pytest.fixture
 def spec():
-    found = figure(study()).spec
+    return drawn(study())
+
+
+def drawn(result):
+    """The figure of one set, its data where they are used."""
+    found = figure(result).spec
     datasets = found.get("datasets", {})
     for layer in found["layer"]:
         layer["data"] = {"values": datasets[layer["data"]["name"]]} if "name" in layer["data"] else layer["data"]
@@ -48,7 +54,8 @@ def test_every_model_is_a_point_with_both_intervals(spec):
     for row in values(points):
         assert row["left"] < row["x"] < row["right"] and row["low"] < row["y"] < row["high"]
     across = [("x2" in rule["encoding"], "y2" in rule["encoding"]) for rule in marks(spec, "rule")]
-    assert across == [(False, True), (True, False)]
+    assert across[:2] == [(False, True), (True, False)]
+    assert across[2:] in ([], [(True, True)])  # lines that lead to names
 
 
 def test_the_line_its_band_and_no_change(spec):
@@ -75,6 +82,41 @@ def test_few_names_and_none_over_another(spec):
     names = [row["model"] for layer in marks(spec, "text") for row in values(layer)]
     assert 3 <= len(names) <= 9 and len(set(names)) == len(names)
     assert f"model{int(np.argmax(OLD)):02}" in names
+
+
+@pytest.mark.parametrize(
+    ("models", "shift", "noise"), [(40, -90, 8), (40, -15, 8), (40, 60, 8), (9, -60, 8), (9, -60, 80), (9, 40, 80)]
+)
+def test_names_cover_neither_the_line_of_no_change_nor_points_nor_each_other(models, shift, noise):
+    rng = np.random.default_rng(1)
+    old = np.linspace(300, 900, models).astype(int)
+    new = np.clip(old + shift + rng.normal(0, noise, models).astype(int), 1, 999)
+    spec = drawn(study(old=old, new=new))
+    (points,) = marks(spec, "point")
+    diagonal = values(marks(spec, "line")[0])
+    (left, right), (bottom, top) = (points["encoding"][side]["scale"]["domain"] for side in "xy")
+
+    def pixels(x, y):
+        return (x - left) / (right - left) * 490, (top - y) / (top - bottom) * 400
+
+    taken = [points_box(*pixels(row["x"], row["y"])) for row in values(points)]
+    taken += line_boxes([pixels(end["x"], end["y"]) for end in diagonal])
+    rooms = []
+    for layer in marks(spec, "text"):
+        for row in values(layer):
+            x, y = pixels(row["label_x"], row["label_y"])
+            width = 6 * len(row["model"])
+            start = x - {"left": 0, "right": width, "center": width / 2}[layer["mark"]["align"]]
+            rooms.append(Box(start, y - 6, start + width, y + 6))
+    assert len(rooms) >= 3
+    for i, one in enumerate(rooms):
+        assert not any(one.meets(other) for other in [*taken, *rooms[:i]])
+
+
+def test_models_that_made_no_line_have_their_names():
+    spec = drawn(study(standard=[f"model{i:02}" for i in range(38)]))
+    names = {row["model"] for layer in marks(spec, "text") for row in values(layer)}
+    assert {"model38", "model39"} <= names
 
 
 def test_it_says_what_it_shows(spec):

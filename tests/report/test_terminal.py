@@ -31,9 +31,30 @@ def test_names_that_look_like_markup_stay_as_they_are():
 
 
 def test_a_file_is_never_too_narrow():
-    name = "m" * 150
-    table = Table("t", (Column("m", "model"), Column("x", "x")), ((name, 1), (name, 2)))
-    assert printed(table, width=40).count(name) == 2
+    name, note = "m" * 300, "a note " * 200
+    table = Table("t", (Column("m", "model"), Column("n", "name"), Column("x", "x")), ((name, name, 1),) * 2, (note,))
+    text = printed(table, width=40)
+    assert text.count(name) == 4 and note.strip() in text
+    assert len(text.splitlines()) == 2 + 2 + 2 + 1 + 1
+
+
+def test_a_file_has_aligned_columns_and_no_spaces_at_the_end():
+    table = Table(
+        "t", (Column("m", "model"), Column("x", "count"), Column("w", "")), (("狗", 7, ""), ("bird", 12, "w"))
+    )
+    assert printed(table).splitlines() == [
+        "t",
+        "",
+        "model   count",
+        "─────────────────",
+        "狗          7",
+        "bird       12   w",
+        "",
+    ]
+
+
+def test_an_empty_table_in_a_file_has_its_headings():
+    assert printed(Table("t", (Column("m", "model"),), ())).splitlines() == ["t", "", "model", "─────", ""]
 
 
 def test_a_narrow_terminal_folds_but_keeps_every_letter():

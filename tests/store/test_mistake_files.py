@@ -63,7 +63,7 @@ def test_columns_of_other_names(tmp_path):
         ({"i1": {**ENTRIES["i4"], "top_prediction": 8}}, FormatError, "class index 8 of 'i1' is outside eight"),
         ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
         ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
-        ({"v2": ENTRIES["i4"]}, MismatchError, "1 images that are not in test set dozen"),
+        ({"v2": ENTRIES["i4"]}, MismatchError, "names 1 image not in test set dozen"),
         ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
         ("{", FormatError, "not valid JSON"),
     ],

@@ -126,7 +126,7 @@ def test_numbers_that_are_ids_or_indices(tmp_path):
     [
         ({"class": "n77"}, "Ann, image 'a.png': unknown class id of animals 'n77'"),
         ({"class": "7"}, "class index 7 is outside animals"),
-        ({"image": "z.png"}, "1 images are not in test set zoo, for instance 'z.png'"),
+        ({"image": "z.png"}, "1 image not in test set zoo, for instance 'z.png'"),
         ({"end": "2019-12-19T09:59:59"}, "Ann, image 'a.png': it ends"),
         ({"image": "c.png"}, "Ann answers 'c.png' more than once"),
         ({"start": "yesterday"}, "'yesterday' is no time: give ISO 8601"),

@@ -1,6 +1,7 @@
 """Where pictures are, written and read back."""
 
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -52,6 +53,21 @@ class TestStore:
     def test_pictures_come_with_their_test_set(self, store):
         assert store.add_pictures(PETS, SOURCE).new == ("pets",)
         assert store.pictures(store.test_set("pets")) == SOURCE
+
+    def test_many_pictures_take_little_memory(self, store):
+        size = 20_000
+        ids = tuple(f"{number:08d}.jpg" for number in range(size))
+        regions = tuple(("Africa", "Asia")[number % 2] for number in range(size))
+        many = TestSet("many", CIFAR, ids, np.zeros(size), {"region": regions})
+        store.add_pictures(many, PictureSource("folder", "/data", ids))
+        store.pictures(store.test_set("many"))  # what is imported on the way is no part of it
+        tracemalloc.start()
+        test_set = store.test_set("many")
+        source = store.pictures(test_set)
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert (test_set.ids, source.locations, test_set.groups["region"]) == (ids, ids, regions)
+        assert kept < 60 * size  # twice a name of 12 bytes and where it ends, a label and a shared region: 52
 
     def test_the_same_again_is_no_change(self, store):
         store.add_pictures(PETS, SOURCE)

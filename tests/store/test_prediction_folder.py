@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, ScoreKind, TestSet
@@ -52,6 +53,24 @@ def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
     assert json.loads((folder / "manifest.json").read_text())["features"] is True
 
 
+def test_more_examples_than_are_written_at_a_time(store):
+    size = 40_000
+    rng = np.random.default_rng(0)
+    many = TestSet("many", SPACE, tuple(map(str, range(size))), np.zeros(size, dtype=np.int32))
+    best, scores = rng.integers(0, 3, (size, 2)), rng.random((size, 2), dtype=np.float32)
+    answers = Predictions("m", "many", "toys", best, scores, None, ScoreKind.PROBABILITIES)
+    known = (ModelSpec("m", "toys"), "many", many.digest, "toys", SPACE.digest, size, 2, answers.digest)
+    manifest = Manifest(*known, "probabilities", False, Source(), "0")
+    store.add_predictions(many, [(answers, manifest)], SPACE)
+    found = store.predictions(store.test_set("many"), "m")
+    np.testing.assert_array_equal(found.classes, best)
+    np.testing.assert_array_equal(found.scores, scores)
+    assert found.digest == answers.digest
+    file = pq.ParquetFile(store.prediction_folder("many", "m") / "topk.parquet")
+    assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [16384, 16384, 7232]
+    assert file.read(["example"])["example"].to_pylist() == list(many.ids)
+
+
 def test_without_features_there_is_no_file(store):
     folder = add(store)
     assert not (folder / "features.npy").exists()
@@ -87,10 +106,11 @@ def test_a_field_that_no_one_knows_is_told(store):
     [
         (lambda path: path.unlink(), FormatError, "is damaged: .*No such file"),
         (lambda path: path.write_bytes(b"no array"), FormatError, "is damaged: "),
+        (lambda path: path.write_bytes(b""), FormatError, "is damaged: "),
         (lambda path: path.write_bytes(path.read_bytes()[:-1]), FormatError, "is damaged: "),
         (lambda path: np.save(path, FEATURES[:2]), InputError, "2 rows of features"),
     ],
-    ids=["gone", "none", "cut", "short"],
+    ids=["gone", "none", "empty", "cut", "short"],
 )
 def test_features_that_are_damaged_are_told(store, damage, kind, message):
     damage(add(store, FEATURES) / "features.npy")

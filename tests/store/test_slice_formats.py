@@ -61,7 +61,7 @@ class TestImageNetX:
             ('"pose"', '"posture"', FormatError, "ImageNet-X has a column pose, this file has file_name"),
             ('"pose": 1', '"pose": 2', FormatError, "the factor pose must be 0 or 1"),
             ('"pose": 1', '"pose": null', FormatError, "the factor pose must be 0 or 1"),
-            (val_name(2), val_name(9), MismatchError, "names 1 images that are not in test set imagenet-val.*00009"),
+            (val_name(2), val_name(9), MismatchError, "names 1 image not in test set imagenet-val.*00009"),
             (val_name(2), val_name(4), FormatError, "stands more than once"),
             (val_name(2), val_name(4)[:-5], FormatError, "twice, with and without its file ending"),
         ],
@@ -141,7 +141,7 @@ class TestTable:
         ("rows", "message"),
         [
             ((1, 2, 4), "1 of the 4 examples of imagenet-val are missing, for instance '.*00003"),
-            ((1, 2, 3, 4, 5), "names 1 images that are not in test set"),
+            ((1, 2, 3, 4, 5), "names 1 image not in test set"),
             ((1, 2, 3, 4, 4), "stands more than once"),
         ],
     )

@@ -241,7 +241,7 @@ class TestTables:
     def test_what_counts_as_right_is_said(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({}, [True], [""]), MultilabelRule.CLASSES, {0: (1,)}))
         notes = " ".join(graded(a_test_set([0]), answers([[0]]), labels=labels).notes)
-        assert "right if correct or unclear, collapsed classes accepted; mean over classes; 1 images" in notes
+        assert "right if correct or unclear, collapsed classes accepted; mean over classes; 1 image" in notes
 
     def test_the_json_has_the_promised_fields(self):
         content = graded(a_test_set([0]), answers([[0]])).as_dict()

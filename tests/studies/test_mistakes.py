@@ -42,6 +42,19 @@ class TestFlow:
         assert a.after.over_images.value == 3 / 8
         assert a.after.over_classes.value == pytest.approx((1 / 2 + 1 / 2 + 1 / 2 + 0 + 1) / 5)
 
+    def test_a_problematic_image_is_overturned_and_leaves_for_everyone(self):
+        """The wolf turns out to be painted: image 2 is no mistake of a's, and no longer b's dog."""
+        frame = world.verdicts()
+        states = np.where(frame.states == LabelState.CORRECT, LabelState.PROBLEMATIC, frame.states).astype(np.int8)
+        result = studied(frame=replace(frame, states=states, reasons={1: "a painting"}))
+        a, b = (row_of(result.flows, model) for model in "ab")
+        assert (a.mistakes, a.judged, a.to_correct, a.to_problematic, a.remaining) == (5, 2, 0, 1, 4)
+        assert (a.before.over_images.n, a.after.over_images.n, a.after.over_images.value) == (8, 7, 2 / 7)
+        assert (b.to_problematic, b.after.over_images.n, b.images) == (0, 7, 8)
+        assert row_of(result.triage, "a").images == row_of(studied().triage, "a").images - 1
+        assert "left out, as the review finds them problematic: 1 image (a painting 1)" in result.notes
+        assert "now problematic" in [column.heading for column in result.table().columns]
+
     def test_labels_that_came_later(self):
         """The boat is unclear now, image 9 is problematic, and a road in image 3 is wrong after all."""
         later = {**world.JUDGED, 3: {"car": "CORRECT", "road": "WRONG"}, 5: {"cup": "CORRECT", "boat": "UNCLEAR"}}
@@ -100,7 +113,7 @@ class TestTriage:
         notes = studied().part(MistakePart.TRIAGE).notes
         assert any("embeddings" in note for note in notes)
         assert any("2 groups of eight" in note for note in notes)
-        assert any("1 pairs of classes that real@1" in note for note in notes)
+        assert any("1 pair of classes that real@1" in note for note in notes)
 
     def test_classes_of_one_kind_are_no_pair(self):
         kin = {i: {"cat": "CORRECT", "lynx": "CORRECT"} for i in (8, 10)}
@@ -397,7 +410,7 @@ def random_world(seed):
     rng = random.Random(seed)
     size, classes = 60, list(range(8))
     own = [rng.choice(classes) for _ in range(size)]
-    judged = {i: {c: rng.choice(list(LabelState)[1:]) for c in rng.sample(classes, 3)} for i in range(size)}
+    judged = {i: {c: rng.choice(list(LabelState)[1:4]) for c in rng.sample(classes, 3)} for i in range(size)}
     covered = {i for i in range(size) if rng.random() < 0.8}
     problems = {i for i in covered if rng.random() < 0.1}
     answers = {m: [rng.choice([own[i], *classes]) for i in range(size)] for m in "ab"}

@@ -236,3 +236,122 @@ class TestEstimate:
         rows = world.grade(MultilabelRule.IMAGES, world.judged(frame))
         assert rows["m4"].reviewed is None and rows["m4"].novel > 0
         assert all(rows[f"m{m}"].reviewed for m in range(4))
+
+
+class Flawed(World):
+    """The same where people find some images problematic, whatever class they look at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bad = np.random.default_rng(5).random(IMAGES) < 0.15
+        self.truth[self.bad] = LabelState.PROBLEMATIC
+        listed = np.isin(np.arange(IMAGES), self.novel().examples)
+        self.bad &= listed  # a problematic image that no one was asked about is not known to anyone
+
+    def true_accuracy(self, model: int, rule: MultilabelRule) -> float:
+        known = np.zeros((IMAGES, CLASSES), dtype=np.int8)
+        known[self.labels.examples, self.labels.classes] = self.labels.states
+        answers = np.arange(IMAGES), self.best[model]
+        states = np.where(known[answers] > 0, known[answers], self.truth[answers])
+        right = np.isin(states, rule.accepted) & ~self.bad
+        if rule is MultilabelRule.IMAGES:
+            return float(right[~self.bad].mean())
+        own = self.originals
+        return float(np.mean([right[~self.bad & (own == c)].mean() for c in np.unique(own[~self.bad])]))
+
+
+@pytest.fixture(scope="module")
+def flawed() -> Flawed:
+    return Flawed()
+
+
+class TestProblematic:
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    def test_judging_everything_gives_the_truth(self, flawed, rule):
+        novel = flawed.novel()
+        frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        rows = flawed.grade(rule, flawed.judged(frame))
+        assert flawed.bad.sum() > 15
+        for m in range(MODELS):
+            row = rows[f"m{m}"]
+            truth = pytest.approx(flawed.true_accuracy(m, rule), abs=1e-12)
+            assert (row.reviewed.value, row.multilabel.value, row.multilabel_upper.value) == (truth,) * 3
+            assert (row.novel, row.multilabel.n, row.reviewed.n) == (0, *[IMAGES - flawed.bad.sum()] * 2)
+
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    def test_on_average_the_estimate_is_the_truth(self, flawed, rule):
+        draws = 150
+        novel = flawed.novel()
+        values, held = np.empty((draws, MODELS)), 0
+        for seed in range(draws):
+            frame = draw_review(novel, size=90, by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            rows = flawed.grade(rule, flawed.judged(frame))
+            for m in range(MODELS):
+                values[seed, m] = rows[f"m{m}"].reviewed.value
+                held += rows[f"m{m}"].reviewed.low <= flawed.true_accuracy(m, rule) <= rows[f"m{m}"].reviewed.high
+        errors = values.mean(axis=0) - [flawed.true_accuracy(m, rule) for m in range(MODELS)]
+        assert (np.abs(errors) < 4 * values.std(axis=0) / np.sqrt(draws) + 2e-3).all(), errors
+        assert held / (draws * MODELS) > 0.95
+
+    def test_one_verdict_takes_the_image_from_everyone(self, flawed):
+        novel = flawed.novel()
+        frame = draw_review(novel, size=5, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
+        states = frame.states.copy()
+        (row,) = frame.given_out(0, 1)
+        states[row] = LabelState.PROBLEMATIC
+        image = frame.examples[row]
+        frame = replace(frame, states=states, reasons={int(row): "a drawing"})
+        assert frame.problematic.tolist() == [image]
+        scoring = MultilabelScoring(flawed.labels)
+        for predictions in flawed.predictions:
+            now = studies.with_verdicts(
+                predictions, scoring.judge(predictions, flawed.test_set), frame, MultilabelRule.IMAGES
+            )
+            assert not (now.scored[image] or now.right[image] or now.novel[image])
+            assert now.scored.sum() == IMAGES - 1
+        assert image not in novel.without_judged(frame).examples
+        labels = ReviewedLabels(scoring, frame)
+        scored = [(p, Scoring(flawed.test_set)) for p in flawed.predictions]
+        told = "left out, as the review finds them problematic: 1 image (a drawing 1)"
+        graded = grade(flawed.test_set, scored, labels=labels)
+        assert told in graded.notes and any(f"{IMAGES - 1} images" in note for note in graded.notes)
+        compared = studies.compare(flawed.test_set, scored, labels=labels)
+        assert compared.basis.images == IMAGES - 1 and told in compared.basis.notes
+
+    def test_people_who_do_not_agree_with_themselves(self, flawed):
+        """An image is problematic if any verdict says so; judging everything then still gives what all of them say."""
+        novel = flawed.novel()
+        frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        frame = flawed.judged(frame)
+        several = np.flatnonzero(np.bincount(frame.examples, minlength=IMAGES) > 1)
+        chosen = next(image for image in several if flawed.bad[image])
+        states = frame.states.copy()
+        states[np.flatnonzero(frame.examples == chosen)[:1]] = LabelState.CORRECT
+        rows = flawed.grade(MultilabelRule.IMAGES, replace(frame, states=states))
+        for m in range(MODELS):
+            assert rows[f"m{m}"].reviewed.value == pytest.approx(flawed.true_accuracy(m, MultilabelRule.IMAGES))
+
+    def test_all_judged_are_problematic(self, flawed):
+        frame = draw_review(flawed.novel(), size=30, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
+        states = frame.states.copy()
+        states[frame.given_out(0, 30)] = LabelState.PROBLEMATIC
+        for row in flawed.grade(MultilabelRule.CLASSES, replace(frame, states=states)).values():
+            assert row.reviewed is not None and row.multilabel.n < IMAGES  # images outside the review are left
+
+
+def test_a_review_of_nothing_but_problematic_images_leaves_bounds_only():
+    space = ClassSpace("two", ("a", "b"))
+    test_set = TestSet("s", space, ("x", "y", "z"), np.array([0, 0, 0]))
+    labels = LabelSet(
+        "l", 1, "s", 2, np.array([0, 1, 2]), np.array([0, 0, 0]), np.full(3, LabelState.CORRECT, dtype=np.int8),
+        np.ones(3, dtype=bool), ("",) * 3, Unlisted.NOVEL,
+    )  # fmt: skip
+    answers = Predictions("m", "s", "two", np.array([[1], [1], [1]]))
+    scoring = MultilabelScoring(labels)
+    frame = studies.draw_review(
+        novel_predictions(test_set, [answers], scoring), by=StratifyBy.NOTHING, rng=np.random.default_rng(0)
+    )
+    states = np.array([LabelState.PROBLEMATIC, LabelState.PROBLEMATIC, LabelState.UNJUDGED], dtype=np.int8)
+    frame = replace(frame, states=states, drawn=2)
+    (row,) = grade(test_set, [(answers, Scoring(test_set))], labels=ReviewedLabels(scoring, frame)).rows
+    assert row.reviewed is None and (row.multilabel.value, row.multilabel_upper.value, row.multilabel.n) == (0, 1, 1)

@@ -136,7 +136,22 @@ def test_independent_models_are_told_from_others():
         assert abs(matrix.value[upper].mean()) < 0.002
         held = (matrix.low[upper] <= 0) & (matrix.high[upper] >= 0)
         assert 0.93 < held.mean() < 0.97
-    assert "of 1,770 pairs" in result.table().notes[0]
+    assert "of 1,770;" in result.table().notes[0]
+
+
+def test_few_images_are_said_to_be_few():
+    rng = np.random.default_rng(0)
+    for images, few in ((1, "only 1 image: "), (49, "only 49 images: "), (50, "")):
+        notes = liken(rng.random((3, images)) < 0.5).table().notes
+        assert few == "" or notes[0].startswith(few)
+        assert any(note.startswith("only ") for note in notes) == bool(few)
+        assert any(note.startswith(f"on {images} image{'s' * (images > 1)}; ") for note in notes)
+
+
+def test_what_has_no_error_consistency_is_explained():
+    told = "no error consistency: both models always right, or both always wrong"
+    assert told in liken([[1, 1], [1, 1], [0, 1]]).table().notes
+    assert told not in liken([[1, 0], [1, 1], [0, 1]]).table().notes
 
 
 def test_dominance_covers_also_where_it_is_not_clear_who_is_the_weaker():

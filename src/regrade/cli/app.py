@@ -9,7 +9,21 @@ from contextlib import suppress
 
 import typer
 
-from regrade.cli import compare, demo, grade, import_, init, labels, models, predict, replicate, study, testsets
+from regrade.cli import (
+    compare,
+    demo,
+    grade,
+    import_,
+    init,
+    labels,
+    models,
+    neighbours,
+    predict,
+    replicate,
+    report,
+    study,
+    testsets,
+)
 from regrade.core.errors import RegradeError
 
 app = typer.Typer(
@@ -30,6 +44,8 @@ app.command("predict")(predict.predict)
 app.command("grade")(grade.grade)
 app.command("compare")(compare.compare)
 app.add_typer(study.app, name="study")
+app.command("neighbours")(neighbours.neighbours)
+app.command("report")(report.report)
 app.command("replicate")(replicate.replicate)
 
 

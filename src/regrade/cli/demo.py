@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 from regrade.cli.output import say
+from regrade.cli.report import watching_chapters
+
+_MOST = 5  # findings that are told
 
 
 def demo(
@@ -15,12 +18,16 @@ def demo(
         "regrade-demo"
     ),
 ) -> None:
-    """Train eight classifiers on handwritten digits, grade them and compare them."""
-    from regrade.demo import run_demo
-    from regrade.report import print_table
+    """Train eight classifiers on handwritten digits, grade them on two collections, and write a report.
 
-    result = run_demo(workspace, tell=say)
-    print_table(result.grade.table())
-    print_table(result.comparison.table())
-    say(f"the workspace is kept in {workspace}; now try:")
-    say(f"  regrade compare 'random forest' 'neural network' --test-set digits -w {workspace}")
+    It takes a minute or two; a second run uses what the first has stored.
+    """
+    from regrade.demo import run_demo
+
+    written = run_demo(workspace, tell=say, watch=watching_chapters)
+    for number, one in enumerate(written.report.key_findings[:_MOST], start=1):
+        typer.echo(f"{number}. {one.finding.headline}. {one.finding.text}")
+    typer.echo(f"\nThe report: {written.page}")
+    say(f"its workspace is {workspace}; now try:")
+    say(f"  regrade compare 'random forest' 'neural network' --test-set uci-digits -w {workspace}")
+    say(f"  regrade study generalization --original mnist --new uci-digits -w {workspace}")

@@ -10,7 +10,8 @@ import typer
 from regrade.cli.output import say
 
 FigureOption = Annotated[
-    Path | None, typer.Option("--figure", help="Also draw it, as .html (interactive), .svg, .png or .pdf.")
+    Path | None,
+    typer.Option("--figure", help="Also draw it, as .html (interactive), .svg, .png, .pdf or .json (Vega-Lite)."),
 ]
 
 

@@ -1,4 +1,4 @@
-"""regrade import: predictions, labels, slices, verdicts, reviews of mistakes and people from files."""
+"""regrade import: predictions, checkpoints, labels, slices, verdicts, reviews of mistakes and people from files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,24 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import say
+from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
     from regrade.core import SliceSet
 
 _FEW = 10  # models whose names are worth a line
 
-app = typer.Typer(help="Bring in predictions, labels, slices, verdicts and people from files.", no_args_is_help=True)
+app = typer.Typer(
+    help="Bring in predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
+)
+
+
+class Kind(StrEnum):
+    """What scores are."""
+
+    logits = "logits"
+    probabilities = "probabilities"
+    log_probabilities = "log-probabilities"
 
 
 class Format(StrEnum):
@@ -91,9 +102,41 @@ def predictions(
         columns=columns(id_column, label_column, group, class_numbers),
     )
     if done.new_test_set:
-        say(f"new test set {test_set}: {len(done.test_set):,} examples, {done.test_set.class_space.name}")
+        say(f"new test set {test_set}: {amount(len(done.test_set), 'example')}, {done.test_set.class_space.name}")
     named = f" ({', '.join(done.models.new)})" if 0 < len(done.models.new) <= _FEW else ""
     say(f"on {test_set}: models imported: {len(done.models.new)}{named}, unchanged: {len(done.models.unchanged)}")
+
+
+@app.command()
+def checkpoints(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of NPY or NPZ files (examples, classes) whose paths state seed and epoch, such as "
+            "seed-0/epoch-003.npy; or one file (seeds, epochs, examples, classes), the seeds left out if there is one."
+        ),
+    ],
+    test_set: TestSetOption,
+    ensemble: Annotated[str, typer.Option(help="What to call the ensemble.")],
+    kind: Annotated[Kind, typer.Option(help="What the scores are; rows that cannot be that are refused.")],
+    classes: Annotated[
+        str | None, typer.Option(help="The class space of the scores, if it is not the test set's.")
+    ] = None,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Import the scores of an ensemble while it was trained: of every seed after every epoch that was kept.
+
+    Rows are in the order of the test set, unless an NPZ brings ids. Every seed needs the same epochs.
+    """
+    done = opened(workspace).import_checkpoints(
+        path, test_set=test_set, ensemble=ensemble, kind=kind.value, classes=classes
+    )
+    found = done.checkpoints
+    classes_told = amount(found.classes, "class", "classes")
+    say(
+        f"{'imported' if done.new else 'unchanged:'} {ensemble} on {test_set}: {amount(len(found.members), 'seed')} x "
+        f"{amount(len(found.epochs), 'epoch')} x {amount(len(found), 'image')} x {classes_told}"
+    )
 
 
 @app.command()
@@ -128,8 +171,9 @@ def labels(
     )
     found = done.labels
     say(
-        f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: {found.covered.sum():,} images, "
-        f"{len(found.classes):,} judgements, {found.problematic.sum():,} problematic images"
+        f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: "
+        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgement')}, "
+        f"{amount(found.problematic.sum(), 'problematic image')}"
     )
     if done.slices is not None:
         say(_slices_in_words(done.slices))
@@ -165,7 +209,7 @@ def slices(
 
 def _slices_in_words(slices: SliceSet) -> str:
     if slices.name in slices.subsets:
-        return f"slice {slices.name} of {slices.test_set}: {slices.subsets[slices.name].sum():,} images"
+        return f"slice {slices.name} of {slices.test_set}: {amount(slices.subsets[slices.name].sum(), 'image')}"
     kind = "slices" if slices.subsets else "group columns"
     more = ", ..." if len(slices.names) > 1 else ""
     return f"{slices.name} of {slices.test_set}: {len(slices.names)} {kind} ({slices.names[0]}{more})"
@@ -173,7 +217,12 @@ def _slices_in_words(slices: SliceSet) -> str:
 
 @app.command()
 def verdicts(
-    file: Annotated[Path, typer.Argument(help="A table with image, class and verdict (correct, unclear, wrong).")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A table with image, class, verdict (correct, unclear, wrong, problematic) and perhaps reason."
+        ),
+    ],
     test_set: TestSetOption,
     labels: Annotated[str, typer.Option("--labels", "-l", help="The label set whose novel predictions were judged.")],
     correct: Annotated[
@@ -190,7 +239,7 @@ def verdicts(
         correct=correct,
         columns=columns(id_column, "", [], ClassNumbers.auto),
     )
-    say(f"{new:,} new verdicts")
+    say(amount(new, "new verdict"))
 
 
 @app.command()
@@ -220,8 +269,8 @@ def mistakes(
     )
     found = done.review
     say(
-        f"{'imported' if done.new else 'unchanged:'} {len(found):,} reviewed mistakes of {model} on {test_set}, "
-        f"{found.major.sum():,} of them major"
+        f"{'imported' if done.new else 'unchanged:'} {amount(len(found), 'reviewed mistake')} of {model} on "
+        f"{test_set}, {found.major.sum():,} of them major"
     )
 
 
@@ -256,7 +305,7 @@ def people(
         name=name,
         columns=columns(id_column, label_column, [], class_numbers),
     )
-    told = ", ".join(f"{person} ({images:,} images)" for person, images in done.images.items())
+    told = ", ".join(f"{person} ({amount(images, 'image')})" for person, images in done.images.items())
     say(f"on {test_set}: people imported: {len(done.people.new)}, unchanged: {len(done.people.unchanged)}; {told}")
     if done.passed_over:
-        say(f"passed over: {done.passed_over:,} answers to images that are not in {test_set}")
+        say(f"passed over: {amount(done.passed_over, 'answer')} to images that are not in {test_set}")

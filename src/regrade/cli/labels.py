@@ -11,6 +11,7 @@ import typer
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
 from regrade.cli.shown import Shown, shown
+from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
     from regrade.core import Table, TestSet
@@ -68,7 +69,7 @@ def novel(
 def sample(
     test_set: TestSetOption,
     labels: LabelSet,
-    out: Annotated[Path, typer.Option(help="The CSV file to write, with an empty column for the verdicts.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write, with empty columns for verdicts and reasons.")],
     size: Annotated[int, typer.Option(help="How many predictions to draw.")] = 0,
     again: Annotated[
         bool, typer.Option("--again", help="Draw nothing; write again what was drawn and is not judged yet.")
@@ -81,9 +82,10 @@ def sample(
 ) -> None:
     """Draw novel predictions at random for people to judge.
 
-    Fill in the verdicts (correct, unclear or wrong) from the top, stop wherever you like, and bring them back
-    with `regrade import verdicts`; `regrade grade` then estimates what all of them would give. Later calls draw further
-    ones of the same random order.
+    Fill in the verdicts from the top, stop wherever you like, and bring them back with `regrade import verdicts`;
+    `regrade grade` then estimates what all of them would give. A verdict is correct, unclear or wrong, or problematic
+    where the image itself should not be scored (its own label is wrong, a drawing, edited, inappropriate): say so on
+    each of its rows, and why in the column reason. Later calls draw further ones of the same random order.
     """
     from regrade.core import AlreadyStored, InputError
     from regrade.report import to_csv
@@ -100,8 +102,8 @@ def sample(
         drawn = here.draw_review(test_set, labels=labels, size=size, by=by.value if by else None, seed=seed)
     write_file(out, to_csv(_review_table(drawn, here.store.test_set(test_set))))
     say(
-        f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of {len(drawn.frame):,} novel predictions. "
-        f"Give the verdicts in {out}, from the top"
+        f"{len(drawn.rows):,} to judge; drawn so far: {drawn.frame.drawn:,} of "
+        f"{amount(len(drawn.frame), 'novel prediction')}. Give the verdicts in {out}, from the top"
     )
 
 
@@ -109,9 +111,9 @@ def _review_table(drawn: DrawnReview, test_set: TestSet) -> Table:
     from regrade.core import Column, Table
 
     space, frame = test_set.class_space, drawn.frame
-    keys = ("image", "class", "name", "verdict")
+    keys = ("image", "class", "name", "verdict", "reason")
     rows = tuple(
-        (test_set.ids[frame.examples[row]], space.ids[frame.classes[row]], space.names[frame.classes[row]], "")
+        (test_set.ids[frame.examples[row]], space.ids[frame.classes[row]], space.names[frame.classes[row]], "", "")
         for row in drawn.rows
     )
     return Table("to be judged", tuple(Column(key, key) for key in keys), rows)

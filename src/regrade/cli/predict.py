@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -112,6 +113,7 @@ def predict(
     Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong. Of several models one that
     fails does not stop the others; the command then exits with 1.
     """
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own keeps much of what it has freed
     from regrade.executors import RayCluster
 
     if on is Where.here and (address or per_machine):

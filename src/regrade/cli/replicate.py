@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @shown
 def replicate(
-    paper: Annotated[str, typer.Argument(help="The paper: recht2019, shankar2020 or vasudevan2022.")],
+    paper: Annotated[
+        str, typer.Argument(help="The paper: recht2019, shankar2020, vasudevan2022, albiero2023 or richards2023.")
+    ],
     data: Annotated[
         Path | None,
         typer.Option(help="The folder of its published data; without it they are downloaded once and verified."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -27,7 +28,7 @@ _FLAGS = {
 class Shown:
     """What a command found: a table, the same as data for JSON, and the exit code.
 
-    On the terminal a table of more than ``head`` lines is cut short, and says so.
+    On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole.
     """
 
     table: Table
@@ -43,7 +44,8 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
     def run(**arguments: Any) -> None:
         form = chosen_form(**{flag: arguments.pop(flag) for flag in _FLAGS})
         found = command(**arguments)
-        table = _cut(found.table, found.head) if form is Form.TERMINAL and found.head else found.table
+        seen = form is Form.TERMINAL and sys.stdout.isatty()
+        table = _cut(found.table, found.head) if seen and found.head else found.table
         show(table, found.data, form)
         if found.exit_code:
             raise typer.Exit(found.exit_code)
@@ -64,5 +66,5 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
 def _cut(table: Table, head: int) -> Table:
     if len(table.rows) <= head:
         return table
-    note = f"the first {head} of {len(table.rows):,}; all of them with --csv or --json"
+    note = f"the first {head} of {len(table.rows):,}; all of them with --csv or --json, or in a file"
     return replace(table, rows=table.rows[:head], notes=(*table.notes, note))

@@ -13,6 +13,7 @@ from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import CollapsedOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
 from regrade.cli.shown import Shown, shown
+from regrade.core.amounts import amount
 
 _HEAD = 24  # lines of a table that a terminal shows at once
 
@@ -98,6 +99,7 @@ def mistakes(
         if result.major is None:
             raise InputError("there are no reviews of mistakes, so no slice of major ones: regrade import mistakes")
         kept = here.keep_slices(result.major.as_slices(save_major))
-        say(f"{'slice' if kept.new else 'unchanged: slice'} {save_major} of {test_set}: {result.major.images:,} images")
+        words = f"{save_major} of {test_set}: {amount(result.major.images, 'image')}"
+        say(f"{'slice' if kept.new else 'unchanged: slice'} {words}")
     draw(result, figure)
     return Shown(table, result.as_dict(), _HEAD)

@@ -33,6 +33,14 @@ class Show(StrEnum):
     missed = "missed"
 
 
+_NEEDS = {
+    Show.subsets: "it needs images of a group of classes (--subset), or times",
+    Show.tests: "it needs a model",
+    Show.times: "it needs people whose times are known",
+    Show.agreement: "it needs two people who answered the same images",
+}
+
+
 @shown
 def people(
     test_set: TestSetOption,
@@ -63,6 +71,8 @@ def people(
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
     """Hold people against models on the same images: accuracy by subset, tests, agreement, time, what all miss."""
+    from regrade.core import InputError
+
     result = opened(workspace).people(
         test_set,
         people=person,
@@ -83,5 +93,8 @@ def people(
         Show.agreement: result.agreement_table,
         Show.missed: result.missed_table,
     }
+    table = tables[show]()
+    if not table.rows and show in _NEEDS:
+        raise InputError(f"there is nothing to show as {show.value}: {_NEEDS[show]}")
     draw(result, figure)
-    return Shown(tables[show](), result.as_dict(), _HEAD)
+    return Shown(table, result.as_dict(), _HEAD)

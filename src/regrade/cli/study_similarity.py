@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from regrade.cli.figures import FigureOption, draw
-from regrade.cli.options import LabelsOption, TestSetOption, WorkspaceOption, opened
+from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
 
@@ -19,7 +19,9 @@ _HEAD = 20  # pairs that people see
 def similarity(
     test_set: TestSetOption,
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
-    labels: LabelsOption = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", "-l", help="Right is what is right under this label set: NAME or NAME@V.")
+    ] = None,
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),

@@ -1,6 +1,7 @@
 """The nouns of regrade: pure records that every other package speaks in."""
 
 from regrade.core.answer_times import AnswerTimes
+from regrade.core.checkpoints import Checkpoints, checkpoints_of
 from regrade.core.class_map import ClassMap, MapRule, subset_map
 from regrade.core.class_space import ClassSpace
 from regrade.core.errors import (
@@ -27,10 +28,13 @@ from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_d
 from regrade.core.label_set import LabelSet, LabelState, Unlisted
 from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
 from regrade.core.model_spec import ModelSpec
+from regrade.core.near_pairs import Distance, NearPairs
+from regrade.core.packed_texts import PackedTexts
 from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
+from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
 from regrade.core.table import Cell, Column, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
@@ -46,9 +50,11 @@ __all__ = [
     "AnswerTimes",
     "Answerer",
     "Cell",
+    "Checkpoints",
     "ClassMap",
     "ClassSpace",
     "Column",
+    "Distance",
     "DownloadError",
     "Estimate",
     "Example",
@@ -67,7 +73,9 @@ __all__ = [
     "MistakeReview",
     "ModelError",
     "ModelSpec",
+    "NearPairs",
     "Orientation",
+    "PackedTexts",
     "Paths",
     "Picture",
     "PictureSource",
@@ -78,6 +86,7 @@ __all__ = [
     "ReviewFrame",
     "ScoreKind",
     "Severity",
+    "Signatures",
     "SliceSet",
     "Steps",
     "StoreError",
@@ -91,7 +100,9 @@ __all__ = [
     "VersionError",
     "WriteError",
     "category_named",
+    "checkpoints_of",
     "hierarchy_distances",
+    "joined_signatures",
     "refusal",
     "severity_named",
     "subset_map",

@@ -25,6 +25,11 @@ import difflib
 import errno
 from collections.abc import Iterable
 
+_ALIKE = 0.6  # of difflib's ratio, from which a name is suggested
+_TELLING = 3  # letters that a name within another needs to tell anything
+_SHOWN = 3
+_FEW = 12  # names that are all listed
+
 
 class RegradeError(Exception):
     """The root: anything below it is expected trouble, told in one line."""
@@ -120,9 +125,28 @@ def _restored(kind: type[RegradeError], message: str, fields: dict[str, object])
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
     candidates = list(known)
-    near = difflib.get_close_matches(name, candidates, n=3, cutoff=0.6)
-    if near:
+    if near := _nearest(name, candidates):
         return f"; did you mean {', '.join(near)}?"
-    if 0 < len(candidates) <= 12:
+    if len(candidates) > _FEW:
+        return f"; there are {len(candidates):,}: {', '.join(candidates[:_SHOWN])}, ..."
+    if candidates:
         return f"; there {'is' if len(candidates) == 1 else 'are'} {', '.join(candidates)}"
-    return "" if candidates else "; there are none yet"
+    return "; there are none yet"
+
+
+def _nearest(name: str, candidates: list[str]) -> list[str]:
+    """The names most like a name, those first that hold it or are held in it; case and separators do not count."""
+    plain = _plain(name)
+    matcher = difflib.SequenceMatcher(b=plain)
+    near = []
+    for place, candidate in enumerate(candidates):
+        other = _plain(candidate)
+        holds = min(len(plain), len(other)) >= _TELLING and (plain in other or other in plain)
+        matcher.set_seq1(other)
+        if holds or (matcher.real_quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE):
+            near.append((not holds, -matcher.ratio(), place))
+    return [candidates[place] for *_, place in sorted(near)[:_SHOWN]]
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.casefold()))

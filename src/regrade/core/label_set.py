@@ -20,6 +20,8 @@ class LabelState(IntEnum):
     CORRECT = 1
     UNCLEAR = 2
     WRONG = 3
+    PROBLEMATIC = 4
+    """Said of the whole image when the class was judged: it should not be scored. Only a review's verdict is that."""
 
 
 class Unlisted(Enum):

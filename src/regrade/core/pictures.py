@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -33,7 +34,7 @@ class PictureSource:
 
     reader: str
     root: str
-    locations: tuple[str, ...]
+    locations: Sequence[str]
     orientation: Orientation = Orientation.UPRIGHT
     border: int = 0
 

@@ -29,6 +29,7 @@ class ScoreKind(Enum):
 
     PROBABILITIES = "probabilities"
     LOGITS = "logits"
+    LOG_PROBABILITIES = "log-probabilities"
 
 
 class Answerer(Enum):
@@ -105,7 +106,7 @@ class Predictions:
     def digest(self) -> str:
         """A hash of everything that is stored, the same on every machine."""
         state = hashlib.sha256(f"{self.class_space}\n{self.classes.shape}".encode())
-        state.update(np.ascontiguousarray(self.classes, dtype="<i4").tobytes())
+        state.update(np.ascontiguousarray(self.classes, dtype="<i4").data)
         for what, scores in (("scores", self.scores), ("full scores", self.full_scores)):
             if scores is not None:
                 state.update(f"{what} {self.score_kind} {scores.dtype.name}".encode())

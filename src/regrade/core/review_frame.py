@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +21,8 @@ class ReviewFrame:
     ``examples``, ``classes``, ``strata``, ``turns``, ``proxy`` and ``states`` (f,) hold one pair a row: its stratum,
     its turn from 0, the share of models that predict it, as a guess at the verdict, and the verdict itself
     (`LabelState.UNJUDGED` until there is one). The first ``drawn`` turns were given out for review so far; since the
-    order is random, they are a fair sample however many they are. ``stratified_by`` says what the strata are.
+    order is random, they are a fair sample however many they are. ``stratified_by`` says what the strata are, and
+    ``reasons`` by row why its image is problematic, as far as people said.
     """
 
     test_set: str
@@ -34,6 +36,7 @@ class ReviewFrame:
     states: IntArray
     stratified_by: str
     drawn: int = 0
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         parts = (self.examples, self.classes, self.strata, self.turns, self.proxy, self.states)
@@ -51,6 +54,19 @@ class ReviewFrame:
     def judged(self) -> BoolArray:
         """Shape (f,): the pairs that have a verdict."""
         return self.states != LabelState.UNJUDGED
+
+    @cached_property
+    def problematic(self) -> IntArray:
+        """The examples, ascending, that a verdict on any of their pairs calls problematic: none is to be scored."""
+        return np.unique(self.examples[self.states == LabelState.PROBLEMATIC])
+
+    def first_rows(self, examples: IntArray) -> IntArray:
+        """The first row of each given example, whatever its turn and its verdict; -1 for one that has no pair here."""
+        listed, rows = np.unique(self.examples, return_index=True)
+        if not listed.size:
+            return np.full(len(examples), -1)
+        places = np.minimum(np.searchsorted(listed, examples), len(listed) - 1)
+        return np.where(listed[places] == examples, rows[places], -1)
 
     def find(self, examples: IntArray, classes: IntArray) -> IntArray:
         """The rows of given pairs, -1 for pairs that are not in the frame."""

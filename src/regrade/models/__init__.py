@@ -1,5 +1,6 @@
 """Models: common classifiers by name, each with its classes and its recipe, run on a CPU or a GPU."""
 
+from regrade.models.cores import usable_cores
 from regrade.models.gpu_pictures import framed_jpegs, is_for_gpu
 from regrade.models.model import Device, Model, ModelCard, OutOfMemory, Precision, Settings
 from regrade.models.preprocess import framed, normalised, preprocess
@@ -31,4 +32,5 @@ __all__ = [
     "prefixes",
     "preprocess",
     "read_figures",
+    "usable_cores",
 ]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,15 @@ import numpy as np
 from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.preprocessing import Preprocessing
+from regrade.models.cores import usable_cores
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import check_width, checked_scores, checked_scores_and_features, proven_score_kind
 from regrade.models.statement import Statement, statement
 
 _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
+_FEW_CORES = 4  # each takes pieces of a batch; more compute every layer together, as onnxruntime has it
+_PIECE = 4  # pictures: few, so that what a core works on stays near it and none waits long for another
 _FEATURES = "features"  # what a second output must be called
 _TYPES: dict[str, Any] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
@@ -35,19 +41,24 @@ class Signature:
 
 
 class OnnxModel(Model):
-    """An ONNX graph as a model. A graph whose batch axis is fixed gets full batches; what filled them up is cut off."""
+    """An ONNX graph as a model. A graph whose batch axis is fixed gets full batches; what filled them up is cut off.
+
+    So many ``cores`` take pieces of a batch, one after another; a single one takes it whole.
+    """
 
     def __init__(
         self,
         session: Any,
         statement: Statement,
         *,
+        cores: int = 1,
         weights_hash: str,
         runtime: str,
         score_kind: ScoreKind | None = None,
         training_data: str = "",
     ) -> None:
         self._session = session
+        self._cores = cores
         self._signature = _signature(session, statement.name)
         _check_input(self._signature, statement.preprocessing, statement.name)
         if self._signature.width is not None:
@@ -75,13 +86,20 @@ class OnnxModel(Model):
         return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
 
     def _outputs(self, batch: FloatArray, names: list[str]) -> list[FloatArray]:
-        rows = len(batch)
-        step = self._signature.shape[0] or rows
+        rows, fixed = len(batch), self._signature.shape[0]
+        step = fixed or (rows if self._cores == 1 else min(math.ceil(rows / self._cores), _PIECE))
         with running(self.statement.name, batch.shape):
             images = np.ascontiguousarray(batch, dtype=_TYPES[self._signature.type])
-            parts = [self._run(_filled(images[start : start + step], step), names) for start in range(0, rows, step)]
+            pieces = [_filled(images[start : start + step], fixed) for start in range(0, rows, step)]
+            parts = self._runs(pieces, names)
         whole = [one[0] if len(one) == 1 else np.concatenate(one) for one in zip(*parts, strict=True)]
         return [one[:rows] if len(one) == len(parts) * step else one for one in whole]
+
+    def _runs(self, pieces: Sequence[FloatArray], names: list[str]) -> list[list[FloatArray]]:
+        if self._cores == 1 or len(pieces) == 1:
+            return [self._run(images, names) for images in pieces]
+        with ThreadPoolExecutor(self._cores) as pool:
+            return list(pool.map(lambda images: self._run(images, names), pieces))
 
     def _run(self, images: FloatArray, names: list[str]) -> list[FloatArray]:
         return [np.asarray(one) for one in self._session.run(names, {self._signature.input: images})]
@@ -95,7 +113,8 @@ def load_onnx(file: str, settings: Settings) -> Model:
     with loading(f"{name} cannot be read"):
         digest = file_hash(path)
     session = onnx_session(path, settings, name=name)
-    return OnnxModel(session, known, weights_hash=digest, runtime=onnx_runtime(settings.device))
+    runtime = onnx_runtime(settings.device)
+    return OnnxModel(session, known, cores=cores_apart(settings), weights_hash=digest, runtime=runtime)
 
 
 def onnx_session(path: Path, settings: Settings, *, name: str) -> Any:
@@ -110,10 +129,16 @@ def onnx_session(path: Path, settings: Settings, *, name: str) -> Any:
             "install onnxruntime-gpu, or give --device cpu"
         )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = settings.threads
+    options.intra_op_num_threads = 1 if cores_apart(settings) > 1 else settings.threads
     options.log_severity_level = 3
     with loading(f"{name} cannot be loaded by onnxruntime"):
         return onnxruntime.InferenceSession(str(path), options, providers=[provider])
+
+
+def cores_apart(settings: Settings) -> int:
+    """How many cores compute pieces of a batch, each by itself: where they are few, sharing every layer loses time."""
+    threads = settings.threads or usable_cores()
+    return threads if settings.device is Device.CPU and threads <= _FEW_CORES else 1
 
 
 def onnx_runtime(device: Device) -> str:
@@ -175,7 +200,7 @@ def _check_input(signature: Signature, recipe: Preprocessing, name: str) -> None
         )
 
 
-def _filled(images: FloatArray, step: int) -> FloatArray:
-    """A batch of exactly ``step`` rows: the last row is repeated."""
-    missing = step - len(images)
+def _filled(images: FloatArray, fixed: int | None) -> FloatArray:
+    """A batch of exactly as many rows as are ``fixed``, if any: the last row is repeated."""
+    missing = fixed - len(images) if fixed else 0
     return np.concatenate([images, np.repeat(images[-1:], missing, axis=0)]) if missing else images

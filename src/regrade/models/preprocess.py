@@ -10,8 +10,8 @@ from PIL import Image
 
 from regrade.core.arrays import FloatArray
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.frame import MOST_PIXELS, Frame, frame_of
-from regrade.models.resize import FILTERS, Resizer, resize
+from regrade.models.frame import MOST_PIXELS, Box, Frame, frame_of
+from regrade.models.resize import FILTERS, Resizer, as_image, resize, size_of
 
 
 def preprocess(picture: Image.Image, recipe: Preprocessing, by: Resizer = Resizer.PILLOW) -> FloatArray:
@@ -19,10 +19,17 @@ def preprocess(picture: Image.Image, recipe: Preprocessing, by: Resizer = Resize
     return normalised(framed(picture, recipe, by), recipe)
 
 
-def framed(picture: Image.Image, recipe: Preprocessing, by: Resizer = Resizer.PILLOW) -> NDArray[np.uint8]:
-    """Shape (size, size, channels): the part of a picture that the model sees, in grey levels."""
+def framed(
+    picture: Image.Image | NDArray[np.uint8], recipe: Preprocessing, by: Resizer = Resizer.PILLOW
+) -> NDArray[np.uint8]:
+    """Shape (size, size, channels): the part of a picture that the model sees, in grey levels.
+
+    The picture may be an array of its pixels (height, width, 3), which torch takes sooner.
+    """
     mode = "RGB" if recipe.channels == 3 else "L"
-    pixels = _framed(picture if picture.mode in ("RGB", "L") else picture.convert("RGB"), recipe, by)
+    if isinstance(picture, Image.Image) and picture.mode not in ("RGB", "L"):
+        picture = picture.convert("RGB")
+    pixels = _framed(picture, recipe, by)
     if pixels.ndim != (3 if mode == "RGB" else 2):
         pixels = np.asarray(Image.fromarray(np.ascontiguousarray(pixels)).convert(mode))
     return np.atleast_3d(pixels)
@@ -43,15 +50,20 @@ def _normalised_levels(mean: tuple[float, ...], std: tuple[float, ...]) -> Float
     return (levels - np.array(mean, dtype=np.float32)[:, None]) / np.array(std, dtype=np.float32)[:, None]
 
 
-def _framed(picture: Image.Image, recipe: Preprocessing, by: Resizer) -> NDArray[np.uint8]:
+def _framed(picture: Image.Image | NDArray[np.uint8], recipe: Preprocessing, by: Resizer) -> NDArray[np.uint8]:
     """Shape (size, size) or (size, size, 3): the part of a picture that the model sees."""
-    frame = frame_of(picture.size, recipe)
+    frame = frame_of(size_of(picture), recipe)
     if frame.pixels > MOST_PIXELS:
-        return _centre_of_resized(picture, frame, recipe)
-    cropped = picture if frame.first is None else picture.crop(frame.first)
+        return _centre_of_resized(as_image(picture), frame, recipe)
+    cropped = picture if frame.first is None else _cropped(picture, frame.first)
     resized = resize(cropped, frame.size, recipe.interpolation, by)
     left, top, right, bottom = frame.then
     return resized[top:bottom, left:right]
+
+
+def _cropped(picture: Image.Image | NDArray[np.uint8], box: Box) -> Image.Image | NDArray[np.uint8]:
+    left, top, right, bottom = box
+    return picture.crop(box) if isinstance(picture, Image.Image) else picture[top:bottom, left:right]
 
 
 def _centre_of_resized(picture: Image.Image, frame: Frame, recipe: Preprocessing) -> NDArray[np.uint8]:

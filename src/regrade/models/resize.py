@@ -46,8 +46,20 @@ def fastest_resizer() -> Resizer:
     return Resizer.TORCH if importlib.util.find_spec("torch") else Resizer.PILLOW
 
 
-def resize(picture: Image.Image, size: tuple[int, int], interpolation: Interpolation, by: Resizer) -> NDArray[np.uint8]:
+def resize(
+    picture: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, by: Resizer
+) -> NDArray[np.uint8]:
     """Shape (height, width) or (height, width, 3): a grey or RGB picture at another size (width, height)."""
-    if by is Resizer.PILLOW or interpolation is Interpolation.NEAREST or picture.size == size:
-        return np.asarray(picture.resize(size, FILTERS[interpolation]))
+    if by is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(picture) == size:
+        return np.asarray(as_image(picture).resize(size, FILTERS[interpolation]))
     return resize_by_torch(np.asarray(picture), size, interpolation.value)
+
+
+def size_of(picture: Image.Image | NDArray[np.uint8]) -> tuple[int, int]:
+    """Width and height."""
+    return picture.size if isinstance(picture, Image.Image) else (picture.shape[1], picture.shape[0])
+
+
+def as_image(picture: Image.Image | NDArray[np.uint8]) -> Image.Image:
+    """A picture as Pillow has it."""
+    return picture if isinstance(picture, Image.Image) else Image.fromarray(picture)

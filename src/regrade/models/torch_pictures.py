@@ -15,8 +15,9 @@ def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str)
     """Pixels (height, width) or (height, width, 3) at another size (width, height), with anti-aliasing."""
     import torch
 
-    # a copy, since torch takes no array that must not be written to
-    image = torch.from_numpy(np.atleast_3d(pixels).copy()).permute(2, 0, 1)[None]
+    # torch takes no array that must not be written to, and copies a part of one slowly
+    own = np.require(np.atleast_3d(pixels), requirements=["C", "W"])
+    image = torch.from_numpy(own).permute(2, 0, 1)[None]
     resized = torch.nn.functional.interpolate(image, (size[1], size[0]), mode=mode, antialias=True)
     return resized[0].permute(1, 2, 0).numpy().reshape(size[1], size[0], *pixels.shape[2:])
 

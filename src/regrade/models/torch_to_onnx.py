@@ -12,7 +12,7 @@ from regrade.core.arrays import FloatArray
 from regrade.core.errors import RegradeError
 from regrade.models.failures import first_line
 from regrade.models.model import Device, Model, Precision
-from regrade.models.onnx_model import OnnxModel, onnx_runtime, onnx_session
+from regrade.models.onnx_model import OnnxModel, cores_apart, onnx_runtime, onnx_session
 from regrade.models.torch_runtime import TorchModel
 
 TOLERANCE = 1e-3
@@ -71,6 +71,7 @@ def _exported(model: TorchModel, features: bool) -> OnnxModel:
         return OnnxModel(
             session,
             model.statement,
+            cores=cores_apart(model.settings),
             weights_hash=model.spec.weights_hash,
             runtime=f"{onnx_runtime(Device.CPU)}, exported from {model.runtime.rsplit(' ', 2)[0]}",
             score_kind=model.score_kind,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource, Preprocessing, UnreadablePicture
-from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised
-from regrade.predict.processes import Helpers
-from regrade.testsets import decode, open_pictures
+from regrade.executors.processes import Helpers
+from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised, usable_cores
+from regrade.testsets import decode, decode_pixels, open_pictures
 
 MOST_THREADS = 4
 """More threads in one process do not prepare more pictures."""
@@ -41,7 +40,7 @@ class Prepared:
 
 def default_workers() -> int:
     """One a core that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable_cores()
 
 
 def check_place(source: PictureSource) -> None:
@@ -131,7 +130,8 @@ def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing:
 
 def _prepared_here(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:
     try:
-        picture = decode(stored, orientation=source.orientation, border=source.border)
+        decoded = decode if preparing.resizer is Resizer.PILLOW else decode_pixels
+        picture = decoded(stored, orientation=source.orientation, border=source.border)
     except UnreadablePicture as error:
         return Prepared(position, None, str(error))
     pixels = framed(picture, preparing.recipe, preparing.resizer)

@@ -6,19 +6,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 from regrade.core import InputError, UnknownName
+from regrade.replicate.albiero2023 import albiero2023
 from regrade.replicate.cell import Replication
 from regrade.replicate.published_files import Watch, fetch
 from regrade.replicate.recht2019 import recht2019
+from regrade.replicate.richards2023 import richards2023
 from regrade.replicate.shankar2020 import shankar2020
 from regrade.replicate.vasudevan2022 import vasudevan2022
 
 Paper = Callable[[Path], Replication]
 """Recomputes a paper's figures from the folder of its published data."""
 
-_PAPERS: dict[str, Paper] = {"recht2019": recht2019, "shankar2020": shankar2020, "vasudevan2022": vasudevan2022}
+_PAPERS: dict[str, Paper] = {
+    "recht2019": recht2019,
+    "shankar2020": shankar2020,
+    "vasudevan2022": vasudevan2022,
+    "albiero2023": albiero2023,
+    "richards2023": richards2023,
+}
 
 
-_WITHOUT_DATA = ("shankar2020",)
+_WITHOUT_DATA = ("shankar2020", "albiero2023", "richards2023")
 
 
 def papers() -> tuple[str, ...]:

@@ -4,9 +4,39 @@ A figure is registered by its module, and the modules are named in figures.py, w
 command that prints a table does not wait for altair.
 """
 
+from regrade.report.drawing import Drawing
 from regrade.report.figure import Figure, figure
 from regrade.report.finding import Finding, findings
+from regrade.report.maps import map_figure
+from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
+from regrade.report.sections import Behind, Gallery, KeyFinding, Report, Section, Tile, anchor_of, section_of
 from regrade.report.terminal import print_table
 from regrade.report.text import to_csv, to_latex, to_markdown
+from regrade.report.write_report import check_replaceable, write_report
 
-__all__ = ["Figure", "Finding", "figure", "findings", "print_table", "to_csv", "to_latex", "to_markdown"]
+__all__ = [
+    "MOST_PAIRS",
+    "VERDICTS",
+    "Behind",
+    "Drawing",
+    "Figure",
+    "Finding",
+    "Gallery",
+    "KeyFinding",
+    "Look",
+    "Report",
+    "Section",
+    "Tile",
+    "anchor_of",
+    "check_replaceable",
+    "figure",
+    "findings",
+    "map_figure",
+    "pairs_page",
+    "print_table",
+    "section_of",
+    "to_csv",
+    "to_latex",
+    "to_markdown",
+    "write_report",
+]

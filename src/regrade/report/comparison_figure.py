@@ -6,6 +6,7 @@ from typing import Any
 
 import altair
 
+from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.report.style import COLOURS, GREY
@@ -51,9 +52,9 @@ def _ranks(result: Comparison) -> Figure:
         height=count * name_step(count),
         title=heading(
             _ranks_title(result),
-            f"Ranks by accuracy on {result.basis.images:,} images of {result.basis.title}, with ranges that hold for "
-            f"all models together ({100 * result.basis.confidence:g}%). {apart:,} of {len(result.pairs):,} pairs "
-            f"differ (exact McNemar tests, Holm){cut}",
+            f"Ranks by accuracy on {amount(result.basis.images, 'image')} of {result.basis.title}, with ranges that "
+            f"hold for all models together ({100 * result.basis.confidence:g}%). {apart:,} of {len(result.pairs):,} "
+            f"pairs differ (exact McNemar tests, Holm){cut}",
         ),
     )
     alt = f"{_ranks_title(result)}. Ranks of {models} models on {result.basis.title} with their intervals."
@@ -93,7 +94,7 @@ def _difference(result: Comparison) -> Figure:
         height=60,
         title=heading(
             words,
-            f"On {result.basis.images:,} images of {result.basis.title}; interval: {pair.difference.method}",
+            f"On {amount(result.basis.images, 'image')} of {result.basis.title}; interval: {pair.difference.method}",
         ),
     )
     return Figure(f"difference on {result.basis.test_set}", words, chart)

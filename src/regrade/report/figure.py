@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
+from functools import cached_property, singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import altair
 
 _PRINT_SCALE = 3.0  # pixels of a PNG for each of the figure's own: 300 to the inch where 560 of them are 14 cm wide
-_VERSION = "6.4"  # of Vega-Lite, which altair writes
+VEGA_LITE = "6.4"
+"""The version of Vega-Lite, which altair writes."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Figure:
     alt: str
     chart: altair.TopLevelMixin
 
-    @property
+    @cached_property
     def spec(self) -> dict[str, Any]:
         """The figure in Vega-Lite, in the look of all figures."""
         drawn = self.chart.to_dict()
@@ -62,7 +63,8 @@ def figure(result: object) -> Figure:
     return draw(result)
 
 
-def _convert() -> Any:
+def converter() -> Any:
+    """What turns Vega-Lite into pictures and pages; without it the command to get it is told."""
     try:
         import vl_convert
     except ModuleNotFoundError as error:
@@ -71,13 +73,13 @@ def _convert() -> Any:
 
 
 def _html(spec: dict[str, Any]) -> bytes:
-    return page(spec, scripts=_convert().javascript_bundle(vl_version=_VERSION)).encode()
+    return page(spec, scripts=converter().javascript_bundle(vl_version=VEGA_LITE)).encode()
 
 
 _FORMS: dict[str, Callable[[dict[str, Any]], bytes]] = {
     ".html": _html,
-    ".svg": lambda spec: _convert().vegalite_to_svg(spec, vl_version=_VERSION).encode(),
-    ".png": lambda spec: _convert().vegalite_to_png(spec, vl_version=_VERSION, scale=_PRINT_SCALE),
-    ".pdf": lambda spec: _convert().vegalite_to_pdf(spec, vl_version=_VERSION),
+    ".svg": lambda spec: converter().vegalite_to_svg(spec, vl_version=VEGA_LITE).encode(),
+    ".png": lambda spec: converter().vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PRINT_SCALE),
+    ".pdf": lambda spec: converter().vegalite_to_pdf(spec, vl_version=VEGA_LITE),
     ".json": lambda spec: (json.dumps(spec, indent=2) + "\n").encode(),
 }

@@ -2,8 +2,11 @@
 
 from regrade.report import (
     comparison_figure,
+    confusion_figure,
     generalization_figure,
+    geography_figure,
     grade_figure,
+    leakage_figure,
     mistakes_figure,
     people_figure,
     similarity_figure,
@@ -11,8 +14,11 @@ from regrade.report import (
 
 __all__ = [
     "comparison_figure",
+    "confusion_figure",
     "generalization_figure",
+    "geography_figure",
     "grade_figure",
+    "leakage_figure",
     "mistakes_figure",
     "people_figure",
     "similarity_figure",

@@ -9,6 +9,7 @@ import altair
 
 from regrade.core import Estimate
 from regrade.report.figure import Figure, figure
+from regrade.report.label_places import Box, LabelPlace, line_boxes, place_labels, points_box
 from regrade.report.parts import direct_labels, heading, panel_heading
 from regrade.report.style import COLOURS, GREY, INK, WIDTH
 from regrade.stats import Scale
@@ -16,9 +17,7 @@ from regrade.studies import Generalization, ModelShift, SetShift
 
 _WIDE, _HEIGHT = WIDTH - 70, 400
 _MOST_LABELS = 9
-_LETTER, _LINE = 6.4, 14.0  # pixels that a letter is wide and a line of labels high
-_ASIDE, _UP = 9.0, 7.0  # pixels from a point to its name
-_Box = tuple[float, float, float, float]
+_BESIDE = {"left": 2, "right": -2}  # pixels from a leading line to its name
 _TICKS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99)  # percent, where the axis is bent
 _DIGITS = 5
 _PERCENT = {
@@ -128,14 +127,14 @@ class _Frame:
         self._scale = scale
         self._ends = {
             "x": self._shown([row.original for row in rows]),
-            "y": self._shown([row.new for row in rows]),
+            "y": self._shown([row.new for row in rows], above=0.12),
         }
 
-    def _shown(self, estimates: Sequence[Estimate]) -> tuple[float, float]:
-        """The ends of an axis, with some room around the intervals."""
+    def _shown(self, estimates: Sequence[Estimate], *, above: float = 0.05) -> tuple[float, float]:
+        """The ends of an axis, with some room around the intervals, and ``above`` them for names."""
         low, high = (self.place(edge) for edge in (min(e.low for e in estimates), max(e.high for e in estimates)))
-        room = 0.05 * (high - low) or 0.05
-        return low - room, high + room
+        span = (high - low) or 1.0
+        return low - 0.05 * span, high + above * span
 
     def place(self, accuracy: float) -> float:
         """An accuracy on the scale; on a bent one, 0 and 1 stand a little inside."""
@@ -191,6 +190,26 @@ class _Frame:
         """Where the line is drawn, point by point."""
         return [self._at(part["x"], part["y"]) for part in band]
 
+    def boxes(self, row: ModelShift) -> list[Box]:
+        """The room that a model's point and its intervals take."""
+        x, y = self.pixels(row)
+        left, low = self._at(self.place(row.original.low), self.place(row.new.low))
+        right, high = self._at(self.place(row.original.high), self.place(row.new.high))
+        return [points_box(x, y), Box(left, y - 1, right, y + 1), Box(x - 1, high, x + 1, low)]
+
+    def label(self, row: ModelShift, place: LabelPlace) -> dict[str, Any]:
+        """A model's point with the place of its name."""
+        (left, right), (bottom, top) = self._ends["x"], self._ends["y"]
+        return {
+            "model": row.model,
+            "x": self.place(row.original.value),
+            "y": self.place(row.new.value),
+            "label_x": round(left + place.x / _WIDE * (right - left), _DIGITS),
+            "label_y": round(top - place.y / _HEIGHT * (top - bottom), _DIGITS),
+            "align": place.align,
+            "led": place.led,
+        }
+
     def _at(self, x: float, y: float) -> tuple[float, float]:
         (left, right), (bottom, top) = self._ends["x"], self._ends["y"]
         return (x - left) / (right - left) * _WIDE, (1 - (y - bottom) / (top - bottom)) * _HEIGHT
@@ -199,46 +218,43 @@ class _Frame:
 def _labels(
     frame: _Frame, rows: Sequence[ModelShift], band: list[dict[str, float]], *, harder: bool
 ) -> list[altair.Chart]:
-    """Names beside the models that matter, where there is room: on the side of the line without the dashed one first.
+    """Names of the models that matter, where there is room: on the side of the line without the dashed one first.
 
     That is below and to the right of a point where the new set is ``harder``, above and to the left where it is not.
     """
-    points = [(x - 4, y - 4, x + 4, y + 4) for x, y in map(frame.pixels, rows)]
-    lines = [(x - 2, y - 2, x + 2, y + 2) for x, y in frame.line_pixels(band)]
-    taken, sides = [*points, *lines], {True: list[dict[str, Any]](), False: list[dict[str, Any]]()}
-    for row in _worth_a_label(rows)[:_MOST_LABELS]:
-        for above in (not harder, harder):
-            box = _box(*frame.pixels(row), len(row.model) * _LETTER, above=above)
-            if _fits(box, taken):
-                taken.append(box)
-                sides[above].append(frame.point(row))
-                break
-    left, right = {"align": "right", "dx": -_ASIDE, "dy": -_UP}, {"dx": _ASIDE, "dy": _UP}
-    placed = ((sides[True], left), (sides[False], right))
-    return [direct_labels(points, x="x", y="y", **options) for points, options in placed if points]
+    chosen = _worth_a_label(rows)[:_MOST_LABELS]
+    taken = [box for row in rows for box in frame.boxes(row)]
+    line = line_boxes(frame.line_pixels(band))
+    dashed = line_boxes(frame.line_pixels(frame.diagonal()))
+    named = [(row.model, *frame.pixels(row)) for row in chosen]
+    inside = Box(0, 0, _WIDE, _HEIGHT)
+    places = place_labels(named, taken, frame=inside, upward=not harder, crossable=line, uncrossed=dashed)
+    found = [frame.label(row, place) for row, place in zip(chosen, places, strict=True) if place]
+    aligned = {align: [one for one in found if one["align"] == align] for align in ("left", "right", "center")}
+    led = [one for one in found if one["led"]]
+    leaders = altair.Chart(_values(led)).mark_rule(color=GREY, strokeWidth=0.8, clip=True)
+    return [
+        *([leaders.encode(x="x:Q", y="y:Q", x2="label_x:Q", y2="label_y:Q")] if led else []),
+        *(
+            direct_labels(labels, x="label_x", y="label_y", align=align, dx=_BESIDE.get(align, 0))
+            for align, labels in aligned.items()
+            if labels
+        ),
+    ]
 
 
 def _worth_a_label(rows: Sequence[ModelShift]) -> list[ModelShift]:
-    """The best and the worst on either set, those far off the line, and some in between, the most telling first."""
+    """The best and the worst on either set, those far off the line, and some in between, the most telling first.
+
+    Models that did not make the line are among the first.
+    """
     by_original = sorted(rows, key=lambda row: -row.original.value)
     by_new = sorted(rows, key=lambda row: -row.new.value)
     off = sorted(rows, key=lambda row: -abs(row.robustness.value))
     between = [by_original[len(rows) * part // 8] for part in (4, 6, 7)]
-    chosen = [by_original[0], by_original[-1], *off[:3], by_new[0], by_new[-1], *between]
+    others = [row for row in off if not row.standard][:3]
+    chosen = [by_original[0], by_original[-1], *others, *off[:3], by_new[0], by_new[-1], *between]
     return list(dict.fromkeys(chosen))
-
-
-def _box(x: float, y: float, width: float, *, above: bool) -> _Box:
-    """The room of a name beside a point: left, top, right and bottom."""
-    if above:
-        return x - _ASIDE - width, y - _UP - _LINE / 2, x - _ASIDE, y - _UP + _LINE / 2
-    return x + _ASIDE, y + _UP - _LINE / 2, x + _ASIDE + width, y + _UP + _LINE / 2
-
-
-def _fits(box: _Box, taken: Sequence[_Box]) -> bool:
-    left, top, right, bottom = box
-    inside = left >= 0 and right <= _WIDE and top >= 0 and bottom <= _HEIGHT
-    return inside and all(right < a or c < left or bottom < b or d < top for a, b, c, d in taken)
 
 
 def _values(rows: list[dict[str, Any]]) -> altair.Data:

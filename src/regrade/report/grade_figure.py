@@ -6,7 +6,8 @@ from typing import Any
 
 import altair
 
-from regrade.core import Estimate, UndefinedError
+from regrade.core import PERSON_PREFIX, Estimate, UndefinedError
+from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.report.style import COLOURS, INK, SHAPES
@@ -28,7 +29,7 @@ def grade_figure(result: Grade) -> Figure:
     drawn = [point for point in points if point["model"] in models[:_MODELS]]
     title = heading(*_headings(result, models, points[0]["of"] if sliced else "Accuracy"))
     chart = _few_kinds(drawn, kinds) if len(kinds) <= len(COLOURS) else _many_kinds(drawn, kinds)
-    alt = f"Accuracies of {len(models)} models on {result.test_set}: {', '.join(kinds)}."
+    alt = f"Accuracies of {amount(len(models), 'model')} on {result.test_set}: {', '.join(kinds)}."
     return Figure(f"grade on {result.test_set}", alt, chart.properties(title=title))
 
 
@@ -55,7 +56,8 @@ def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str
 
 def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
     best = models[0]
-    rest = f" is the best of {len(models):,} models" if len(models) > 1 else ""
+    whom = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
+    rest = f" is the best of {len(models):,} {whom}" if len(models) > 1 else ""
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
     cut = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""

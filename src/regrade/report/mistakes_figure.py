@@ -9,6 +9,7 @@ import altair
 import numpy as np
 
 from regrade.core import MistakeCategory, UndefinedError
+from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import (
     heading,
@@ -77,7 +78,7 @@ def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
             "failures"
         )
     first = counts[0]
-    return f"Of the {first.mistakes:,} mistakes of {first.review}, people call {first.major:,} major"
+    return f"Of the {amount(first.mistakes, 'mistake')} of {first.review}, people call {first.major:,} major"
 
 
 def _spread(rows: Sequence[TriageRow]) -> list[TriageRow]:
@@ -121,13 +122,13 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
             altair.Tooltip("count:Q", format=","), altair.Tooltip("errors:Q", format=","),
         ],
     ).add_params(chosen)  # fmt: skip
-    numbers = base.mark_text(fontSize=10).encode(
-        x="middle:Q", text="number:N", color=altair.Color("ink:N", scale=None, legend=None)
-    )
+    numbers = base.mark_text(fontSize=10).encode(x="middle:Q", text="number:N", color=altair.Color("ink:N", scale=None))
     limits = altair.Chart(inline(edges)).mark_rule(color=INK, strokeWidth=1.5).encode(
         y=y, x="value_low:Q", x2="value_high:Q"
     )  # fmt: skip
-    shown = f"{len(rows)} of {of} models, from best to worst" if len(rows) < of else f"{of} models, best first"
+    shown = (
+        f"{len(rows)} of {of} models, from best to worst" if len(rows) < of else f"{amount(of, 'model')}, best first"
+    )
     title = _panel(
         "What the errors may be, before people look",
         f"A suggestion: the first kind that fits. {shown}; numbers are errors, dark lines the borders' intervals",

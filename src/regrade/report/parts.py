@@ -85,4 +85,4 @@ def direct_labels(
 
 
 def _broken(text: str, letters: float) -> list[str]:
-    return textwrap.wrap(text, max(int(letters), 20)) or [""]
+    return textwrap.wrap(text, max(int(letters), 20), break_on_hyphens=False) or [""]

@@ -6,6 +6,7 @@ from typing import Any
 
 import altair
 
+from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.report.style import COLOURS, GREY, SHAPES
@@ -89,11 +90,12 @@ def _title(result: People) -> str:
 def _subtitle(result: People, drawn: list[str]) -> str:
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
     shown = len(drawn) - len(people)
-    which = f"the best {shown} of {len(models):,} models" if shown < len(models) else f"{len(models):,} models"
+    which = f"the best {shown} of {len(models):,} models" if shown < len(models) else amount(len(models), "model")
     judged = f", {result.basis.labels}@{result.basis.labels_version}" if result.basis.labels else ""
     method = result.on(EVERYTHING)[0].accuracy.method
     with_models = f" and {which}" if models else ""
     return (
-        f"Accuracy of {len(people)} people{with_models} on the same {result.basis.images:,} images{judged}, and on "
+        f"Accuracy of {amount(len(people), 'person', 'people')}{with_models} on the same "
+        f"{amount(result.basis.images, 'image')}{judged}, and on "
         f"subsets of them (images in brackets), with intervals ({method})"
     )

@@ -1,1 +1,27 @@
 """All readings there are: each module registers what one kind of result says in words."""
+
+from regrade.report import (
+    comparison_findings,
+    confusion_findings,
+    corruption_findings,
+    generalization_findings,
+    geography_findings,
+    grade_findings,
+    leakage_findings,
+    mistakes_findings,
+    people_findings,
+    similarity_findings,
+)
+
+__all__ = [
+    "comparison_findings",
+    "confusion_findings",
+    "corruption_findings",
+    "generalization_findings",
+    "geography_findings",
+    "grade_findings",
+    "leakage_findings",
+    "mistakes_findings",
+    "people_findings",
+    "similarity_findings",
+]

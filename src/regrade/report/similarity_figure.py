@@ -9,6 +9,7 @@ from typing import Any
 import altair
 import numpy as np
 
+from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import (
@@ -60,9 +61,10 @@ def _subtitle(result: Similarity) -> tuple[str, ...]:
     averaged = "" if len(result.models) <= _CELLS else "; a cell is the mean of neighbouring models"
     reach = np.nanmax((result.kappa.high - result.kappa.low) / 2, initial=0.0)
     return (
-        f"Error consistency (Cohen's kappa of being right) between all pairs, on {n:,} images of {result.basis.title}"
-        f"{averaged}. 0: as if independent, 1: the same images. Frames: clusters with a mean kappa of {result.alike:g} "
-        f"or more. {100 * result.basis.confidence:g}% intervals reach at most {reach:.1g} to either side.",
+        f"Error consistency (Cohen's kappa of being right) between all pairs, on {amount(n, 'image')} of "
+        f"{result.basis.title}{averaged}. 0: as if independent, 1: the same images. Frames: clusters with a mean "
+        f"kappa of {result.alike:g} or more. {100 * result.basis.confidence:g}% intervals reach at most {reach:.1g} to "
+        "either side.",
     )
 
 

@@ -10,6 +10,9 @@ FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
 INK, GREY, FAINT = "#1b1f24", "#5b6470", "#e5e7eb"
 """Text and marks, what stands back, and the lines of a grid."""
 
+PAPER, WASH, LINE, MARKED = "#ffffff", "#f4f6f8", "#d5d9df", "#fff1cc"
+"""Of a page: what text stands on, what sets a part off, lines around it, and what a reader has marked."""
+
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#4d4d4d")
 """Colours that are told apart with any kind of colour vision, and by their lightness on paper (after Okabe and Ito)."""
 

@@ -1,4 +1,4 @@
-"""Tables on the terminal."""
+"""Tables on the terminal, and as plain text where there is none."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from regrade.core import Table
-
-_MANY = 8  # columns from which a single row is easier to read as a list
+from regrade.report.text import is_list, to_text
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table for people: values bold, intervals dim, notes below; nothing is ever cut off."""
+    """Print a table for people: values bold, intervals dim, notes below; nothing is ever cut off.
+
+    Where the console is no terminal, lines are as long as they need to be.
+    """
     console = console or Console()
     if not console.is_terminal:
-        console = Console(width=400, file=console.file, no_color=True)
-    single = len(table.rows) == 1 and len(table.columns) >= _MANY
+        console.file.write(to_text(table))
+        return
     console.print(Text(table.title, style="bold"))
-    console.print(_turned(table) if single else _upright(table))
+    console.print(_turned(table) if is_list(table) else _upright(table))
     for note in table.notes:
         console.print(Text(note, style="dim"))
 

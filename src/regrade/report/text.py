@@ -1,12 +1,17 @@
-"""Tables as text for files: CSV with every number apart, Markdown and LaTeX as people read them."""
+"""Tables as text for files: CSV with every number apart, plain text, Markdown and LaTeX as people read them."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
+
+from rich.cells import cell_len
 
 from regrade.core import Table
 
+_MANY = 8  # columns from which a single row is easier to read as a list
+_APART = "   "
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "–": "--",
@@ -21,6 +26,22 @@ def to_csv(table: Table) -> str:
     writer.writerow(columns)
     writer.writerows([record[name] for name in columns] for record in table.records())
     return buffer.getvalue()
+
+
+def is_list(table: Table) -> bool:
+    """Whether a table is easier to read as a list, one line a column: a single row with many columns."""
+    return len(table.rows) == 1 and len(table.columns) >= _MANY
+
+
+def to_text(table: Table) -> str:
+    """Plain text with aligned columns, however wide they are, the title above and the notes below."""
+    headings = [column.heading for column in table.columns]
+    if is_list(table):
+        body = _aligned([list(pair) for pair in zip(headings, table.texts()[0], strict=True)], [False, False])
+    else:
+        body = _aligned([headings, *table.texts()], table.numeric())
+        body.insert(1, "─" * max(map(cell_len, body)))
+    return "\n".join([table.title, "", *body, "", *table.notes]) + "\n"
 
 
 def to_markdown(table: Table) -> str:
@@ -45,6 +66,17 @@ def to_latex(table: Table) -> str:
         f"  \\begin{{tabular}}{{{layout}}}\n    \\toprule\n    {heading} \\\\\n    \\midrule\n"
         f"{body}\n    \\bottomrule\n  \\end{{tabular}}\n\\end{{table}}\n"
     )
+
+
+def _aligned(lines: list[list[str]], right: Sequence[bool]) -> list[str]:
+    """Cells in columns as wide as their widest."""
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    return [_APART.join(map(_padded, line, widths, right)).rstrip() for line in lines]
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    room = " " * (width - cell_len(text))
+    return room + text if right else text + room
 
 
 def _escaped(text: str) -> str:

@@ -1,9 +1,11 @@
 """Statistics for accuracies: pure functions, vectorised over many models at once."""
 
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
+from regrade.stats.binned_correlation import binned_correlation
 from regrade.stats.chi_square import ChiSquare, chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
+from regrade.stats.components import components, kept_of_each
 from regrade.stats.correlation import (
     Correlations,
     kendall,
@@ -12,6 +14,15 @@ from regrade.stats.correlation import (
     pearson_matrix,
     spearman,
     spearman_matrix,
+)
+from regrade.stats.group_shares import (
+    GroupShares,
+    extremes_apart,
+    group_shares,
+    share_difference,
+    share_noise,
+    share_range,
+    smallest_share,
 )
 from regrade.stats.independent import independent_difference
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
@@ -41,7 +52,12 @@ from regrade.stats.power import (
     smallest_difference,
 )
 from regrade.stats.quantiles import quantile
+from regrade.stats.range_ratio import range_ratio
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats.ratio import Ratio
+from regrade.stats.reweighted import reweighted_proportion
+from regrade.stats.robust_pearson import robust_pearson
+from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
 
 __all__ = [
     "Band",
@@ -49,14 +65,17 @@ __all__ = [
     "ClassBootstrap",
     "Clusters",
     "Correlations",
+    "GroupShares",
     "Intervals",
     "LineFit",
     "McNemar",
     "PairTests",
     "PartialReview",
     "Ranks",
+    "Ratio",
     "Scale",
     "benjamini_hochberg",
+    "binned_correlation",
     "bootstrap_line",
     "bootstrap_lines",
     "chi_square",
@@ -65,12 +84,15 @@ __all__ = [
     "cluster",
     "clustered_mean",
     "clustered_proportion",
+    "components",
     "covariance_interval",
     "discordant_counts",
     "equal_answers",
+    "extremes_apart",
     "fit_line",
     "fit_lines",
     "fleiss_kappa",
+    "group_shares",
     "holm",
     "images_to_tell_apart",
     "independent_difference",
@@ -80,6 +102,7 @@ __all__ = [
     "kappa_interval",
     "kendall",
     "kendall_matrix",
+    "kept_of_each",
     "krippendorff_alpha",
     "mcnemar",
     "mcnemar_all_pairs",
@@ -91,11 +114,21 @@ __all__ = [
     "proportion",
     "proportions",
     "quantile",
+    "range_ratio",
     "rank_intervals",
     "rank_intervals_from_counts",
     "ranks",
     "reviewed_accuracy",
+    "reweighted_proportion",
+    "robust_pearson",
+    "share_difference",
+    "share_noise",
+    "share_range",
+    "slope_deviation",
+    "slope_difference",
+    "slope_ratio",
     "smallest_difference",
+    "smallest_share",
     "spearman",
     "spearman_matrix",
     "stratified_mean",

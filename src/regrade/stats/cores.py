@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regrade.core.arrays import FloatArray
+from regrade.core.cores import on_all_cores
 
 _PART = 1 << 12  # numbers at a time: some milliseconds of work, far more than a thread costs
 
@@ -22,6 +21,5 @@ def elementwise(function: Callable[..., FloatArray], *arguments: ArrayLike) -> F
         return np.asarray(function(*arrays))
     flat = [array.ravel() for array in arrays]
     parts = [slice(start, start + _PART) for start in range(0, size, _PART)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        values = pool.map(lambda part: function(*(array[part] for array in flat)), parts)
-        return np.concatenate(list(values)).reshape(shape)
+    values = on_all_cores(lambda part: function(*(array[part] for array in flat)), parts)
+    return np.concatenate(list(values)).reshape(shape)

@@ -25,7 +25,7 @@ def pearson(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate
 
     A perfect correlation has no interval but itself.
     """
-    a, b = _samples(x, y)
+    a, b = checked_samples(x, y)
     value = _between(np.corrcoef(a, b)[0, 1])
     return _estimate(value, _fisher(value, len(a), confidence), len(a), _PEARSON, confidence)
 
@@ -39,7 +39,7 @@ def spearman(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimat
     """
     from scipy import stats  # slow to import, and needed only here
 
-    a, b = _samples(x, y)
+    a, b = checked_samples(x, y)
     value = _between(np.corrcoef(stats.rankdata(a), stats.rankdata(b))[0, 1])
     return _estimate(value, _score(value, spearman_moments, len(a), confidence), len(a), _SPEARMAN, confidence)
 
@@ -52,7 +52,7 @@ def kendall(x: ArrayLike, y: ArrayLike, *, confidence: float = 0.95) -> Estimate
     """
     from scipy import stats  # as above
 
-    a, b = _samples(x, y)
+    a, b = checked_samples(x, y)
     value = _between(stats.kendalltau(a, b).statistic)
     return _estimate(value, _score(value, kendall_moments, len(a), confidence), len(a), _KENDALL, confidence)
 
@@ -103,11 +103,12 @@ def _rows(rows: ArrayLike) -> FloatArray:
     if values.ndim != 2:
         raise InputError(f"correlations between rows need an array (rows, n), got shape {values.shape}")
     for row in values:
-        _samples(row, row)
+        checked_samples(row, row)
     return values
 
 
-def _samples(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def checked_samples(x: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Two samples that have a correlation with an interval; others raise."""
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if a.ndim != 1 or a.shape != b.shape:
         raise InputError(f"a correlation needs two flat samples of one length, got {a.shape} and {b.shape}")

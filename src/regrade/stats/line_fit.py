@@ -121,7 +121,7 @@ def fit_lines(
     grid = np.linspace(a.min(), a.max(), band_points)
     if at is not None:
         grid = scale.transform(_inside(np.asarray(at, dtype=np.float64), scale, images))
-    contrasts = _contrasts(a, grid)
+    contrasts = line_contrasts(a, grid)
     values = b @ contrasts.T
     residuals = b - values[:, :1] * a - values[:, 1:2]
     reach = _reach(a, contrasts, residuals, confidence)
@@ -167,7 +167,7 @@ def _inside(values: FloatArray, scale: Scale, images: int | None) -> FloatArray:
     return values
 
 
-def _contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
+def line_contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
     """Shape (2 + g, m): the weights of the models' y in the slope, the intercept and the line over the grid."""
     centred = a - a.mean()
     slope = centred / (centred @ centred)
@@ -175,7 +175,13 @@ def _contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
 
 
 def _reach(a: FloatArray, contrasts: FloatArray, residuals: FloatArray, confidence: float) -> FloatArray:
-    """Shape (t, p): half the length of the intervals for p weighted sums (p, m) of the models' y.
+    """Shape (t, p): half the length of the intervals for p weighted sums (p, m) of the models' y."""
+    weights, freedom = robust_weights(a, contrasts)
+    return special.stdtrit(freedom, 1 - tail_share(confidence)) * np.sqrt(residuals**2 @ weights.T)
+
+
+def robust_weights(a: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What squared residuals (m,) weigh in the variance of p weighted sums (p, m), and their degrees of freedom (p,).
 
     The line is drawn towards each model by its leverage and leaves a residual that much too small, so it is scaled up
     (HC2). A model that the line must go through leaves none, and is taken to scatter as the others do. Residuals that
@@ -192,4 +198,4 @@ def _reach(a: FloatArray, contrasts: FloatArray, residuals: FloatArray, confiden
     correlation = -(1 / models + np.outer(unit, unit)) / np.sqrt(np.outer(scale, scale))
     np.fill_diagonal(correlation, 1.0)
     freedom = shares.sum(axis=1) ** 2 / ((shares @ correlation**2) * shares).sum(axis=1)
-    return special.stdtrit(freedom, 1 - tail_share(confidence)) * np.sqrt(residuals**2 / scale @ shares.T)
+    return shares / scale, freedom

@@ -15,7 +15,7 @@ from regrade.stats.intervals import exact_bounds, method_name, tail_share
 
 
 @dataclass(frozen=True)
-class _Spread:
+class Spread:
     """Means (m,) with their variances, degrees of freedom, and the sample size if nothing varies."""
 
     means: FloatArray
@@ -35,7 +35,7 @@ def stratified_mean(
     theirs, so that a few images which happen to agree do not pass for certainty; with strata of one
     size and weight this is the textbook variance. The degrees of freedom are Satterthwaite's.
     """
-    return _t_intervals(_stratified(values, strata, weights), "stratified t", confidence)
+    return _t_intervals(stratified(values, strata, weights), "stratified t", confidence)
 
 
 def stratified_proportion(
@@ -46,7 +46,7 @@ def stratified_proportion(
     They are Clopper-Pearson intervals at the sample size that the design is worth, so they stay
     inside [0, 1] and have a width even where every image is right.
     """
-    return _korn_graubard(_stratified(_zero_or_one(correct), strata, weights), "stratified korn-graubard", confidence)
+    return korn_graubard(stratified(_zero_or_one(correct), strata, weights), "stratified korn-graubard", confidence)
 
 
 def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
@@ -60,10 +60,11 @@ def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float 
 
 def clustered_proportion(correct: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
     """Shares over images that come in clusters, with Korn-Graubard intervals for 0/1 values."""
-    return _korn_graubard(_clustered(_zero_or_one(correct), clusters), "clustered korn-graubard", confidence)
+    return korn_graubard(_clustered(_zero_or_one(correct), clusters), "clustered korn-graubard", confidence)
 
 
-def _stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> _Spread:
+def stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> Spread:
+    """The weighted means over strata of `stratified_mean`, with what their intervals rest on."""
     rows, members, sizes = _grouped(values, strata)
     shares = _normalised(weights, len(sizes))
     if (sizes == 1).all():
@@ -76,7 +77,7 @@ def _stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None)
     spare = np.maximum(sizes - 1, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.where(variances > 0, variances**2 / (parts**2 / spare).sum(axis=1), spare.sum())
-    return _Spread(means @ shares, variances, freedom, float(1 / costs.sum()), rows.shape[1])
+    return Spread(means @ shares, variances, freedom, float(1 / costs.sum()), rows.shape[1])
 
 
 def _per_image(
@@ -109,7 +110,7 @@ def _borrowed(squares: FloatArray, sizes: IntArray, costs: FloatArray) -> FloatA
     return np.maximum(by_images, by_costs)[:, None]
 
 
-def _clustered(values: ArrayLike, clusters: ArrayLike) -> _Spread:
+def _clustered(values: ArrayLike, clusters: ArrayLike) -> Spread:
     rows, members, sizes = _grouped(values, clusters)
     groups, n = len(sizes), rows.shape[1]
     if groups < 2:
@@ -119,7 +120,7 @@ def _clustered(values: ArrayLike, clusters: ArrayLike) -> _Spread:
     # times n: whole numbers for 0/1 values, so that clusters all alike give exactly 0
     residuals = (n * totals - everything[:, None] * sizes) / n
     variances = groups / (groups - 1) * (residuals**2).sum(axis=1) / n**2
-    return _Spread(everything / n, variances, np.full(len(rows), groups - 1.0), float(groups), n)
+    return Spread(everything / n, variances, np.full(len(rows), groups - 1.0), float(groups), n)
 
 
 def _grouped(values: ArrayLike, groups: ArrayLike) -> tuple[FloatArray, IntArray, IntArray]:
@@ -142,9 +143,7 @@ def _zero_or_one(correct: ArrayLike) -> FloatArray:
 
 
 def _sums_by_group(rows: FloatArray, members: IntArray) -> FloatArray:
-    order = np.argsort(members, kind="stable")
-    starts = np.flatnonzero(np.diff(members[order], prepend=-1))
-    return np.add.reduceat(rows[:, order], starts, axis=1)
+    return np.stack([np.bincount(members, weights=row) for row in rows])
 
 
 def _normalised(weights: ArrayLike | None, strata: int) -> FloatArray:
@@ -154,12 +153,13 @@ def _normalised(weights: ArrayLike | None, strata: int) -> FloatArray:
     return shares / shares.sum()
 
 
-def _t_intervals(spread: _Spread, method: str, confidence: float) -> list[Estimate]:
+def _t_intervals(spread: Spread, method: str, confidence: float) -> list[Estimate]:
     reach = special.stdtrit(spread.freedom, 1 - tail_share(confidence)) * np.sqrt(spread.variances)
     return _estimates(spread, spread.means - reach, spread.means + reach, method_name(method, confidence))
 
 
-def _korn_graubard(spread: _Spread, method: str, confidence: float) -> list[Estimate]:
+def korn_graubard(spread: Spread, method: str, confidence: float) -> list[Estimate]:
+    """Shares with Clopper-Pearson intervals at the sample size that their variance is worth."""
     shares = np.clip(spread.means, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / spread.variances
@@ -171,6 +171,6 @@ def _korn_graubard(spread: _Spread, method: str, confidence: float) -> list[Esti
     return _estimates(replace(spread, means=shares), bounds.low, bounds.high, name)
 
 
-def _estimates(spread: _Spread, low: FloatArray, high: FloatArray, method: str) -> list[Estimate]:
+def _estimates(spread: Spread, low: FloatArray, high: FloatArray, method: str) -> list[Estimate]:
     rows = zip(spread.means, low, high, strict=True)
     return [Estimate(float(v), float(lo), float(hi), spread.n, method) for v, lo, hi in rows]

@@ -4,12 +4,17 @@ A novel prediction is one that no one has judged for its image. Counting it wron
 bound and counting it right an upper one; judging a random sample of them, drawn stratum by stratum,
 gives an estimate in between, unbiased if every stratum has a judgement. A proxy for the verdicts,
 such as how many models agree, sharpens it without biasing it (the difference estimator; prediction-powered inference).
+
+A judgement may also find that an image is problematic: it then leaves the accuracy, whoever predicted what. The
+accuracy is a ratio of two estimates, the weight of right predictions and the weight of images that are not problematic;
+its bias is of the second order, and its variance that of the linearized ratio (Cochran 1977, chapter 6).
 """
 
 from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +24,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, exact_bounds, method_name, tail_share
+from regrade.stats.review_strata import Stratum
 
 _FEW = 20  # judgements below which the proxy's weight cannot be told and is left at 0
 
@@ -31,6 +37,10 @@ class PartialReview:
     judged. ``novel`` (n,) says which were novel when the sample was drawn, ``strata`` (n,) from which
     stratum each of these was drawn (whatever stands there for the others). ``weights`` (n,) are each
     image's share of the accuracy and sum to 1; ``proxy`` (n,) guesses the verdicts, between 0 and 1.
+
+    ``listed`` (n,) are the images that could be drawn for review, also those whose prediction by this model was
+    settled: one prediction of each stands for the image, and its stratum is that of the image. ``problematic`` (n,)
+    is 1 for an image that was found so, 0 for others, and not-a-number for a listed one that was not judged.
     """
 
     outcomes: FloatArray
@@ -38,11 +48,18 @@ class PartialReview:
     strata: IntArray
     weights: FloatArray
     proxy: FloatArray
+    listed: BoolArray
+    problematic: FloatArray
 
     @property
     def judged(self) -> BoolArray:
         """Shape (n,): the novel predictions that were judged."""
         return self.novel & ~np.isnan(self.outcomes)
+
+    @property
+    def left(self) -> int:
+        """How many images that could be drawn are not judged."""
+        return int(np.isnan(self.problematic).sum())
 
 
 def partial_review(
@@ -52,20 +69,36 @@ def partial_review(
     strata: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     proxy: ArrayLike | None = None,
+    listed: ArrayLike | None = None,
+    problematic: ArrayLike | None = None,
 ) -> PartialReview:
-    """Check and complete the parts of a `PartialReview`: one stratum, equal weights, no proxy."""
+    """Check and complete the parts of a `PartialReview`: one stratum, equal weights, no proxy, nothing problematic.
+
+    Until an image is found problematic only novel predictions are looked at, whatever else is ``listed``.
+    """
     values = np.asarray(outcomes, dtype=np.float64)
     n = len(values)
+    own = np.asarray(novel, dtype=bool)
+    if problematic is None or not (np.asarray(problematic) == 1).any():
+        listed, problematic = own, np.where(np.isnan(values), np.nan, 0.0)
     review = PartialReview(
         values,
-        np.asarray(novel, dtype=bool),
+        own,
         np.zeros(n, dtype=np.int64) if strata is None else np.asarray(strata),
         np.full(n, 1 / max(n, 1)) if weights is None else np.asarray(weights, dtype=np.float64),
         np.zeros(n) if proxy is None else np.asarray(proxy, dtype=np.float64),
+        own if listed is None else np.asarray(listed, dtype=bool),
+        np.asarray(problematic, dtype=np.float64),
     )
+    _check(review)
+    return review
+
+
+def _check(review: PartialReview) -> None:
+    values, n = review.outcomes, len(review.outcomes)
     if n == 0:
         raise UndefinedError("an accuracy over no images has no value")
-    if any(len(part) != n for part in (review.novel, review.strata, review.weights, review.proxy)):
+    if any(len(part) != n for part in vars(review).values()):
         raise InputError(f"outcomes, novel, strata, weights and proxy must all speak of {n} images")
     if np.isnan(values[~review.novel]).any():
         raise InputError("a prediction that is not novel must have an outcome")
@@ -75,7 +108,13 @@ def partial_review(
         raise InputError("weights must be shares of the accuracy: at least 0, and 1 together")
     if not ((review.proxy >= 0) & (review.proxy <= 1)).all():
         raise InputError("the proxy must guess verdicts between 0 and 1")
-    return review
+    unknown = np.isnan(review.problematic)
+    if not np.isin(review.problematic[~unknown], (0.0, 1.0)).all():
+        raise InputError("problematic must be 1, 0 or not a number (not judged)")
+    if (review.novel & ~review.listed).any() or (review.problematic[~review.listed] != 0).any():
+        raise InputError("only a listed image can be novel or problematic")
+    if (unknown != np.isnan(values))[review.novel].any():
+        raise InputError("a novel prediction is judged together with its image")
 
 
 def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Estimate:
@@ -84,20 +123,17 @@ def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Est
     The interval covers both the choice of images and the choice of judgements; it is exact at the
     sample size that the two together are worth, made smaller where few judgements tell how much they
     vary (Korn and Graubard 1998). A stratum without any judgement enters with its whole range, right
-    or wrong, and with the middle of it. Without any judgement at all it raises.
+    or wrong, and with the middle of it. Without any judgement at all it raises, and where all images seem problematic.
     """
     if review.novel.any() and not review.judged.any():
         raise UndefinedError("none of the novel predictions has been judged: only bounds can be given")
-    known = ~review.novel
-    value = float((review.weights * review.outcomes)[known].sum())
-    slope = _proxy_weight(review)
-    strata = _strata(review)
-    value += sum(stratum.total(slope) for stratum in strata)
-    value = min(max(value, 0.0), 1.0)
-    bounds = _bounds(review, value, _judgement_spread([s for s in strata if s.judged], 0, slope), confidence)
-    unknown = sum(stratum.unknown for stratum in strata)
+    strata = _Strata(review)
+    value = strata.accuracy
+    bounds = _bounds(strata, value, strata.judgement_spread([s for s in strata.all if s.judged], value), confidence)
+    unknown = sum(stratum.unknown for stratum in strata.all) / strata.weight
     low, high = max(float(bounds.low) - unknown, 0.0), min(float(bounds.high) + unknown, 1.0)
-    return Estimate(value, low, high, len(review.outcomes), method_name("stratified review", confidence))
+    images = int((review.problematic != 1).sum())
+    return Estimate(value, low, high, images, method_name("stratified review", confidence))
 
 
 def judgements_needed(review: PartialReview, half_width: float, *, confidence: float = 0.95) -> int | None:
@@ -108,9 +144,8 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
     """
     if half_width <= 0:
         raise InputError(f"the wanted half-width must be above 0, got {half_width}")
-    strata = _strata(review)
-    spare = sum(s.size - s.judged for s in strata)
-    slope = _proxy_weight(review)
+    strata = _Strata(review)
+    spare = sum(s.size - s.judged for s in strata.all)
     value, least = 0.5, 0
     if review.judged.any() or not spare:
         now = reviewed_accuracy(review, confidence=confidence)
@@ -119,7 +154,7 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
             return 0
 
     def enough(more: int) -> bool:
-        bounds = _bounds(review, value, _judgement_spread(strata, more, slope), confidence)
+        bounds = _bounds(strata, value, strata.judgement_spread(strata.all, value, more), confidence)
         return float(bounds.high - bounds.low) / 2 <= half_width
 
     if not enough(spare):
@@ -128,52 +163,70 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
 
 
 @dataclass(frozen=True)
-class _Stratum:
-    """The novel predictions of one stratum: their weights, guesses, and the verdicts on some."""
+class _Spread:
+    """The variance that each stratum's choice of judgements adds, and the degrees of freedom it is known by."""
 
-    weights: FloatArray
-    proxy: FloatArray
-    outcomes: FloatArray
-
-    @property
-    def size(self) -> int:
-        return len(self.weights)
-
-    @property
-    def judged(self) -> int:
-        return int((~np.isnan(self.outcomes)).sum())
-
-    @property
-    def unknown(self) -> float:
-        """Half the weight of a stratum that no judgement speaks for."""
-        return 0.0 if self.judged else float(self.weights.sum()) / 2
-
-    def total(self, slope: float) -> float:
-        """The weight of right predictions in the stratum: guesses, corrected by what was judged."""
-        if not self.judged:
-            return self.unknown
-        guessed = slope * float((self.weights * self.proxy).sum())
-        return guessed + self.size * float(self.residuals(slope).mean())
-
-    def residuals(self, slope: float) -> FloatArray:
-        chosen = ~np.isnan(self.outcomes)
-        return self.weights[chosen] * (self.outcomes[chosen] - slope * self.proxy[chosen])
-
-    def spread(self, slope: float) -> float:
-        """The variance of one residual; one right and one wrong are added, so that it is never 0."""
-        typical = float((self.weights**2).mean())
-        if not self.judged:
-            return typical / 4
-        residuals = self.residuals(slope)
-        squares = float(((residuals - residuals.mean()) ** 2).sum())
-        return (squares + typical / 2) / (self.judged + 1)
+    variances: FloatArray
+    freedom: FloatArray
 
 
-def _strata(review: PartialReview) -> list[_Stratum]:
-    inside = review.novel
-    names, members = np.unique(review.strata[inside], return_inverse=True)
-    parts = (review.weights[inside], review.proxy[inside], review.outcomes[inside])
-    return [_Stratum(*(part[members == h] for part in parts)) for h in range(len(names))]
+class _Strata:
+    """The strata of a review, and what they add up to."""
+
+    def __init__(self, review: PartialReview) -> None:
+        self._review = review
+        slope = _proxy_weight(review)
+        right = np.where(review.problematic == 1, 0.0, review.outcomes)
+        share = _problem_share(review)
+        settled = np.where(np.isnan(review.problematic), np.nan, right)
+        self.all = [
+            *(Stratum(*parts, slope) for parts in self._parts(review.novel, review.proxy, right)),
+            *(
+                Stratum(*parts, 1.0, settled=True, problem_share=share)
+                for parts in self._parts(review.listed & ~review.novel, review.outcomes, settled)
+            ),
+        ]
+
+    def _parts(
+        self, inside: BoolArray, guesses: FloatArray, verdicts: FloatArray
+    ) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """Weights, guesses, verdicts and problems of each stratum of some of the images."""
+        review = self._review
+        names, members = np.unique(review.strata[inside], return_inverse=True)
+        columns = [part[inside] for part in (review.weights, guesses, verdicts, review.problematic)]
+        chosen = [members == h for h in range(len(names))]
+        return [(columns[0][own], columns[1][own], columns[2][own], columns[3][own]) for own in chosen]
+
+    @cached_property
+    def weight(self) -> float:
+        """The weight of the images that are not problematic."""
+        found = 1 - sum(stratum.lost for stratum in self.all)
+        if found <= 1e-9:
+            raise UndefinedError("all images that were judged are problematic: there is nothing left to be right on")
+        return found
+
+    @cached_property
+    def images(self) -> float:
+        """How many images of equal weight those that are not problematic are worth."""
+        squares = float((self._review.weights**2).sum()) - sum(stratum.lost_squares for stratum in self.all)
+        return self.weight**2 / max(squares, 1e-300)
+
+    @cached_property
+    def accuracy(self) -> float:
+        """The weight of right predictions in that of all images, neither counting what is problematic."""
+        outside = ~self._review.listed
+        known = float((self._review.weights * self._review.outcomes)[outside].sum())
+        return min(max((known + sum(stratum.total for stratum in self.all)) / self.weight, 0.0), 1.0)
+
+    def judgement_spread(self, strata: list[Stratum], accuracy: float, more: int = 0) -> _Spread:
+        """The spread after ``more`` judgements, taken evenly from what is left."""
+        spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
+        sizes = np.array([s.size for s in strata], dtype=np.float64)
+        judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
+        one = np.array([s.spread(accuracy) for s in strata])
+        variances = sizes**2 * (1 - judged / sizes) * one / np.maximum(judged, 1.0) / self.weight**2
+        telling = judged * np.array([s.problem_share if s.settled else 1.0 for s in strata])
+        return _Spread(variances, np.maximum(telling - 1, 1.0))
 
 
 def _proxy_weight(review: PartialReview) -> float:
@@ -185,31 +238,19 @@ def _proxy_weight(review: PartialReview) -> float:
     return float(np.clip(slope, 0.0, 1.0))
 
 
-@dataclass(frozen=True)
-class _Spread:
-    """The variance that each stratum's choice of judgements adds, and the degrees of freedom it is known by."""
-
-    variances: FloatArray
-    freedom: FloatArray
+def _problem_share(review: PartialReview) -> float:
+    """The share of problematic images to reckon with, one with a problem and one without added."""
+    judged = review.problematic[review.listed & ~np.isnan(review.problematic)]
+    return float((judged.sum() + 1) / (len(judged) + 2))
 
 
-def _judgement_spread(strata: list[_Stratum], more: int, slope: float) -> _Spread:
-    """The spread after ``more`` judgements, taken evenly from what is left."""
-    spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
-    sizes = np.array([s.size for s in strata], dtype=np.float64)
-    judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
-    one = np.array([s.spread(slope) for s in strata])
-    variances = sizes**2 * (1 - judged / sizes) * one / np.maximum(judged, 1.0)
-    return _Spread(variances, np.maximum(judged - 1, 1.0))
-
-
-def _bounds(review: PartialReview, value: float, judgements: _Spread, confidence: float) -> Intervals:
+def _bounds(strata: _Strata, value: float, judgements: _Spread, confidence: float) -> Intervals:
     """Exact bounds at the sample size that images and judgements are worth.
 
     The two are weighed at a share with one right and one wrong added: at 0 or 1 itself the images
     would seem to vary not at all. Their degrees of freedom together are Satterthwaite's.
     """
-    images = 1 / float((review.weights**2).sum())
+    images = strata.images
     share = (value * images + 1) / (images + 2)
     per_image = share * (1 - share)
     spare = max(images - 1, 1.0)

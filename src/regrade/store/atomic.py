@@ -7,7 +7,7 @@ import io
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -124,6 +124,41 @@ def replace_file(path: Path, content: bytes) -> None:
             staged.replace(path)
         finally:
             staged.unlink(missing_ok=True)
+
+
+def check_folder(final: Path, *, force: bool, holding: Sequence[str]) -> None:
+    """Raise where a folder must not be written: it is there and not to be replaced, or is something else."""
+    if final.exists() and not force:
+        raise AlreadyStored(f"{final} is there already: give another name, or --force to replace it")
+    if final.exists() and not all((final / name).is_file() for name in holding):
+        raise AlreadyStored(f"{final} is there already and is something else (no {' and '.join(holding)}): it stays")
+
+
+def replace_folder(final: Path, files: Mapping[str, bytes], *, force: bool, holding: Sequence[str]) -> None:
+    """Write a folder of files, by their paths within it, whole or not at all.
+
+    One that is there raises; with ``force`` it is replaced if it holds the files named, so that nothing else is lost.
+    """
+    check_folder(final, force=force, holding=holding)
+    staged, old = (final.with_name(f".{final.name}.{os.getpid()}.{what}") for what in ("new", "old"))
+    with telling_refusals(final), ExitStack() as cleaning:
+        cleaning.callback(shutil.rmtree, staged, ignore_errors=True)
+        for name, content in files.items():
+            (staged / name).parent.mkdir(parents=True, exist_ok=True)
+            (staged / name).write_bytes(content)
+        if final.exists():
+            final.rename(old)
+            cleaning.callback(_settle, old, final)
+        staged.rename(final)
+        _sync_folder(final.parent)
+
+
+def _settle(old: Path, final: Path) -> None:
+    """Remove what was replaced; where nothing took its place it comes back."""
+    if final.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        old.rename(final)
 
 
 @contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from regrade.core import (
     PERSON_PREFIX,
     AlreadyStored,
     Answerer,
+    Checkpoints,
     ClassMap,
     ClassSpace,
     FormatError,
@@ -23,19 +25,29 @@ from regrade.core import (
     PictureSource,
     Predictions,
     ReviewFrame,
+    ScoreKind,
+    Signatures,
     SliceSet,
     StoreError,
     TestSet,
     UnknownName,
 )
 from regrade.store.atomic import Staging, telling_refusals, write_once
+from regrade.store.checkpoint_folder import (
+    CHECKPOINT_MANIFEST,
+    CheckpointManifest,
+    read_checkpoint_manifest,
+    read_checkpoints,
+)
+from regrade.store.checkpoint_writer import CheckpointWriter
 from regrade.store.class_map_file import class_map_text, read_class_map
 from regrade.store.config import TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
-from regrade.store.parquet import stored_digest
+from regrade.store.parquet import read_meta, stored_digest
 from regrade.store.partial_predictions import PartialPredictions
+from regrade.store.partial_signatures import PartialSignatures
 from regrade.store.picture_file import read_pictures, write_pictures
 from regrade.store.prediction_folder import (
     MANIFEST,
@@ -53,6 +65,7 @@ from regrade.store.review_files import (
     stored_frame_digest,
     write_frame,
 )
+from regrade.store.signature_folder import TABLE, Signed, read_signatures, stage_signatures, taken_over
 from regrade.store.slice_file import read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 from regrade.tables import Columns
@@ -290,6 +303,47 @@ class Store:
         folder = self.root / ".partial" / file_name(test_set.name) / file_name(model)
         return PartialPredictions(folder, len(test_set), part_size, {**plan, "test_set_digest": test_set.digest})
 
+    # Checkpoints of ensembles
+
+    def ensemble_names(self, test_set: str) -> tuple[str, ...]:
+        """The ensembles whose checkpoints on a test set are stored."""
+        folder = self.root / "checkpoints" / file_name(test_set)
+        return tuple(sorted(original_name(path.parent.name) for path in folder.glob(f"*/{CHECKPOINT_MANIFEST}")))
+
+    def checkpoints(self, test_set: TestSet, ensemble: str) -> Checkpoints:
+        """The checkpoints of an ensemble; those made for another version of the test set raise."""
+        folder = self._checkpoint_folder(test_set.name, ensemble)
+        if not (folder / CHECKPOINT_MANIFEST).is_file():
+            raise UnknownName(f"ensemble on {test_set.name}", ensemble, self.ensemble_names(test_set.name))
+        if read_checkpoint_manifest(folder).test_set_digest != test_set.digest:
+            raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
+        return read_checkpoints(folder)
+
+    def checkpoint_writer(
+        self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
+    ) -> CheckpointWriter:
+        """Takes an ensemble's scores epoch by epoch, and stores them once all are there."""
+        base = self.root / ".partial" / ".checkpoints" / file_name(test_set.name) / file_name(ensemble)
+        known = space or test_set.class_space
+        return CheckpointWriter(ensemble, test_set, known, kind, base, partial(self._place_checkpoints, space=known))
+
+    def _place_checkpoints(self, folder: Path, manifest: CheckpointManifest, *, space: ClassSpace) -> bool:
+        final = self._checkpoint_folder(manifest.test_set, manifest.ensemble)
+        if (final / CHECKPOINT_MANIFEST).is_file():
+            if read_checkpoint_manifest(final).digest != manifest.digest:
+                raise AlreadyStored(
+                    f"other checkpoints of {manifest.ensemble!r} on {manifest.test_set} are stored: choose another "
+                    f"name, or remove {final} first"
+                )
+            return False
+        with Staging(self.root) as staging:
+            self._place_class_space(staging, space)
+            staging.place(folder, final)
+        return True
+
+    def _checkpoint_folder(self, test_set: str, ensemble: str) -> Path:
+        return self.root / "checkpoints" / file_name(test_set) / file_name(ensemble)
+
     # Label sets
 
     def label_set_names(self, test_set: str) -> tuple[str, ...]:
@@ -373,6 +427,38 @@ class Store:
 
     def _picture_path(self, test_set: str) -> Path:
         return self.root / "pictures" / f"{file_name(test_set)}.parquet"
+
+    # Signatures of pictures
+
+    def signatures(self, name: str, signed: Signed) -> Signatures | None:
+        """What was kept of the pictures of a set; none where it is not known yet."""
+        folder = self._signature_folder(name) / signed.digest[:16]
+        return read_signatures(folder) if (folder / TABLE).is_file() else None
+
+    def signature_sizes(self, name: str) -> frozenset[int]:
+        """The sizes at which the pictures of a set were looked at, as far as anything was kept of it."""
+        return frozenset(int(read_meta(table)["size"]) for table in self._signature_folder(name).glob(f"*/{TABLE}"))
+
+    def signatures_elsewhere(self, name: str, signed: Signed) -> Iterator[tuple[Signatures, dict[str, int]]]:
+        """Signatures that were made the same way of more or fewer pictures, with the row of each place."""
+        for table in sorted(self._signature_folder(name).glob(f"*/{TABLE}")):
+            if (found := taken_over(table.parent, signed)) is not None:
+                yield found
+
+    def partial_signatures(self, name: str, signed: Signed, *, part_size: int) -> PartialSignatures:
+        """Signatures under way; they become visible once they are finished and added."""
+        folder = self.root / ".partial" / ".signatures" / file_name(name) / signed.digest[:16]
+        return PartialSignatures(folder, len(signed.source.locations), part_size)
+
+    def add_signatures(self, name: str, signed: Signed, parts: Iterable[Signatures]) -> None:
+        """Store the signatures of a set, given in parts that follow one another."""
+        with Staging(self.root) as staging:
+            staged = staging.new_folder()
+            stage_signatures(staging, staged, signed, parts)
+            staging.place(staged, self._signature_folder(name) / signed.digest[:16])
+
+    def _signature_folder(self, name: str) -> Path:
+        return self.root / "neighbours" / file_name(name)
 
     # Reviews of novel predictions
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from regrade.core import LabelSet, LabelState, MismatchError, TestSet, Unlisted
 from regrade.core.arrays import IntArray
 from regrade.store.parquet import read_parquet, write_parquet
+from regrade.tables import text_array
 
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
@@ -19,7 +20,7 @@ _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None:
     """Write one row a covered example; the reason is empty unless the example is problematic."""
     covered = np.flatnonzero(labels.covered)
-    columns: dict[str, Any] = {"example": [test_set.ids[i] for i in covered]}
+    columns: dict[str, Any] = {"example": text_array(test_set.ids).take(pa.array(covered))}
     for state in _STATES:
         columns[state.name.lower()] = _class_lists(labels, test_set, state, covered)
     columns["problematic"] = [labels.reasons[i] for i in covered]
@@ -40,7 +41,7 @@ def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
-    positions = pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy()
+    positions = pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy()
     examples, classes, states = _judgements(table, positions, test_set)
     covered = np.zeros(len(test_set), dtype=bool)
     covered[positions] = True

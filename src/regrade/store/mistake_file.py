@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
-from regrade.tables import Reading, one_class_each
+from regrade.tables import Reading, one_class_each, text_array
 
 
 def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
@@ -43,7 +43,7 @@ def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
         test_set.name,
         len(test_set),
         len(test_set.class_space),
-        pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy(),
+        pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy(),
         one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS),
         tuple(MistakeCategory(value) for value in table["category"].to_pylist()),
         tuple(Severity(value) for value in table["severity"].to_pylist()),

@@ -23,7 +23,8 @@ def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, Any]]:
     """Read a table, or some columns of it, and the facts about it; a damaged or foreign file raises."""
     try:
-        table = pq.read_table(path, columns=columns)
+        with pq.ParquetFile(path) as file:
+            table = file.read(columns=columns, use_threads=False)  # every thread would keep memory of its own
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
     return table, _meta(table.schema, path)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +16,8 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, FormatError, StoreError
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.store.alone import alone_at_work
+from regrade.store.array_file import add_rows, begin_array
 from regrade.store.atomic import replace_file, telling_refusals
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
@@ -60,19 +60,8 @@ class PartialPredictions:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other processes out; where another is at work this raises. A killed process lets go."""
-        with telling_refusals(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.folder, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise StoreError(f"another process is at this already, in {self.folder}: wait for it") from None
-            except OSError:  # some network disks know no locks
-                pass
+        with alone_at_work(self.folder):
             yield
-        finally:
-            os.close(handle)
 
     def begin(self) -> None:
         """Make ready to take parts, and check those that an earlier run of the same plan has left."""
@@ -108,15 +97,18 @@ class PartialPredictions:
         paths = {self._path(positions): positions for positions in self._ranges()}
         if set(self._own.glob("*.part")) != set(paths):
             raise StoreError(f"the parts in {self._own} do not hold every example exactly once: remove it, run again")
-        parts: list[Part] = []
+        k = self._read(next(iter(paths))).classes.shape[1]
+        whole = no_answers(range(self.examples), k=k, width=None)
         with telling_refusals(self._own), ExitStack() as stack:
             wide = {name: stack.enter_context(_WideArray(self._own / name, self.examples)) for name in _WIDE}
             for path in paths:
                 part = self._read(path)
                 for name, array in wide.items():
                     array.append(getattr(part, name), len(part))
-                parts.append(replace(part, full_scores=None, features=None))
-        return replace(joined(parts), full_scores=wide["full_scores"].read(), features=wide["features"].read())
+                rows = slice(part.start, part.start + len(part))
+                whole.classes[rows], whole.scores[rows] = part.classes, part.scores
+                whole.unreadable.update(part.unreadable)
+        return replace(whole, full_scores=wide["full_scores"].read(), features=wide["features"].read())
 
     def remove(self) -> None:
         """Clear the parts of every plan away, once the pair is stored for good."""
@@ -177,12 +169,11 @@ class _WideArray:
             return
         if self._width is None and block is not None:
             self._width = block.shape[1]
-            header = np.lib.format.header_data_from_array_1_0(block)
-            np.lib.format.write_array_header_1_0(self._file, {**header, "shape": (self._examples, self._width)})
+            begin_array(self._file, block.dtype, (self._examples, self._width))
             self.append(None, self._owed)
         values = np.full((rows, self._width or 0), np.nan, dtype=np.float16) if block is None else block
         _check_width(values, self._width)
-        self._file.write(np.ascontiguousarray(values).data)
+        add_rows(self._file, values)
 
     def read(self) -> FloatArray | None:
         return None if self._width is None else np.load(self._path, mmap_mode="r")

@@ -24,6 +24,7 @@ from regrade.core import (
     TestSet,
     UnknownName,
 )
+from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.moments import is_seconds, moment
 from regrade.store.places import Places
@@ -195,7 +196,7 @@ def _places(answers: Sequence[_Answer], test_set: TestSet) -> IntArray:
     strangers = [answer.image for answer, place in zip(answers, found, strict=True) if place is None]
     if strangers:
         raise MismatchError(
-            f"{len(strangers):,} images are not in test set {test_set.name}, for instance {strangers[0]!r} "
+            f"{amount(len(strangers), 'image')} not in test set {test_set.name}, for instance {strangers[0]!r} "
             f"(there it is {test_set.ids[0]!r}, ...)"
         )
     return np.array(found, dtype=np.int64)

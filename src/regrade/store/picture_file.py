@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from regrade.core import MismatchError, Orientation, PictureSource, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
+from regrade.tables import packed_column, text_array
 
 
 def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> None:
     """Write each example's place, with reader, root and how the pictures are to be read."""
-    table = pa.table({"example": list(test_set.ids), "location": list(source.locations)})
+    table = pa.table({"example": text_array(test_set.ids), "location": text_array(source.locations)})
     meta = {
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,
@@ -33,7 +34,7 @@ def read_pictures(path: Path, test_set: TestSet) -> PictureSource:
     return PictureSource(
         meta["reader"],
         meta["root"],
-        tuple(table["location"].to_pylist()),
+        packed_column(table["location"]),
         Orientation(meta["orientation"]),
         int(meta["border"]),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from regrade.core import MismatchError, TestSet
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 
 _ENDINGS = ("jpeg", "jpg", "png", "webp")
@@ -32,7 +33,7 @@ class Places:
         strangers = [image for image, place in zip(images, found, strict=True) if place is None]
         if strangers:
             raise MismatchError(
-                f"{path} names {len(strangers):,} images that are not in test set {self.test_set.name}, for instance "
+                f"{path} names {amount(len(strangers), 'image')} not in test set {self.test_set.name}, for instance "
                 f"{strangers[0]!r} (there it is {self.test_set.ids[0]!r}, ...)"
             )
         return np.array(found, dtype=np.int64)

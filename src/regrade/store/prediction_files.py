@@ -45,10 +45,10 @@ SCORE_COLUMNS = ("scores", "score", "confidence", "probability", "probabilities"
 ARRAY_SUFFIXES = (".npy", ".npz")
 STORED_K = 5
 _NUMBERED = re.compile(r"(?:top|pred|prediction|class)_?(\d+)$")
-_ID_KEYS = ("ids", "image", "images", "id", "example", "examples", "filenames")
+ID_KEYS = ("ids", "image", "images", "id", "example", "examples", "filenames")
 _LABEL_KEYS = ("labels", "label", "targets", "target", "y_true")
 _ANSWER_KEYS = ("classes", "topk", "top5", "predictions", "prediction", "pred")
-_SCORE_KEYS = ("scores", "logits", "probabilities", "probs")
+SCORE_KEYS = ("scores", "logits", "probabilities", "probs")
 
 
 @dataclass(frozen=True)
@@ -230,8 +230,8 @@ def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
 
 def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
     check_file(path)
-    arrays = _load_arrays(path)
-    answer = arrays[""] if "" in arrays else _entry(arrays, (*_SCORE_KEYS, *_ANSWER_KEYS))
+    arrays = load_arrays(path)
+    answer = arrays[""] if "" in arrays else _entry(arrays, (*SCORE_KEYS, *_ANSWER_KEYS))
     if answer is None:
         raise FormatError(f"{path} has the arrays {', '.join(arrays)}; the answers must be called scores or classes")
     try:
@@ -241,7 +241,7 @@ def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
         raise type(error)(f"{path}: {error}") from None
 
 
-def _load_arrays(path: Path) -> dict[str, Any]:
+def load_arrays(path: Path) -> dict[str, Any]:
     """The arrays of a file by name, the only one of an NPY file under no name."""
     try:
         arrays = _load_archive(path) if _is_archive(path) else {"": np.load(path, allow_pickle=False, mmap_mode="r")}
@@ -276,7 +276,7 @@ def _array_answers(array: Any, space: ClassSpace) -> Answers:
 
 
 def _array_examples(arrays: Mapping[str, Any], space: ClassSpace, rows: int) -> Examples | None:
-    ids = _entry(arrays, _ID_KEYS)
+    ids = _entry(arrays, ID_KEYS)
     if ids is None:
         return None
     labels = _entry(arrays, _LABEL_KEYS)

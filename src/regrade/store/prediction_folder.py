@@ -23,13 +23,17 @@ from regrade.core import (
     ScoreKind,
     TestSet,
 )
+from regrade.store.array_file import open_array, write_array
 from regrade.store.atomic import Staging
+from regrade.tables import text_array
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
+_REPEATED = ["classes.list.element"]  # a dictionary of what hardly repeats makes the file larger, and takes memory
+_ROWS = 1 << 14  # that are in memory in the form of the file
 
 
 @dataclass(frozen=True)
@@ -77,11 +81,11 @@ def stage_predictions(
 ) -> None:
     """Fill a staged folder; the manifest goes last, so that a folder with one is whole."""
     table = _top_k_table(predictions, test_set)
-    staging.write(folder / TOP_K, lambda file: pq.write_table(table, file, compression="zstd"))
+    staging.write(folder / TOP_K, lambda file: _write_top_k(file, table))
     for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
         if values is not None:
             halves = values.astype(np.float16, copy=False)
-            staging.write(folder / name, partial(_write_array, values=halves))
+            staging.write(folder / name, partial(write_array, values=halves))
     if predictions.times is not None:
         times = _times_table(predictions.times, test_set)
         staging.write(folder / TIMES, lambda file: pq.write_table(times, file, compression="zstd"))
@@ -116,9 +120,9 @@ def read_predictions(folder: Path) -> Predictions:
             manifest.class_space,
             _flat(table["classes"]).reshape(shape),
             _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
-            np.load(folder / FULL_SCORES, mmap_mode="r") if manifest.full_scores else None,
+            open_array(folder / FULL_SCORES) if manifest.full_scores else None,
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
-            np.load(folder / FEATURES, mmap_mode="r") if manifest.features else None,
+            open_array(folder / FEATURES) if manifest.features else None,
             Answerer(manifest.by),
             table["asked"].to_numpy() if "asked" in table.column_names else None,
             _read_times(folder / TIMES) if manifest.times else None,
@@ -130,14 +134,18 @@ def read_predictions(folder: Path) -> Predictions:
 def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
     small = predictions.classes.max(initial=0) <= np.iinfo(np.int16).max
     columns = {
-        "example": pa.array(test_set.ids, type=pa.string()),
+        "example": text_array(test_set.ids),
         "classes": _lists(predictions.classes.astype(np.int16 if small else np.int32)),
     }
     if predictions.scores is not None:
-        columns["scores"] = _lists(predictions.scores.astype(np.float32))
+        columns["scores"] = _lists(predictions.scores.astype(np.float32, copy=False))
     if predictions.asked is not None:
         columns["asked"] = pa.array(predictions.asked)
     return pa.table(columns)
+
+
+def _write_top_k(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd", use_dictionary=_REPEATED, row_group_size=_ROWS)
 
 
 def _wanted(manifest: Manifest) -> list[str]:
@@ -148,7 +156,7 @@ def _wanted(manifest: Manifest) -> list[str]:
 def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
     """Start and end of each answer in seconds, empty where they are not known."""
     columns = {name: pa.array(getattr(times, name), from_pandas=True) for name in ("start", "end")}
-    return pa.table({"example": pa.array(test_set.ids, type=pa.string()), **columns})
+    return pa.table({"example": text_array(test_set.ids), **columns})
 
 
 def _read_times(path: Path) -> AnswerTimes:
@@ -162,12 +170,6 @@ def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     return column.combine_chunks().flatten().to_numpy()
-
-
-def _write_array(file: BinaryIO, values: np.ndarray[Any, Any]) -> None:
-    """Write what np.save writes, but by the file's own method: np.save hides why a disk refuses."""
-    np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
-    file.write(np.ascontiguousarray(values).data)
 
 
 def _write_text(file: BinaryIO, text: str) -> None:

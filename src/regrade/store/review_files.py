@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,19 +18,30 @@ from regrade.core.arrays import IntArray
 from regrade.store.atomic import replace_file, write_once
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.tables import Columns, Reading, one_class_each, read_table, texts
+from regrade.tables import Columns, Reading, one_class_each, read_table, text_array, texts
 
 FRAME = "frame.parquet"
 _DRAWN = "drawn.json"
 _VERDICTS = "verdicts-*.parquet"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
+_PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Verdicts:
+    """What people said of pairs: examples, classes and states (v,), and by place why an image is problematic."""
+
+    examples: IntArray
+    classes: IntArray
+    states: IntArray
+    reasons: Mapping[int, str] = field(default_factory=dict)
 
 
 def write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
     """Write all novel pairs, with their strata, turns and guesses; the verdicts go elsewhere."""
     table = pa.table(
         {
-            "example": pa.array(test_set.ids).take(pa.array(frame.examples)),
+            "example": text_array(test_set.ids).take(pa.array(frame.examples)),
             "class": pa.array(test_set.class_space.ids).take(pa.array(frame.classes)),
             "stratum": frame.strata,
             "turn": frame.turns,
@@ -70,12 +82,15 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
         meta["stratified_by"],
     )
     frame = replace(frame, drawn=_drawn(folder))
-    states = frame.states.copy()
+    states, reasons = frame.states.copy(), dict[int, str]()
     for path in sorted(folder.glob(_VERDICTS)):
         verdicts, _ = read_parquet(path)
         rows = frame.find(*_pairs(verdicts, test_set))
-        states[rows] = [state_named(word) for word in verdicts["verdict"].to_pylist()]
-    return replace(frame, states=states)
+        states[rows] = [_state(word) for word in verdicts["verdict"].to_pylist()]
+        said = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
+        reasons.update(zip(rows.tolist(), said, strict=True))
+    kept = {row: reason for row, reason in reasons.items() if reason and states[row] == LabelState.PROBLEMATIC}
+    return replace(frame, states=states, reasons=kept)
 
 
 def draw_more(folder: Path, frame: ReviewFrame, size: int) -> ReviewFrame:
@@ -93,8 +108,8 @@ def _drawn(folder: Path) -> int:
     return int(json.loads(path.read_text(encoding="utf-8"))["drawn"]) if path.is_file() else 0
 
 
-def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> tuple[IntArray, IntArray, IntArray]:
-    """Read verdicts that people gave: examples, classes and states; rows without a verdict are passed over."""
+def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
+    """Read verdicts that people gave, and reasons if there is a column; rows without a verdict are passed over."""
     table = read_table(path)
     class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
     if "verdict" not in table.column_names or class_column not in table.column_names:
@@ -108,8 +123,14 @@ def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> tuple[
     if strangers:
         raise MismatchError(f"{path} names {strangers[0]!r}, which is not in test set {test_set.name}")
     classes = one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
-    states = [state_named(word) for word in texts(table, "verdict")]
-    return np.array([test_set.position_of[i] for i in images]), classes, np.array(states, dtype=np.int8)
+    states = [_state(word) for word in texts(table, "verdict")]
+    said = table["reason"].cast(pa.string()).to_pylist() if "reason" in table.column_names else []
+    return Verdicts(
+        np.array([test_set.position_of[i] for i in images]),
+        classes,
+        np.array(states, dtype=np.int8),
+        {place: reason.strip() for place, reason in enumerate(said) if reason and reason.strip()},
+    )
 
 
 def add_verdicts(
@@ -117,7 +138,7 @@ def add_verdicts(
     folder: Path,
     frame: ReviewFrame,
     test_set: TestSet,
-    verdicts: tuple[IntArray, IntArray, IntArray],
+    verdicts: Verdicts,
     *,
     correction: str = "",
 ) -> int:
@@ -126,7 +147,7 @@ def add_verdicts(
     Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
     the reason; it is then a new row, and the last one counts.
     """
-    examples, classes, states = verdicts
+    examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
     rows = frame.find(examples, classes)
     outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
     if outside.size:
@@ -143,10 +164,11 @@ def add_verdicts(
             f"{_named(test_set, examples[first], classes[first])} was judged {_word(stored[first])} and is now "
             f"{_word(states[first])}: if the old verdict is wrong, say --correct REASON"
         )
-    fresh = {int(row): _word(state) for row, state in zip(rows, states, strict=True) if frame.states[row] != state}
-    if fresh:
+    places = {int(row): place for place, row in enumerate(rows) if stored[place] != states[place]}
+    if places:
+        fresh = {row: (_word(states[place]), verdicts.reasons.get(place, "")) for row, place in places.items()}
         _write_verdicts(root, folder, frame, test_set, fresh, reason=correction)
-    return len(fresh)
+    return len(places)
 
 
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
@@ -162,19 +184,30 @@ def _named(test_set: TestSet, example: int, class_index: int) -> str:
     return f"class {test_set.class_space.ids[class_index]} of {test_set.ids[example]!r}"
 
 
+def _state(word: str) -> LabelState:
+    """What a verdict says; a problematic image is one too."""
+    if word.strip().lower() == _PROBLEMATIC:
+        return LabelState.PROBLEMATIC
+    try:
+        return state_named(word)
+    except FormatError as error:
+        raise FormatError(f"{error}, or {_PROBLEMATIC}") from None
+
+
 def _word(state: int) -> str:
     return LabelState(state).name.lower()
 
 
 def _write_verdicts(
-    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, words: dict[int, str], *, reason: str
+    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, said: dict[int, tuple[str, str]], *, reason: str
 ) -> None:
-    rows = np.array(list(words))
+    rows = np.array(list(said))
     table = pa.table(
         {
             "example": [test_set.ids[e] for e in frame.examples[rows]],
             "class": [test_set.class_space.ids[c] for c in frame.classes[rows]],
-            "verdict": list(words.values()),
+            "verdict": [word for word, _ in said.values()],
+            "reason": [why for _, why in said.values()],
         }
     )
     meta: dict[str, Any] = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "correction": reason}
@@ -184,5 +217,5 @@ def _write_verdicts(
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:
-    examples = pc.index_in(table["example"], value_set=pa.array(test_set.ids)).to_numpy()
+    examples = pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy()
     return examples, one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from regrade.core import MismatchError, SliceSet, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
+from regrade.tables import shared_column, text_array
 
 _SLICE = "slice:"
 _GROUP = "group:"
@@ -17,7 +18,7 @@ _GROUP = "group:"
 def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None:
     """Write one row an example."""
     columns = {
-        "example": pa.array(test_set.ids, type=pa.string()),
+        "example": text_array(test_set.ids),
         **{_SLICE + name: pa.array(inside, type=pa.bool_()) for name, inside in slices.subsets.items()},
         **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in slices.columns.items()},
     }
@@ -42,6 +43,6 @@ def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
         test_set.name,
         len(test_set),
         {name.removeprefix(_SLICE): table[name].to_numpy() for name in named[_SLICE]},
-        {name.removeprefix(_GROUP): tuple(table[name].to_pylist()) for name in named[_GROUP]},
+        {name.removeprefix(_GROUP): shared_column(table[name]) for name in named[_GROUP]},
         meta["origin"],
     )

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, TestSet
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
+from regrade.tables import packed_column, shared_column, text_array
 
 _GROUP = "group:"
 
@@ -20,7 +21,7 @@ def write_test_set(test_set: TestSet, file: BinaryIO) -> None:
     class_ids = pa.array(test_set.class_space.ids)
     labels = pa.array(test_set.labels, mask=~test_set.labeled)
     columns = {
-        "example": pa.array(test_set.ids, type=pa.string()),
+        "example": text_array(test_set.ids),
         "label": class_ids.take(labels.cast(pa.int32())),
         **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in test_set.groups.items()},
     }
@@ -47,10 +48,10 @@ def read_test_set(path: Path, space: ClassSpace) -> TestSet:
     return TestSet(
         meta["test_set"],
         space,
-        tuple(table["example"].to_pylist()),
+        packed_column(table["example"]),
         pc.fill_null(indices, UNLABELED).to_numpy().astype(np.int32),
         {
-            name.removeprefix(_GROUP): tuple(table[name].to_pylist())
+            name.removeprefix(_GROUP): shared_column(table[name])
             for name in table.column_names
             if name.startswith(_GROUP)
         },

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.studies.comparison import Basis
+
+_FEW_IMAGES = 50  # below which intervals of kappa and of the difference cover less often than they say
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +145,21 @@ class Similarity(Tabular):
     def _findings(self) -> tuple[str, ...]:
         one, two = np.triu_indices(len(self.models), k=1)
         below, above = self.excess.high[one, two] < 0, self.excess.low[one, two] > 0
+        few = f"only {amount(self.basis.images, 'image')}: with fewer than {_FEW_IMAGES}, clusters mean little, and "
+        few += "intervals of error consistency and of the difference hold less often than they say"
         clusters = "; ".join(f"{number}: {_few(names)}" for number, names in enumerate(self.groups, start=1))
         return (
-            f"{below.sum():,} of {len(one):,} pairs err on the same images more than independent models would, "
-            f"{above.sum():,} less",
+            *((few,) if self.basis.images < _FEW_IMAGES else ()),
+            f"pairs that err on the same images more than independent models would: {below.sum():,} of {len(one):,}; "
+            f"less: {above.sum():,} (each by its own {100 * self.basis.confidence:g}% interval)",
             f"clusters, with a mean kappa of {self.alike:g} or more between their models: {clusters}",
         )
 
     def _methods(self) -> tuple[str, ...]:
+        undefined = "no error consistency: both models always right, or both always wrong"
         return (
-            f"on {self.basis.images:,} images; first: the more accurate; intervals: kappa and difference "
+            *((undefined,) if np.isnan(self.kappa.value[np.triu_indices(len(self.models), k=1)]).any() else ()),
+            f"on {amount(self.basis.images, 'image')}; first: the more accurate; intervals: kappa and difference "
             f"{self.kappa.method}, others {self.dominance.method}",
         )
 

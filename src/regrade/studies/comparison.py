@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,9 @@ class Pair:
         low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
         if low > 0 and self.holm <= level:
             return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points{self._if_novel(sign)}"
-        needed = f"; {self.images_needed:,} images would in 4 of 5 cases" if self.images_needed else ""
+        needed = f"; {amount(self.images_needed, 'image')} would in 4 of 5 cases" if self.images_needed else ""
         return (
-            f"{self.first} and {self.second} cannot be told apart on {self.difference.n:,} images "
+            f"{self.first} and {self.second} cannot be told apart on {amount(self.difference.n, 'image')} "
             f"({ahead} is between {_points(-low, 'behind')} and {high:.2f} ahead){needed}"
         )
 
@@ -169,7 +170,7 @@ class Comparison(Tabular):
         notes = (
             *(pair.in_words(self._level) for pair in self.pairs if len(self.pairs) == 1),
             *self._methods(),
-            f"p-values: McNemar's tests on {self.basis.images:,} images; the last two correct the exact one",
+            f"p-values: McNemar's tests on {amount(self.basis.images, 'image')}; the last two correct the exact one",
             *self.basis.notes,
         )
         rows = tuple(tuple(_cell(pair, column.key) for column in columns) for pair in self.pairs)

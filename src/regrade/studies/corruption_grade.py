@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from regrade.core import Column, Estimate, InputError, MismatchError, Predictions, Table, Tabular, TestSet
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.metrics import (
     ALEXNET_CLEAN_ERROR,
@@ -202,7 +203,7 @@ def _most_robust_first(rows: list[CorruptionRow]) -> tuple[CorruptionRow, ...]:
 
 def _notes(frame: CorruptionFrame, rows: list[CorruptionRow], clean: CleanAnswers | None) -> tuple[str, ...]:
     methods = sorted({e.method for row in rows for e in (row.error, row.ratio, row.relative) if e})
-    notes = [f"intervals over {len(frame.images):,} images: {', '.join(methods)}"]
+    notes = [f"intervals over {amount(len(frame.images), 'image')}: {', '.join(methods)}"]
     if not frame.referred.size:
         notes.append("no CE: AlexNet's published errors are means over all five severities of ImageNet-C's corruptions")
     else:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
 from regrade.stats import Scale
 from regrade.studies.adaptivity import Adaptivity
 from regrade.studies.difficulty import Difficulty
@@ -90,7 +91,8 @@ class SetShift:
         top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
         others = [line for line in self.lines if line.scale is not scale]
         words = [
-            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points, {self.models} models",
+            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points, "
+            f"{amount(self.models, 'model')}",
             f"  line, {scale.value}: {self.line(scale).in_words()}",
             *(f"  line, {line.scale.value}: {line.in_words()}" for line in others),
             f"  overfitting: {self.adaptivity.in_words()}",
@@ -138,7 +140,7 @@ class Generalization(Tabular):
             "gap": "gap",
             "original_rank": "rank",
             "new_rank": "new rank",
-            "rank_change": "change",
+            "rank_change": "rank change",
             "robustness": "effective robustness",
         }
         columns = tuple(Column(key, heading) for key, heading in keys.items())

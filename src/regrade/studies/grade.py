@@ -19,9 +19,11 @@ from regrade.core import (
     TestSet,
     UndefinedError,
 )
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.stats import proportion
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
+from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
 
 EVERYTHING = "all"
@@ -226,11 +228,12 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     methods = sorted({e.method for row in rows for e in (row.top1, row.multilabel, row.reviewed) if e})
     notes.append(f"intervals: {', '.join(methods)}")
     if labels:
-        scored = labels.scoring.labels.scored.sum()
+        scored = labels.scored.sum()
         notes.append(
             f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
-            f"{scored:,} images"
+            f"{amount(scored, 'image')}"
         )
+        notes += problem_notes(labels.review)
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")
     notes += _review_notes(rows, labels)
@@ -255,6 +258,10 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
         return ["no novel prediction was drawn for review yet: regrade labels sample"] if asked else []
     overall = [row for row in rows if row.slice == EVERYTHING]
     notes = []
+    if labels.review.problematic.size and any(row.reviewed for row in overall):
+        notes.append(
+            "reviewed reckons with problematic images among those not judged yet; novel wrong and right do not"
+        )
     if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
         notes.append(
             f"the review says nothing of {_few(silent)}: no novel prediction of theirs is judged, or some "

@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.stats import Band, LineFit, Scale, bootstrap_line, fit_line
+from regrade.stats import Band, LineFit, Scale, bootstrap_lines, fit_lines
 
 DRAWS = 100_000
 """How often models are drawn for an interval, as in Recht et al. 2019."""
@@ -77,9 +77,25 @@ def model_line(
     band_points: int,
 ) -> ModelLine:
     """The line through models on a scale, from accuracies on the original and on a new test set (m,)."""
-    drawn = bootstrap_line(x, y, rng=rng, scale=scale, draws=draws, confidence=confidence, band_points=band_points)
-    robust = fit_line(x, y, scale=scale, confidence=confidence, band_points=0)
-    return _together(drawn, robust)
+    return model_lines(
+        x, y[None], scale, rng=rng, draws=draws, confidence=confidence, band_points=band_points
+    )[0]  # fmt: skip
+
+
+def model_lines(
+    x: FloatArray,
+    ys: FloatArray,
+    scale: Scale,
+    *,
+    rng: np.random.Generator,
+    draws: int,
+    confidence: float,
+    band_points: int,
+) -> list[ModelLine]:
+    """A line for each of t new test sets, from accuracies (m,) and (t, m); all share the same draws of models."""
+    drawn = bootstrap_lines(x, ys, rng=rng, scale=scale, draws=draws, confidence=confidence, band_points=band_points)
+    robust = fit_lines(x, ys, scale=scale, confidence=confidence, band_points=0)
+    return [_together(one, other) for one, other in zip(drawn, robust, strict=True)]
 
 
 def _together(drawn: LineFit, robust: LineFit) -> ModelLine:

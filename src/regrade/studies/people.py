@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Answerer, Estimate, InputError, Predictions, TestSet, UndefinedError
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import proportion
 from regrade.studies.compare import compare_groups
@@ -146,13 +147,13 @@ def _best_first(rows: list[Standing]) -> tuple[Standing, ...]:
 
 
 def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
-    notes = [f"on the {images:,} images that all {len(persons)} people were asked about and that have labels"]
+    notes = [f"on all images with labels that all {len(persons)} people were asked about: {images:,}"]
     if len(persons) == 1:
-        notes = [f"on the {images:,} images that {persons[0].name} was asked about and that have labels"]
+        notes = [f"on all images with labels that {persons[0].name} was asked about: {images:,}"]
     fewest, most = (pick(persons, key=lambda one: one.counted.sum()) for pick in (min, max))
     if 2 * fewest.counted.sum() < most.counted.sum():
         notes.append(
-            f"{fewest.name} was asked about {fewest.counted.sum():,} images only, {most.name} about "
+            f"{fewest.name} was asked about {amount(fewest.counted.sum(), 'image')} only, {most.name} about "
             f"{most.counted.sum():,}: leave out who was asked little to compare on more"
         )
     untimed = [person.name for person in persons if not np.isfinite(person.seconds).any()]

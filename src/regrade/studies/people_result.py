@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from regrade.core import Cell, Column, Estimate, Table, Tabular
+from regrade.core.amounts import amount
 from regrade.studies.comparison import Basis, Comparison, Pair
 from regrade.studies.grade import EVERYTHING
 from regrade.studies.people_agreement import Agreement
@@ -82,7 +84,7 @@ class People(Tabular):
         """One line a person or model, with the accuracy on every subset."""
         found = {(row.who, row.subset): row.accuracy for row in self.rows}
         partly = any(self.own[who].n != found[who, EVERYTHING].n for who in self.own)
-        columns = [Column("who", "who"), Column("kind", "")]
+        columns = [Column("who", "who"), Column("kind", "kind")]
         columns += [Column(name, f"{name} ({size:,})") for name, size in self.sizes.items()]
         columns += [Column("own", "all they labeled")] if partly else []
         columns += [Column("novel", "novel")] if any(self.novel.values()) else []
@@ -110,6 +112,7 @@ class People(Tabular):
         notes = (
             "change: accuracy on the subset less that on all images, in points",
             "chance: what random sets of as many classes change; p: how often by at least as much",
+            *_methods(one for row in self.rows for one in (row.accuracy, row.change)),
         )
         return Table(f"subsets of {self.basis.title}, in %", columns, rows, notes)
 
@@ -135,7 +138,9 @@ class People(Tabular):
             (*(getattr(time, key) for key in own), *(bands.get((time.person, q)) for q in range(1, 5)))
             for time in self.times
         )
-        return Table(f"time spent on {self.basis.title}, in seconds", columns, rows, self._fast_note())
+        notes = (*self._fast_note(), "images: all that the person was asked about and whose time is known")
+        methods = _methods([*(time.median for time in self.times), *(band.accuracy for band in self.speed)])
+        return Table(f"time spent on {self.basis.title}, in seconds", columns, rows, (*notes, *methods))
 
     def agreement_table(self) -> Table:
         """The measures of agreement, and the share of equal answers of each two people."""
@@ -147,7 +152,11 @@ class People(Tabular):
             named += [("Krippendorff's alpha", found.krippendorff)]
             named += [(f"equal answers of {pair.first} and {pair.second}", pair.share) for pair in found.pairs]
         rows = tuple((what, value, value.n if value else None) for what, value in named)
-        notes = () if rows else ("agreement is between two people or more",)
+        notes = (
+            "kappa is over the images that everyone answered, alpha over all that two people or more answered",
+            *_methods(value for _, value in named),
+        )
+        notes = notes if rows else ("agreement is between two people or more",)
         return Table(f"agreement between people on {self.basis.title}, x 100", columns, rows, notes)
 
     def missed_table(self) -> Table:
@@ -160,7 +169,11 @@ class People(Tabular):
             ("models", [one for one in self.missed.models if one.image not in both]),
         )
         rows = tuple((one.image, one.label, who) for who, images in parts for one in images)
-        return Table(f"images that are missed on {self.basis.title}", columns, rows)
+        people = self.names(Contender.PERSON)
+        alone = f"one person only: what {people[0]} has wrong is wrong for all people; more of them would tell more"
+        nothing = "no image is wrong for all people" + (", nor for all models" if self.tests else "")
+        notes = (*(() if rows else (nothing,)), *((alone,) if len(people) == 1 else ()))
+        return Table(f"images that are missed on {self.basis.title}", columns, rows, notes)
 
     def _findings(self) -> tuple[str, ...]:
         level = 1 - self.basis.confidence
@@ -170,8 +183,8 @@ class People(Tabular):
                 sum(pair.holm <= level and sign * pair.difference.value > 0 for pair in self.tests) for sign in (1, -1)
             )
             findings.append(
-                f"of {len(self.tests):,} pairs of a person and a model the person is ahead in {ahead:,} and behind in "
-                f"{behind:,} at the {100 * level:g}% level (exact McNemar, Holm)"
+                f"of {amount(len(self.tests), 'pair')} of a person and a model the person is ahead in {ahead:,} and "
+                f"behind in {behind:,} at the {100 * level:g}% level (exact McNemar, Holm)"
             )
         missed = self.missed
         words = f"images wrong for all people: {len(missed.people):,}"
@@ -180,17 +193,22 @@ class People(Tabular):
         findings.append(words)
         if self.agreement and self.agreement.krippendorff:
             findings.append(f"agreement of people, Krippendorff's alpha x 100: {self.agreement.krippendorff}")
-        methods = sorted({row.accuracy.method for row in self.rows})
-        return (*findings, *self._fast_note(), f"intervals: {', '.join(methods)}")
+        return (*findings, *self._fast_note(), *_methods(row.accuracy for row in self.rows))
 
     def _fast_note(self) -> tuple[str, ...]:
         if self.fast is None:
             return ()
         fast = self.fast
         return (
-            f"the median person took at most {fast.limit:g} s for {fast.at_most:,} of {fast.timed:,} images, and less "
-            f"than that for {fast.less:,}",
+            f"the median person took at most {fast.limit:g} s for {fast.at_most:,} of {amount(fast.timed, 'image')}, "
+            f"and less than that for {fast.less:,}",
         )
+
+
+def _methods(estimates: Iterable[Estimate | None]) -> tuple[str, ...]:
+    """How intervals were made."""
+    methods = sorted({estimate.method for estimate in estimates if estimate})
+    return (f"intervals: {', '.join(methods)}",) if methods else ()
 
 
 _QUARTERS = ("quickest", "second", "third", "slowest")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -18,6 +19,7 @@ from regrade.core import (
     Tabular,
     TestSet,
 )
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats.partial_review import PartialReview, partial_review
@@ -54,7 +56,7 @@ class Novel(Tabular):
         if frame is None:
             return self
         rows = frame.find(self.examples, self.classes)
-        left = ~((rows >= 0) & frame.judged[rows])
+        left = ~((rows >= 0) & frame.judged[rows]) & ~np.isin(self.examples, frame.problematic)
         parts = (self.examples[left], self.classes[left], self.votes[left], self.scores[left])
         return Novel(self.test_set, self.labels, *parts, self.models)
 
@@ -112,16 +114,31 @@ def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> Re
 
 
 def with_verdicts(predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule) -> Judged:
-    """What the labels make of one model's predictions once the verdicts of a review count too."""
+    """What the labels make of one model's predictions once the verdicts of a review count too.
+
+    An image that any verdict calls problematic is no longer scored.
+    """
     if frame is None:
         return judged
-    right, novel = judged.right.copy(), judged.novel.copy()
+    right, novel, scored = judged.right.copy(), judged.novel.copy(), judged.scored.copy()
     images = np.flatnonzero(judged.novel)
     rows = frame.find(images, predictions.top1[images])
     known = (rows >= 0) & frame.judged[rows]
     right[images[known]] = np.isin(frame.states[rows[known]], rule.accepted)
     novel[images[known]] = False
-    return Judged(right, novel, judged.scored)
+    for flags in (right, novel, scored):
+        flags[frame.problematic] = False
+    return Judged(right, novel, scored)
+
+
+def problem_notes(frame: ReviewFrame | None) -> tuple[str, ...]:
+    """How many images a review leaves out as problematic, and why, as far as people said; nothing without any."""
+    if frame is None or not frame.problematic.size:
+        return ()
+    said = {int(frame.examples[row]): reason for row, reason in frame.reasons.items()}
+    counts = Counter(said.values()).most_common()
+    reasons = f" ({', '.join(f'{reason} {count:,}' for reason, count in counts)})" if counts else ""
+    return (f"left out, as the review finds them problematic: {amount(len(frame.problematic), 'image')}{reasons}",)
 
 
 def review_of(
@@ -137,6 +154,9 @@ def review_of(
 
     That is so without any verdict on its novel predictions, or where some of them were not yet known when
     the sample was drawn: these had no chance of being drawn, and nothing stands for them.
+
+    Once a verdict calls an image problematic, any image of the frame may be. Its own novel prediction speaks for it, or
+    else the first pair of its image in the frame, which was as likely to be drawn as any of its stratum.
     """
     images = np.flatnonzero(judged.novel & inside)
     rows = frame.find(images, predictions.top1[images])
@@ -149,8 +169,22 @@ def review_of(
     outcomes[images] = np.where(states == LabelState.UNJUDGED, np.nan, np.isin(states, rule.accepted))
     strata, proxy = np.zeros(len(predictions), dtype=np.int64), np.zeros(len(predictions))
     strata[images], proxy[images] = frame.strata[rows], frame.proxy[rows]
+    speaking = frame.first_rows(np.arange(len(predictions)))
+    speaking[images] = rows
+    listed = speaking >= 0
+    strata[listed] = frame.strata[speaking[listed]]
+    problems = np.zeros(len(predictions))
+    problems[frame.problematic] = 1
+    problems[listed & ~frame.judged[speaking]] = np.nan
+    outcomes[(problems == 1) & judged.novel] = 0
     return partial_review(
-        outcomes[inside], judged.novel[inside], strata=strata[inside], weights=weights, proxy=proxy[inside]
+        outcomes[inside],
+        judged.novel[inside],
+        strata=strata[inside],
+        weights=weights,
+        proxy=proxy[inside],
+        listed=listed[inside],
+        problematic=problems[inside],
     )
 
 

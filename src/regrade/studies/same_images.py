@@ -12,7 +12,7 @@ from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import MultilabelRule
 from regrade.studies.comparison import Basis
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.review import with_verdicts
+from regrade.studies.review import problem_notes, with_verdicts
 from regrade.studies.scoring import Scoring
 
 
@@ -105,6 +105,7 @@ def _notes(found: list[JudgedAnswers], shared: BoolArray, labels: ReviewedLabels
         notes.append("only the images that count for every model")
     if labels:
         notes.append(f"right if {labels.scoring.accepted_in_words}")
+        notes += problem_notes(labels.review)
         if labels.scoring.rule is MultilabelRule.CLASSES:
             notes.append("accuracies and tests here are over images: McNemar's test has no form over classes")
     if any(one.novel[shared].any() for one in found):

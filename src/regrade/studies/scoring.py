@@ -21,6 +21,7 @@ from regrade.core import (
     UndefinedError,
     subset_map,
 )
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import (
     Judged,
@@ -75,7 +76,8 @@ class Scoring:
         if self.class_map is None:
             return ""
         spaces = f"{self.class_map.source.name} onto {self.class_map.target.name}"
-        words = f"label space: {self.class_map.rule.value}, {spaces} ({len(self.class_map.mapped):,} classes)"
+        classes = amount(len(self.class_map.mapped), "class", "classes")
+        words = f"label space: {self.class_map.rule.value}, {spaces} ({classes})"
         labeled = self.test_set.labeled
         left_out = int((labeled & ~self.counted).sum())
         if not left_out:
@@ -94,9 +96,9 @@ class Scoring:
     def _within(self, predictions: Predictions, k: int, class_map: ClassMap) -> TopK:
         allowed = class_map.mapped
         if k > len(allowed):
-            raise UndefinedError(f"top-{k} among {len(allowed)} classes has no meaning")
+            raise UndefinedError(f"top-{k} among {amount(len(allowed), 'class', 'classes')} has no meaning")
         if k > 1 and predictions.full_scores is None:
-            raise UndefinedError(f"top-{k} among {len(allowed)} classes needs full scores")
+            raise UndefinedError(f"top-{k} among {amount(len(allowed), 'class', 'classes')} needs full scores")
         answered = predictions.top1 != NO_ANSWER
         best = np.full((len(predictions), k), NO_ANSWER)
         best[:, 0] = best_within(predictions.classes, allowed)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from regrade.core import InputError
+from regrade.core.amounts import amount
 from regrade.studies.grade import EVERYTHING, Grade
 
 
@@ -21,7 +22,7 @@ class ModelCounts:
         if self.images < 1:
             raise InputError("an accuracy needs at least one image")
         if not all(0 <= right <= self.images for right in (self.right, self.right_top5 or 0)):
-            raise InputError(f"right answers must lie between 0 and the {self.images:,} images")
+            raise InputError(f"right answers must lie between 0 and {amount(self.images, 'image')}")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from regrade.tables.files import (
     read_json,
     read_table,
 )
+from regrade.tables.text_columns import packed_column, shared_column, text_array
 
 __all__ = [
     "ID_COLUMNS",
@@ -35,9 +36,12 @@ __all__ = [
     "is_list",
     "is_text",
     "one_class_each",
+    "packed_column",
     "read_examples",
     "read_json",
     "read_table",
     "rows_of",
+    "shared_column",
+    "text_array",
     "texts",
 ]

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from regrade.core import UNLABELED, ClassSpace, FormatError, MismatchError, TestSet, UnknownName
 from regrade.core.arrays import IntArray
 from regrade.tables.class_columns import Reading, one_class_each
+from regrade.tables.text_columns import text_array
 
 ID_COLUMNS = (
     "image",
@@ -114,7 +115,7 @@ def check_unique(ids: Sequence[str]) -> None:
 
 def rows_of(wanted: Sequence[str], given: Sequence[str], test_set: str) -> IntArray:
     """Shape (n,): the row of each wanted id among the given ones; both must hold the same ids."""
-    rows = pc.index_in(pa.array(wanted), value_set=pa.array(given))
+    rows = pc.index_in(text_array(wanted), value_set=text_array(given))
     if rows.null_count:
         absent = np.flatnonzero(rows.is_null().to_numpy(zero_copy_only=False))
         raise MismatchError(

@@ -10,6 +10,7 @@ from regrade.testsets.decode import decode
 from regrade.testsets.download import Patience, download
 from regrade.testsets.levels import Level
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
+from regrade.testsets.pixels import decode_pixels
 from regrade.testsets.reader import Found, Layout, Reader, Wanted
 from regrade.testsets.registry import ENTRY_POINTS, open_pictures, reader_for, reader_named, readers
 from regrade.testsets.released import Released, brings_classes, find_released
@@ -38,6 +39,7 @@ __all__ = [
     "corrupt",
     "corrupted",
     "decode",
+    "decode_pixels",
     "download",
     "entry",
     "find_released",

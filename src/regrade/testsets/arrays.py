@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,7 +52,7 @@ class ArrayPictures(Pictures):
     """Rows of one array of pixels."""
 
     root: Path
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     def read(self, position: int) -> Picture:
         """The pixels of a picture."""

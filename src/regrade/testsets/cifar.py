@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,7 +49,7 @@ class CifarPictures(Pictures):
     """The records of one binary file."""
 
     root: Path
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     def read(self, position: int) -> Picture:
         """The pixels of a picture, the channels last."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +39,9 @@ class CorruptedReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Clean pictures, corrupted as they are read."""
-        places = [CorruptedPlace.from_text(text) for text in source.locations]
-        rows = {text: row for row, text in enumerate(dict.fromkeys(place.clean for place in places))}
+        rows: dict[str, int] = {}
+        wanted = (CorruptedPlace.from_text(text).clean for text in source.locations)
+        row_of = np.fromiter((rows.setdefault(text, len(rows)) for text in wanted), np.int64, len(source.locations))
         clean = [CleanPlace.from_text(text) for text in rows]
         opened = PictureSource(
             clean[0].reader,
@@ -49,9 +50,7 @@ class CorruptedReader(Reader):
             Orientation(clean[0].orientation),
             clean[0].border,
         )
-        return CorruptedPictures(
-            self._open_clean(opened), source.locations, np.array([rows[place.clean] for place in places])
-        )
+        return CorruptedPictures(self._open_clean(opened), source.locations, row_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +58,7 @@ class CorruptedPictures(Pictures):
     """Clean pictures, and for each position (n,) which of them it is and what is done to it."""
 
     clean: Pictures
-    places: tuple[str, ...]
+    places: Sequence[str]
     rows: IntArray
 
     def read(self, position: int) -> Picture:

@@ -23,7 +23,8 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_SILENCE = Silence()  # of large pictures Pillow still refuses the absurd, and odd notes of cameras do not matter
+SILENCE = Silence()
+"""Of large pictures Pillow still refuses the absurd, and odd notes of cameras do not matter."""
 
 
 def decode(picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0) -> Image.Image:
@@ -42,7 +43,7 @@ def decode(picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, 
 
 def _decoded(picture: bytes, orientation: Orientation) -> Image.Image:
     try:
-        with _SILENCE:
+        with SILENCE:
             image: Image.Image = Image.open(io.BytesIO(picture))
             if image.format in _PROGRAMS:
                 raise UnidentifiedImageError
@@ -52,13 +53,18 @@ def _decoded(picture: bytes, orientation: Orientation) -> Image.Image:
         raise UnreadablePicture(_reason(error, picture)) from None
 
 
-def _upright(image: Image.Image) -> Image.Image:
-    """A picture turned as its EXIF note says; a note that makes no sense is none."""
+def turn_of(image: Image.Image) -> Image.Transpose | None:
+    """How to turn a picture as its EXIF note says; a note that makes no sense is none."""
     try:
         note = image.getexif().get(_ORIENTATION)
     except Exception:  # the picture itself is whole
-        return image
-    return image.transpose(_TURNS[note]) if isinstance(note, int) and note in _TURNS else image
+        return None
+    return _TURNS.get(note) if isinstance(note, int) else None
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    turn = turn_of(image)
+    return image if turn is None else image.transpose(turn)
 
 
 def _as_rgb(image: Image.Image) -> Image.Image:

@@ -62,7 +62,7 @@ class FilePictures(Pictures):
     """Pictures that are files of their own."""
 
     root: Path
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     def read(self, position: int) -> Picture:
         """The content of a picture's file."""

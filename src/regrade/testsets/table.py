@@ -100,7 +100,7 @@ class ParquetPictures(Pictures):
     """Pictures inside Parquet files, read a row group at a time; the last group stays in memory."""
 
     root: Path
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_last", _LastGroup())

@@ -58,7 +58,7 @@ class TarPictures(Pictures):
     """Pictures inside tar files, read by offset."""
 
     root: Path
-    places: tuple[str, ...]
+    places: Sequence[str]
 
     def read(self, position: int) -> Picture:
         """The bytes of a picture."""

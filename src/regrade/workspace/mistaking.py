@@ -38,27 +38,41 @@ def study_mistakes(
     if least_major is not None and not reviewed:
         raise InputError("a slice of major mistakes needs people's reviews of mistakes: regrade import mistakes")
     names = [name for name in wanted if name in known]
+    reviews = _reviews(reviewed, models, against)
+    source = None if against is None else _source(store, test_set, against)
+    if against is not None:
+        _check_others(against, models, names if against in known else reviews, by_review=against not in known)
     return mistakes(
         test_set,
         (store.predictions(test_set, name) for name in watch(names)),
         labels=_reviewed(store, test_set, labels, collapsed=collapsed),
         relabeled=None if relabeled is None else _reviewed(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
-            [store.mistake_review(test_set, name) for name in _reviews(reviewed, models, against)],
+            [store.mistake_review(test_set, name) for name in reviews],
             _elsewhere(store, other_sets),
             by_review,
             least_major,
         ),
         triage=TriageSources(superclasses(test_set.class_space), _pair_labels(store, test_set, labels, pairs_from)),
-        against=None if against is None else _source(store, test_set, against),
+        against=source,
         confidence=store.config.confidence,
     )
 
 
 def _reviews(reviewed: Sequence[str], models: Sequence[str], against: str | None) -> list[str]:
-    """The reviews of the models that were named, all of them if none of these has one."""
-    named = [name for name in reviewed if name in (*models, against)]
+    """The reviews of the models that were named, all of them if none was or none of these has one."""
+    named = [name for name in reviewed if name in (*models, against)] if models else []
     return named or list(reviewed)
+
+
+def _check_others(against: str, models: Sequence[str], others: Sequence[str], *, by_review: bool) -> None:
+    """Raise where there is nothing to hold against a model: predictions go with predictions, reviews with reviews."""
+    if any(name != against for name in others):
+        return
+    if list(models) == [against]:
+        raise InputError(f"{against} cannot be held against itself: name another model beside it")
+    kind = "review of its mistakes, and there is no other review" if by_review else "predictions, and no other model is"
+    raise InputError(f"nothing can be held against {against}: it is known by its {kind} here")
 
 
 def _chosen(models: Sequence[str], known: Sequence[str], reviewed: Sequence[str], test_set: TestSet) -> Sequence[str]:

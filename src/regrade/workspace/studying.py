@@ -2,28 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from regrade.core import ClassSpace
+from regrade.core import ClassSpace, Distance
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
+from regrade.neighbours import NEIGHBOURS, SIZE, Engine
 from regrade.stats import Scale
 from regrade.store import Store
-from regrade.studies import FAST_SECONDS, Generalization, Mistakes, People, Similarity, generalization
+from regrade.studies import (
+    FAST_SECONDS,
+    Confusion,
+    Generalization,
+    Geography,
+    HardRule,
+    Leakage,
+    Mistakes,
+    People,
+    Similarity,
+    generalization,
+)
+from regrade.workspace.confusing import KeptHardSet, keep_hard_set, study_confusion
 from regrade.workspace.generalizing import set_pairs
+from regrade.workspace.geography import study_geography
+from regrade.workspace.leaking import check_pairs_file, search_for, study_leakage, write_pairs
 from regrade.workspace.likening import study_similarity
 from regrade.workspace.loading import Watch
 from regrade.workspace.mistaking import study_mistakes
 from regrade.workspace.peopling import study_people
+from regrade.workspace.signing import WatchPictures, unwatched
 
 
 class Studies:
     """What a workspace's predictions show together."""
 
     store: Store
+
+    def confusion(
+        self,
+        test_set: str,
+        *,
+        ensembles: Sequence[str] = (),
+        members: Sequence[str] = (),
+        models: Sequence[str] = (),
+        base: float = 2.0,
+        bin_width: float = 0.1,
+        above: float | None = None,
+        hardest: int | None = None,
+        per_class: bool = False,
+        unlabeled: str | None = None,
+        seed: int = 0,
+        watch: Watch = iter,
+    ) -> Confusion:
+        """Study which images confuse an ensemble while it is trained, and whether they confuse other models too.
+
+        The first of ``ensembles`` scores the images, the only one that is stored unless named; others are compared with
+        it. Or ``members`` are models whose full scores are stored: an ensemble of one epoch. ``models`` are held
+        against the scores, all unless some are named. Hard images have a score of ``above`` or more, or are the
+        ``hardest`` so many, ``per_class`` or in all; a tenth unless told. ``unlabeled`` is a test set with checkpoints
+        of the same ensemble, whose error is to be expected. ``base`` is that of the logarithm: 2 for bits.
+        """
+        chosen = any(each is not None for each in (above, hardest)) or per_class
+        return study_confusion(
+            self.store,
+            self.store.test_set(test_set),
+            ensembles=ensembles,
+            members=members,
+            models=models,
+            base=base,
+            bin_width=bin_width,
+            hard=HardRule(above, hardest, per_class) if chosen else None,
+            unlabeled=unlabeled,
+            seed=seed,
+            watch=watch,
+        )
+
+    def keep_hard_set(self, found: Confusion, name: str) -> KeptHardSet:
+        """Store a study's hard images as a test set of their own, and as a slice of the set that they come from."""
+        return keep_hard_set(self.store, found, name)
 
     def generalization(
         self,
@@ -54,6 +113,76 @@ class Studies:
             standard=standard,
             confidence=self.store.config.confidence,
         )
+
+    def geography(
+        self,
+        test_set: str,
+        *,
+        by: str,
+        original: str | None = None,
+        standard: Sequence[str] = (),
+        models: Sequence[str] = (),
+        top: int = 1,
+        between: Sequence[tuple[str, str]] = (),
+        clusters: str | None = None,
+        parts: int | None = None,
+        growth: tuple[str, str] | None = None,
+        class_map: str | Path | None = None,
+        seed: int = 0,
+        watch: Watch = iter,
+    ) -> Geography:
+        """Study models by the groups of a column: region, country, income or any other.
+
+        With the ``original`` test set there are progress rates and the disparity's growth, and with ``standard`` ones
+        progress gaps. An answer is right if the label is among the best ``top``. ``between`` names pairs of groups,
+        ``clusters`` the column of what was drawn together (``household`` where there is one), ``parts`` into how many
+        numbers are cut, ``growth`` a strong and a weak model instead of the best and the weakest quarter.
+        """
+        return study_geography(
+            self.store,
+            self.store.test_set(test_set),
+            by=by,
+            original=original,
+            standard=standard,
+            models=models,
+            top=top,
+            between=between,
+            clusters=clusters,
+            parts=parts,
+            growth=growth,
+            class_map=class_map,
+            seed=seed,
+            watch=watch,
+        )
+
+    def leakage(
+        self,
+        test_set: str,
+        *,
+        against: str | Path | None = None,
+        by: Sequence[Distance | str] = (),
+        near: Mapping[str, float] | None = None,
+        model: str | None = None,
+        most: int = NEIGHBOURS,
+        size: int = SIZE,
+        engine: Engine | str = Engine.NUMPY,
+        pairs: str | Path | None = None,
+        watch: Watch = iter,
+        watch_pictures: WatchPictures = unwatched,
+    ) -> Leakage:
+        """Study which images have twins ``against`` another test set or a folder, or within the test set itself.
+
+        ``by`` names distances (exact, pixels, dssim, phash, and features where a ``model`` is named whose they are) and
+        ``near`` their cuts where they are not the usual ones. A picture lists at most so many twins. ``pairs`` is a
+        .csv or .html file to write the pairs to, for people to judge.
+        """
+        target = None if pairs is None else Path(pairs)
+        check_pairs_file(target)
+        search = search_for(by, near or {}, most=most, size=size, engine=engine, model=model)
+        found = study_leakage(self.store, test_set, against, search, watch=watch, watch_pictures=watch_pictures)
+        if target is not None:
+            write_pairs(found, target)
+        return found.result
 
     def mistakes(
         self,

@@ -14,9 +14,11 @@ from regrade.core import (
     InputError,
     Predictions,
     Preprocessing,
+    ScoreKind,
     SliceSet,
     TestSet,
     Unlisted,
+    checkpoints_of,
 )
 from regrade.core.arguments import member, refuse_text
 from regrade.executors import RayCluster
@@ -35,6 +37,8 @@ from regrade.predict import (
 )
 from regrade.predict import Watch as WatchRun
 from regrade.store import (
+    CheckpointWriter,
+    ImportedCheckpoints,
     ImportedLabels,
     ImportedMistakes,
     ImportedPeople,
@@ -48,6 +52,7 @@ from regrade.store import (
     Store,
     Stored,
     answers_from_scores,
+    import_checkpoints,
     import_labels,
     import_mistakes,
     import_people,
@@ -87,6 +92,7 @@ from regrade.workspace.loading import (
     scored_predictions,
     space_named,
 )
+from regrade.workspace.reporting import WrittenReport, write_workspace_report
 from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
 from regrade.workspace.studying import Studies
 
@@ -116,6 +122,10 @@ class Workspace(Studies):
     def models(self, test_set: str) -> tuple[str, ...]:
         """The models that have predictions on a test set."""
         return self.store.model_names(self.store.test_set(test_set).name)
+
+    def ensembles(self, test_set: str) -> tuple[str, ...]:
+        """The ensembles whose checkpoints on a test set are stored."""
+        return self.store.ensemble_names(self.store.test_set(test_set).name)
 
     def label_sets(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set, as ``name@version``."""
@@ -223,6 +233,54 @@ class Workspace(Studies):
         if len(answers.classes) != len(target):
             raise InputError(f"{len(answers.classes):,} rows of scores for the {len(target):,} examples of {test_set}")
         return store_answers(self.store, target, {model: answers}, space=target.class_space, source=Source())
+
+    def import_checkpoints(
+        self,
+        path: str | Path,
+        *,
+        test_set: str,
+        ensemble: str,
+        kind: ScoreKind | str,
+        classes: str | Path | ClassSpace | None = None,
+    ) -> ImportedCheckpoints:
+        """Bring in the scores of an ensemble's members epoch by epoch: a folder of arrays, or one array of all.
+
+        ``kind`` says what the scores are: logits, probabilities or log-probabilities.
+        """
+        space = None if classes is None else space_named(self.store, classes)
+        chosen = member(ScoreKind, kind)
+        return import_checkpoints(
+            self.store, Path(path), test_set=test_set, ensemble=ensemble, kind=chosen, classes=space
+        )  # fmt: skip
+
+    def checkpoint_writer(
+        self,
+        ensemble: str,
+        *,
+        test_set: str,
+        kind: ScoreKind | str,
+        classes: str | Path | ClassSpace | None = None,
+    ) -> CheckpointWriter:
+        """Takes an ensemble's scores while it is trained: ``add`` them by seed and epoch, ``finish`` after the last."""
+        space = None if classes is None else space_named(self.store, classes)
+        return self.store.checkpoint_writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
+
+    def add_checkpoints(
+        self,
+        ensemble: str,
+        scores: ArrayLike,
+        *,
+        test_set: str,
+        kind: ScoreKind | str,
+        epochs: Sequence[int] = (),
+    ) -> Stored:
+        """Store all scores of an ensemble, (seeds, epochs, n, c) or of one seed (epochs, n, c), numbered from 0."""
+        given = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
+        with self.checkpoint_writer(ensemble, test_set=test_set, kind=given.kind).apart() as writer:
+            for seed, name in enumerate(given.members):
+                for place, epoch in enumerate(given.epochs):
+                    writer.add(given.scores(seed, place), seed=name, epoch=epoch)
+            return Stored((ensemble,), ()) if writer.finish() else Stored((), (ensemble,))
 
     def import_labels(
         self,
@@ -454,6 +512,27 @@ class Workspace(Studies):
         if published is not None:
             figures.append(read_figures(published, test_set=test_set, prefix=prefix))
         return check_published(self.grade(test_set, watch=watch), figures)
+
+    def report(
+        self,
+        name: str | None = None,
+        *,
+        test_sets: Sequence[str] = (),
+        original: str | None = None,
+        out: str | Path | None = None,
+        title: str | None = None,
+        force: bool = False,
+        watch: Watch = iter,
+    ) -> WrittenReport:
+        """Write one page with everything that the test sets, all unless some are named, can tell.
+
+        It goes to ``reports/name`` in the workspace, by default named after the day, or to the folder ``out``; one that
+        is there is replaced only by ``force``. New sets are held against ``original``, or the largest set.
+        """
+        where = None if out is None else Path(out)
+        return write_workspace_report(
+            self, name, test_sets=test_sets, original=original, out=where, title=title, force=force, watch=watch
+        )
 
     # Novel predictions
 

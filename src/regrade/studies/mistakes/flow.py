@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from regrade.core import Estimate, LabelState, Predictions
-from regrade.metrics import MultilabelRule
-from regrade.studies.mistakes.ground import Ground
-from regrade.studies.multilabel_grade import ReviewedLabels, grade_multilabel
+from regrade.metrics import Judged, MultilabelRule
+from regrade.studies.mistakes.ground import Ground, Look
+from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
 
 
 @dataclass(frozen=True)
@@ -52,17 +50,15 @@ class Flow:
         return self.to_correct + self.to_unclear + self.to_problematic
 
 
-def flow_of(predictions: Predictions, ground: Ground, *, confidence: float) -> Flow:
+def flow_of(predictions: Predictions, ground: Ground, look: Look, *, confidence: float) -> Flow:
     """Follow one model's mistakes through the review."""
-    first, now = ground.judged_before(predictions), ground.judged_after(predictions)
+    first, now = look.before, look.after
     mistakes = first.scored & ~first.right
     remaining = now.scored & ~now.right
-    states = ground.states_after(predictions.top1)
     turned = mistakes & now.right
-    unclear = turned & (states == LabelState.UNCLEAR)
-    before = _accuracies(predictions, ground, replace(ground.before, review=None), confidence)
-    same = ground.after.review is None and ground.after.scoring.labels is ground.before.scoring.labels
-    after = before if same else _accuracies(predictions, ground, ground.after, confidence)
+    unclear = turned & (ground.states_after(predictions.top1) == LabelState.UNCLEAR) if turned.any() else turned
+    before = _accuracies(predictions, ground, ground.before, first, confidence)
+    after = before if ground.unchanged else _accuracies(predictions, ground, ground.after, now, confidence)
     return Flow(
         model=predictions.model,
         images=int(first.scored.sum()),
@@ -81,20 +77,15 @@ def flow_of(predictions: Predictions, ground: Ground, *, confidence: float) -> F
 
 
 def _accuracies(
-    predictions: Predictions, ground: Ground, labels: ReviewedLabels, confidence: float
+    predictions: Predictions, ground: Ground, labels: ReviewedLabels, lenient: Judged, confidence: float
 ) -> MultilabelAccuracies:
-    scored = labels.scoring.labels.scored
-    images = _accuracy(predictions, ground, labels, MultilabelRule.IMAGES, confidence)
-    if not ground.test_set.labeled[scored].all():
+    """Both accuracies of one model, given what is right where unclear counts as right."""
+    strict = ground.judged(predictions, labels, MultilabelRule.IMAGES)
+    own = ground.test_set.labels
+    images = accuracy_by_rule(strict.right, strict.scored, own, rule=MultilabelRule.IMAGES, confidence=confidence)
+    if not ground.test_set.labeled[labels.scored].all():
         return MultilabelAccuracies(images, None)
-    return MultilabelAccuracies(images, _accuracy(predictions, ground, labels, MultilabelRule.CLASSES, confidence))
-
-
-def _accuracy(
-    predictions: Predictions, ground: Ground, labels: ReviewedLabels, rule: MultilabelRule, confidence: float
-) -> Estimate:
-    by_rule = replace(labels, scoring=replace(labels.scoring, rule=rule), half_width=None)
-    everything = {"all": np.ones(len(ground.test_set), dtype=bool)}
-    found = grade_multilabel(predictions, ground.test_set, by_rule, everything, confidence=confidence)["all"].lower
-    assert found is not None
-    return found
+    rule = MultilabelRule.CLASSES
+    return MultilabelAccuracies(
+        images, accuracy_by_rule(lenient.right, lenient.scored, own, rule=rule, confidence=confidence)
+    )

@@ -55,6 +55,17 @@ class MistakeList:
 
 
 @dataclass(frozen=True, eq=False)
+class Look:
+    """What the labels made of one model's answers at first, and what labels and verdicts make of them now.
+
+    What is still novel counts as wrong.
+    """
+
+    before: Judged
+    after: Judged
+
+
+@dataclass(frozen=True, eq=False)
 class Ground:
     """The labels of a study of mistakes, before and after people judged what was novel or labeled again.
 
@@ -65,14 +76,23 @@ class Ground:
     before: ReviewedLabels
     after: ReviewedLabels
 
-    def judged_before(self, predictions: Predictions) -> Judged:
-        """What the labels made of a model's answers at first."""
-        return _asked(_lenient(self.before).scoring.judge(predictions, self.test_set), predictions)
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing was judged since."""
+        return self.after.review is None and self.after.scoring.labels is self.before.scoring.labels
 
-    def judged_after(self, predictions: Predictions) -> Judged:
-        """What labels and verdicts make of them now; what is still novel counts as wrong."""
-        judged = _lenient(self.after).scoring.judge(predictions, self.test_set)
-        return _asked(with_verdicts(predictions, judged, self.after.review, MultilabelRule.CLASSES), predictions)
+    def look(self, predictions: Predictions) -> Look:
+        """Hold one model's answers against the labels, before and after."""
+        before = self.judged(predictions, self.before, MultilabelRule.CLASSES)
+        after = before if self.unchanged else self.judged(predictions, self.after, MultilabelRule.CLASSES)
+        return Look(before, after)
+
+    def judged(self, predictions: Predictions, labels: ReviewedLabels, rule: MultilabelRule) -> Judged:
+        """What labels and their review make of a model's answers; only the images that it was asked about count."""
+        judged = replace(labels.scoring, rule=rule).judge(predictions, self.test_set)
+        found = with_verdicts(predictions, judged, labels.review, rule)
+        asked = predictions.counted
+        return Judged(found.right & asked, found.novel & asked, found.scored & asked)
 
     def states_after(self, answers: IntArray) -> IntArray:
         """Shape (n,): what labels and verdicts say of one class for each image, as `LabelState`."""
@@ -85,10 +105,9 @@ class Ground:
             states[images[known]] = frame.states[rows[known]]
         return states
 
-    def mistakes_of(self, predictions: Predictions) -> MistakeList:
+    def mistakes_of(self, predictions: Predictions, look: Look) -> MistakeList:
         """The mistakes that remain."""
-        judged = self.judged_after(predictions)
-        images = np.flatnonzero(judged.scored & ~judged.right)
+        images = np.flatnonzero(look.after.scored & ~look.after.right)
         return MistakeList(predictions.model, images, predictions.top1[images].astype(np.int64))
 
     @cached_property
@@ -114,13 +133,3 @@ def reviewed_mistakes(review: MistakeReview) -> MistakeList:
     order = np.argsort(review.examples, kind="stable")
     classes = review.classes[order].astype(np.int64)
     return MistakeList(review.model, review.examples[order], classes, by_people=True)
-
-
-def _lenient(labels: ReviewedLabels) -> ReviewedLabels:
-    return replace(labels, scoring=replace(labels.scoring, rule=MultilabelRule.CLASSES))
-
-
-def _asked(judged: Judged, predictions: Predictions) -> Judged:
-    """Only the examples that a person was asked about count."""
-    asked = predictions.counted
-    return Judged(judged.right & asked, judged.novel & asked, judged.scored & asked)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import Estimate, InputError, MistakeReview, SliceSet
+from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 
 
@@ -49,7 +50,9 @@ def major_slice(reviews: Sequence[MistakeReview], *, least: int | None = None) -
         raise InputError("a slice of major mistakes needs a review: regrade import mistakes")
     wanted = math.ceil(0.75 * len(reviews)) if least is None else least
     if not 1 <= wanted <= len(reviews):
-        raise InputError(f"there are {len(reviews)} reviews of mistakes: at least {wanted} of them cannot be")
+        raise InputError(
+            f"at least {wanted} of {amount(len(reviews), 'review')} of mistakes cannot be: give 1 to {len(reviews)}"
+        )
     votes = np.zeros(reviews[0].size, dtype=np.int64)
     for review in reviews:
         votes[review.examples[review.major]] += 1

@@ -144,7 +144,7 @@ _NEEDS = {
     MistakePart.CATEGORIES: _NO_REVIEWS,
     MistakePart.DISTANCE: "it needs mistakes, and classes with a hierarchy",
     MistakePart.PAIRS: "it needs predictions or reviews",
-    MistakePart.COMPARE: "name another model with --against; one known by its review is held against reviews only",
+    MistakePart.COMPARE: "name the model to hold the others against with --against",
     MistakePart.MAJOR: _NO_REVIEWS,
 }
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from regrade.classes import Superclasses
 from regrade.core import LabelSet, MistakeReview, Predictions, TestSet
+from regrade.core.amounts import amount
 from regrade.stats import proportion
 from regrade.studies.mistakes.agreement import Agreement, model_agreement, review_agreement
 from regrade.studies.mistakes.categories import categories_of
@@ -21,6 +22,7 @@ from regrade.studies.mistakes.pairs import PairCounter
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import Triage, TriageRow, triage_against
 from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.review import problem_notes
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,17 +105,17 @@ class _Pass:
 
     def add(self, predictions: Predictions) -> None:
         """Take in one model's predictions."""
-        self.flows.append(flow_of(predictions, self.ground, confidence=self.confidence))
+        look = self.ground.look(predictions)
+        self.flows.append(flow_of(predictions, self.ground, look, confidence=self.confidence))
         self.triaged.append(self.triage.row(predictions, confidence=self.confidence))
         for review in self.reviews.here:
             self._hold_against(predictions, review)
         if self.major is not None:
-            judged = self.ground.judged_after(predictions)
-            counted = judged.scored & self.major.inside
-            right, images = int((judged.right & counted).sum()), int(counted.sum())
+            counted = look.after.scored & self.major.inside
+            right, images = int((look.after.right & counted).sum()), int(counted.sum())
             share = proportion(right, images, confidence=self.confidence) if images else None
             self.scores.append(MajorScore(predictions.model, share))
-        self.add_list(self.ground.mistakes_of(predictions))
+        self.add_list(self.ground.mistakes_of(predictions, look))
 
     def add_list(self, found: MistakeList) -> None:
         """Take in a list of mistakes, from predictions or from a review."""
@@ -182,6 +184,7 @@ class _Pass:
             notes.append(f"{self.against.source} is known by its review: only reviews are held against it")
         if self.stale:
             notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
+        notes += problem_notes(self.ground.after.review)
         return tuple(notes)
 
     def _triage_notes(self, sources: TriageSources) -> tuple[str, ...]:
@@ -189,7 +192,7 @@ class _Pass:
         together = "left out, no label set says which classes occur together"
         if pairs is not None:
             count = int(np.triu(self.triage.together, k=1).sum())
-            together = f"{count:,} pairs of classes that {pairs.full_name} has in at least 2 images"
+            together = f"{amount(count, 'pair')} of classes that {pairs.full_name} has in at least 2 images"
         return (
             f"same superclass: {rule or 'left out, none is known for these classes'}",
             f"co-occurring class: {together}",
@@ -198,7 +201,9 @@ class _Pass:
 
 
 def _listed(source: Predictions | MistakeReview, ground: Ground) -> MistakeList:
-    return reviewed_mistakes(source) if isinstance(source, MistakeReview) else ground.mistakes_of(source)
+    if isinstance(source, MistakeReview):
+        return reviewed_mistakes(source)
+    return ground.mistakes_of(source, ground.look(source))
 
 
 def _best_first(flow: Flow) -> tuple[float, str]:

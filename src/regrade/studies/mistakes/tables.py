@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
+from regrade.core.amounts import amount
 from regrade.studies.mistakes.agreement import ALIKE, Agreement
 from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
 from regrade.studies.mistakes.changes import Change
@@ -186,7 +187,7 @@ def pair_table(title: str, pairs: PairTail) -> Table:
     lines = tuple(tuple(getattr(pair, column.key) for column in columns) for pair in pairs.rows())
     tail = ", ".join(f"{_times(size)} {number:,}" for size, number in list(pairs.frequencies.items())[:_TAIL])
     notes = (
-        f"{len(pairs):,} pairs, {pairs.total:,} confusions; pairs confused {tail or 'never'}"
+        f"{amount(len(pairs), 'pair')}, {amount(pairs.total, 'confusion')}; pairs confused {tail or 'never'}"
         + (", ..." if len(pairs.frequencies) > _TAIL else ""),
         "pairs are unordered; an answer is paired with each right class of its image",
     )
@@ -223,7 +224,8 @@ def major_table(title: str, major: MajorSlice) -> Table:
         Column("share", "right, in %"),
     )
     notes = (
-        f"{major.images:,} images on which at least {major.least} of {', '.join(major.models)} make a major mistake; "
+        f"{amount(major.images, 'image')} on which at least {major.least} of {', '.join(major.models)} make a major "
+        "mistake; models are held against those of them that the labels score",
         "right: correct or unclear",
         *_methods(score.right for score in major.scores),
     )

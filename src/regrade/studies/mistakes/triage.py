@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class Triage:
     @property
     def scored(self) -> BoolArray:
         """Shape (n,): the images whose errors are triaged: scored, and with a label of their own."""
-        return self.ground.after.scoring.labels.scored & self.ground.test_set.labeled
+        return self.ground.after.scored & self.ground.test_set.labeled
 
     def row(self, predictions: Predictions, *, confidence: float) -> TriageRow:
         """Count one model's errors by kind."""
@@ -85,7 +86,7 @@ class Triage:
         """Shape (r,): for answers to distinct images the index of the kind among `TriageKind`, or `NO_ERROR`."""
         own = self.ground.test_set.labels[examples]
         accepts = np.isin(self._states(examples, answers), _RIGHT)
-        own_accepted = np.isin(self._states(examples, own), _RIGHT)
+        own_accepted = self._own_accepted[examples]
         answered = answers >= 0
         right = self.ground.right
         hits = {
@@ -98,6 +99,11 @@ class Triage:
         }
         kinds = np.select([hits[kind] for kind in TriageKind], list(range(len(TriageKind))))
         return np.where((answers == own) & accepts, NO_ERROR, kinds)
+
+    @cached_property
+    def _own_accepted(self) -> BoolArray:
+        """Shape (n,): whether the labels accept the image's own label."""
+        return np.isin(self.ground.states_after(self.ground.test_set.labels), _RIGHT)
 
     def _states(self, examples: IntArray, answers: IntArray) -> IntArray:
         everywhere = np.full(len(self.ground.test_set), NO_ANSWER, dtype=np.int64)

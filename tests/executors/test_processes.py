@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from regrade.predict import processes
-from regrade.predict.processes import Helpers
+from regrade.executors import processes
+from regrade.executors.processes import Helpers
 
 FUNCTIONS = """
 import os

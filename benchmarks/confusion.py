@@ -1,0 +1,109 @@
+"""The confusion score against scipy.stats.entropy of mean softmaxes, against memory's speed, and in little memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from scipy import special, stats
+
+from benchmarks.measure import command, seconds
+from benchmarks.result import Result, verify
+from regrade.core import Checkpoints, ScoreKind, checkpoints_of
+from regrade.metrics import confusion_entropies, confusion_score
+from regrade.stats import kendall
+
+_SEEDS, _EPOCHS, _IMAGES, _CLASSES = 3, 100, 50_000, 1_000
+_SHARE = 5  # of the images, and two epochs, where a rival is measured too
+_TRAINING_IMAGES = 1_281_167
+_PLAIN = 1 << 29  # bytes that are copied and read to see how fast memory is
+
+
+def run() -> Iterator[Result]:
+    scores = [[made_up(_IMAGES // _SHARE, seed) for _ in range(2)] for seed in range(_SEEDS)]
+    checkpoints = checkpoints_of(scores, kind=ScoreKind.LOGITS)
+    agree = np.abs(confusion_score(checkpoints) - by_scipy(scores)).max() < 1e-4
+    verify(bool(agree), "scores are those of scipy.stats.entropy to 1e-4 bits")
+    plain = np.ones(_PLAIN // 4, dtype=np.float32)
+    copy = np.empty_like(plain)
+    ours, with_members, scipy_time, copying, reading = seconds(
+        lambda: confusion_score(checkpoints),
+        lambda: confusion_entropies(checkpoints),
+        lambda: by_scipy(scores),
+        lambda: on_both(lambda part: np.copyto(copy[part], plain[part]), len(plain)),
+        lambda: on_both(lambda part: plain[part] @ plain[part], len(plain)),
+        rounds=3,
+    )
+    case = f"{_SEEDS} seeds x 2 epochs x {_IMAGES // _SHARE:,} x {_CLASSES:,}"
+    rival = "scipy.stats.entropy of mean softmaxes"
+    yield Result("confusion", case, "s", ours, scipy_time, rival, aim_ratio=5)
+    yield Result("confusion", f"{case}, with each seed alone", "s", with_members, scipy_time, rival)
+    gigabytes = 2 * _SEEDS * 2 * (_IMAGES // _SHARE) * _CLASSES / 1e9
+    unit = "s a GB of scores"
+    plain_gigabytes = _PLAIN / 1e9
+    yield Result(
+        "confusion", "speed of memory", unit, ours / gigabytes, copying / plain_gigabytes, "plain copy", aim_ratio=0.5
+    )
+    yield Result("confusion", "speed of memory", unit, ours / gigabytes, reading / plain_gigabytes, "plain read")
+    yield from whole_size()
+    yield from ranks()
+
+
+def whole_size() -> Iterator[Result]:
+    """The size of the paper in a process of its own; every epoch of a seed is one file, so that 0.3 GB are enough."""
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(_SEEDS):
+            np.save(Path(folder) / f"{seed}.npy", made_up(_IMAGES, seed))
+        done = command([sys.executable, "-c", f"from benchmarks.confusion import score_files; score_files({folder!r})"])
+    case = f"{_SEEDS} seeds x {_EPOCHS} epochs x {_IMAGES:,} x {_CLASSES:,} in files"
+    yield Result("confusion", case, "s", done.seconds)
+    yield Result("confusion", f"{case}, peak memory", "GB", done.gigabytes, aim_most=2)
+
+
+def ranks() -> Iterator[Result]:
+    """Kendall's tau between two scores of as many images as ImageNet has for training."""
+    rng = np.random.default_rng(0)
+    first = rng.random(_TRAINING_IMAGES)
+    second = first + rng.random(_TRAINING_IMAGES)
+    (taken,) = seconds(lambda: kendall(first, second), rounds=1)
+    yield Result("confusion", f"Kendall's tau of {_TRAINING_IMAGES:,} images", "s", taken)
+
+
+def score_files(folder: str) -> None:
+    """Score checkpoints that are memory-mapped files."""
+
+    def read(member: int, _epoch: int) -> np.ndarray:
+        return np.load(Path(folder) / f"{member}.npy", mmap_mode="r")
+
+    members, epochs = tuple("012"), tuple(range(_EPOCHS))
+    confusion_score(Checkpoints("made up", "", "", ScoreKind.LOGITS, members, epochs, _IMAGES, _CLASSES, read))
+
+
+def made_up(images: int, seed: int) -> np.ndarray:
+    """Logits in half precision, of images more and less certain."""
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal((images, _CLASSES), dtype=np.float32) * rng.uniform(0.2, 4, (images, 1))).astype(
+        np.float16
+    )
+
+
+def by_scipy(scores: list[list[np.ndarray]]) -> np.ndarray:
+    """As one would write it: softmax of every seed, their mean, its entropy, and the mean over epochs."""
+    entropies = []
+    for epoch in range(len(scores[0])):
+        mean = np.mean([special.softmax(seed[epoch].astype(np.float32), axis=1) for seed in scores], axis=0)
+        entropies.append(stats.entropy(mean, base=2, axis=1))
+    return np.mean(entropies, axis=0)
+
+
+def on_both(work: Callable[[slice], object], size: int) -> None:
+    """The work on all cores at once."""
+    cores = os.cpu_count() or 1
+    parts = [slice(size * i // cores, size * (i + 1) // cores) for i in range(cores)]
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(work, parts))

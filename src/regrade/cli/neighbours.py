@@ -1,0 +1,64 @@
+"""regrade neighbours: twins in a folder of pictures, or between two, without a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regrade.cli.figures import FigureOption, draw
+from regrade.cli.output import watching_pictures
+from regrade.cli.shown import Shown, shown
+from regrade.cli.study_leakage import (
+    ByOption,
+    EngineOption,
+    MostOption,
+    NearOption,
+    PairsOption,
+    SearchEngine,
+    Show,
+    ShowOption,
+    SizeOption,
+    cuts,
+    distances,
+    shown_leakage,
+)
+
+
+@shown
+def neighbours(
+    first: Annotated[Path, typer.Argument(help="A folder of pictures.")],
+    second: Annotated[
+        Path | None, typer.Argument(help="Another one to search in; within the first one unless given.")
+    ] = None,
+    by: ByOption = "",
+    near: NearOption = [],
+    most: MostOption = 10,
+    size: SizeOption = 256,
+    engine: EngineOption = SearchEngine.numpy,
+    show: ShowOption = None,
+    pairs: PairsOption = None,
+    figure: FigureOption = None,
+) -> Shown:
+    """Twins among pictures: pairs between two folders, or groups within one and which picture to keep of each.
+
+    Needs no workspace and keeps nothing; `regrade study leakage` keeps what it has looked at.
+    """
+    from regrade.workspace import find_twins
+
+    result = find_twins(
+        first,
+        second,
+        by=distances(by),
+        near=cuts(near),
+        most=most,
+        size=size,
+        engine=engine.value,
+        pairs=pairs,
+        watch_pictures=watching_pictures,
+    )
+    draw(result, figure)
+    wanted = show or (Show.pairs if second is not None else Show.groups)
+    empty = {Show.pairs: not result.pairs, Show.groups: not result.groups}.get(wanted, False)
+    return shown_leakage(result, None if empty else wanted, pairs)

@@ -1,0 +1,70 @@
+"""What a comparison says in words: who is ahead, who may be, and which steps of the ranking are real."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import listed, share
+from regrade.studies import Comparison
+
+
+@findings.register
+def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
+    """The one pair there is; or of many models who may be the best, and how many steps of the ranking are real."""
+    if len(result.pairs) == 1:
+        return (_pair(result),)
+    if len(result.ranks) < 2:
+        return ()
+    return _leaders(result), _steps(result)
+
+
+def _pair(result: Comparison) -> Finding:
+    (pair,), level = result.pairs, 1 - result.basis.confidence
+    settled = pair.holm <= level and (pair.difference.low > 0 or pair.difference.high < 0)
+    ahead, behind = (pair.first, pair.second) if pair.difference.value >= 0 else (pair.second, pair.first)
+    on = f"on {result.basis.title}"
+    text = f"{pair.in_words(level)} (same images; exact McNemar test, p = {pair.p_values.exact:.2g})."
+    if settled:
+        return Finding(f"{ahead} is ahead of {behind} {on}", text, 0.6)
+    return Finding(f"{ahead} and {behind} cannot be told apart {on}", text, 0.6)
+
+
+def _leaders(result: Comparison) -> Finding:
+    leaders, models = [rank for rank in result.ranks if rank.low == 1], len(result.ranks)
+    first, on = result.ranks[0], result.basis.title
+    if len(leaders) == 1:
+        text = (
+            f"{first.model} is right on {share(first.accuracy)} of {amount(result.basis.images, 'image')}, and on the "
+            f"same images each of the other {models - 1:,} is behind it by more than chance explains."
+        )
+        return Finding(f"{first.model} is really ahead of all others on {on}", text, 0.6)
+    others = [rank.model for rank in leaders if rank is not first]
+    text = (
+        f"{first.model} has the highest accuracy, {share(first.accuracy)}, but {amount(result.basis.images, 'image')} "
+        f"do not tell it from {listed(others)}. Rank ranges hold for all {models:,} models together."
+    )
+    if len(leaders) == models:
+        return Finding(f"Any of the {models:,} models may be the best on {on}", text, 0.65)
+    return Finding(f"{len(leaders)} of {models:,} models may be the best on {on}", text, 0.65)
+
+
+def _steps(result: Comparison) -> Finding:
+    """Neighbours in the ranking that are really apart."""
+    level = 1 - result.basis.confidence
+    known = {frozenset((pair.first, pair.second)): pair.holm <= level for pair in result.pairs}
+    steps = [known[frozenset((one.model, other.model))] for one, other in pairwise(result.ranks)]
+    real, pairs_apart = sum(steps), sum(known.values())
+    text = (
+        f"Of {len(steps):,} pairs of neighbours {real:,} {'differs' if real == 1 else 'differ'} by more than chance "
+        f"explains, and {pairs_apart:,} of all {len(known):,} pairs (exact McNemar tests, corrected for all pairs)."
+    )
+    if real == len(steps):
+        return Finding(f"Every step in the ranking on {result.basis.title} is real", text, 0.45)
+    if real == 0:
+        return Finding(f"No model is shown to be ahead of the next on {result.basis.title}", text, 0.5)
+    verb, only = "is" if real == 1 else "are", "Only " if real < len(steps) / 2 else ""
+    return Finding(
+        f"{only}{real:,} of {len(steps):,} steps in the ranking on {result.basis.title} {verb} real", text, 0.5
+    )

@@ -1,0 +1,351 @@
+"""The figure of a study of confusion: the scores, errors by score, who fails on hard images, and errors to expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.amounts import amount
+from regrade.report.confusion_findings import moved, shown_harder
+from regrade.report.figure import Figure, figure
+from regrade.report.parts import (
+    heading,
+    inline,
+    interval,
+    interval_text,
+    layered,
+    name_axis,
+    name_step,
+    panel_heading,
+    percent,
+    percent_axis,
+)
+from regrade.report.style import COLOURS, GREY, INK, SHAPES
+from regrade.stats import proportion
+from regrade.studies import Confusion
+from regrade.studies.confusion import ConfusedModel
+
+_WIDTH = 400
+_CURVES, _ROWS = 3, 14  # models that can be told apart: as curves, and as lines
+_FULL = 25  # images below which a bin is drawn together with the next one
+_BARS = 40  # bins of the histogram
+_METHODS = (
+    ("by_score", "by confusion score"),
+    ("average_confidence", "average confidence"),
+    ("thresholded", "thresholded confidence"),
+    ("agreement_line", "agreement on the line"),
+)
+
+
+@figure.register
+def confusion_figure(result: Confusion) -> Figure:
+    """Panels from top to bottom, as far as there is something to draw."""
+    panels: list[Any] = [_histogram(result)]
+    if result.models:
+        panels.append(_curves(result))
+    if moved(result.models):
+        panels.append(_transfer(result))
+    if result.other:
+        panels.append(_expected(result))
+    title = _title(result)
+    ensemble = result.ensemble
+    subtitle = (
+        f"{amount(result.images, 'image')} of {result.test_set}, scored by {amount(len(ensemble.members), 'member')} "
+        f"of {ensemble.name} at {amount(len(ensemble.epochs), 'epoch')}. The confusion score is the mean entropy of "
+        f"their averaged probabilities: 0 is always sure, {ensemble.top:.1f} {ensemble.unit} all classes equally likely"
+    )
+    chart = altair.VConcatChart(vconcat=panels, spacing=30, title=heading(title, subtitle)).resolve_scale(
+        color="independent", shape="independent", x="independent", y="independent"
+    )
+    return Figure(f"confusion on {result.test_set}", f"{title}. {subtitle}.", chart)
+
+
+def _title(result: Confusion) -> str:
+    others = moved(result.outsiders)
+    name = result.ensemble.name
+    harder = shown_harder(others)
+    if harder and harder == len(others):
+        who = others[0].model if len(others) == 1 else f"all {len(others):,} other models"
+        return f"Images that confuse {name} are hard for {who} too"
+    if harder:
+        return f"Images that confuse {name} are hard for {harder:,} of {len(others):,} other models"
+    return f"Which images confuse {name}, and who errs on them?"
+
+
+def _panel(title: str, subtitle: str) -> altair.TitleParams:
+    """A panel's heading, beginning where its axis does."""
+    found = panel_heading(title, subtitle, width=_WIDTH)
+    found.frame = "group"
+    return found
+
+
+def _histogram(result: Confusion) -> altair.Chart:
+    """Shares of images by score, hard ones in another colour."""
+    edges = np.linspace(0, _largest(result), _BARS + 1)
+    hard = result.hard.inside if result.hard else np.zeros(result.images, dtype=bool)
+    parts = {"hard": hard, "the rest": ~hard} if result.hard else {"images": ~hard}
+    rows = []
+    for name, inside in parts.items():
+        counts, _ = np.histogram(result.scores[inside], edges)
+        rows += [
+            {"part": name, "from": round(edges[i], 3), "to": round(edges[i + 1], 3), "images": int(count),
+             "share": percent(count / result.images)}
+            for i, count in enumerate(counts) if count
+        ]  # fmt: skip
+    names = list(parts)
+    colours = [COLOURS[1], COLOURS[5]] if result.hard else [COLOURS[5]]
+    middle = result.distribution.quantiles.get(0.5)
+    told = "" if middle is None else f" Half of the images are below {middle.value:.2f} {result.ensemble.unit}."
+    chosen = "" if result.hard is None else f" Hard: {result.hard.rule}, {result.hard.images:,} of {result.images:,}."
+    return (
+        altair.Chart(inline(rows))
+        .mark_bar(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=altair.X("from:Q", axis=_score_axis(result), scale=_score_scale(result), bin="binned"),
+            x2="to:Q",
+            y=altair.Y("share:Q", axis=percent_axis("images"), stack=True),
+            color=altair.Color(
+                "part:N",
+                sort=names,
+                scale=altair.Scale(domain=names, range=colours),
+                legend=altair.Legend(title=None) if result.hard else None,
+            ),
+            order=altair.Order("part:N", sort="ascending"),
+            tooltip=[
+                altair.Tooltip("part:N", title="images are"), altair.Tooltip("images:Q", format=","),
+                altair.Tooltip("share:Q", title="% of all"), altair.Tooltip("from:Q", title="score from"),
+                altair.Tooltip("to:Q", title="to below"),
+            ],
+        )
+        .properties(title=_panel("How confusing are the images?", (told + chosen).strip()), width=_WIDTH, height=150)
+    )  # fmt: skip
+
+
+def _score_axis(result: Confusion) -> altair.Axis:
+    return altair.Axis(title=f"confusion score, in {result.ensemble.unit}", format="~g")
+
+
+def _score_scale(result: Confusion) -> altair.Scale:
+    return altair.Scale(domain=[0, round(_largest(result), 3)], nice=False)
+
+
+def _largest(result: Confusion) -> float:
+    """Where the axis of scores ends: beyond the largest score, if there can be larger ones."""
+    return min(result.ensemble.top, 1.05 * max(float(result.scores.max()), result.bins.width))
+
+
+def _curves(result: Confusion) -> altair.LayerChart:
+    """The error of a few models by score, each with its intervals; sparse bins are drawn together."""
+    models = _few(result)
+    names = [one.model for one in models]
+    joined = _joined(result, models)
+    shift = 0.12 * _largest(result) / max(len(joined), 12)
+    rows: list[dict[str, Any]] = []
+    for place, one in enumerate(models):
+        for low, high, places in joined:
+            error = _error_in(one, low, high, result.confidence)
+            if error is None:
+                continue
+            at = float(result.scores[places].mean()) + shift * (place - (len(models) - 1) / 2)
+            rows.append({
+                "model": one.model, "at": round(at, 4), **interval(error), "shown": interval_text(error),
+                "images": error.n, "score": f"{low:.2f} to {high:.2f}",
+            })  # fmt: skip
+    tooltip = [
+        altair.Tooltip("model:N"), altair.Tooltip("score:N"), altair.Tooltip("shown:N", title="error"),
+        altair.Tooltip("images:Q", format=","),
+    ]  # fmt: skip
+    base = altair.Chart().encode(
+        x=altair.X("at:Q", axis=_score_axis(result), scale=_score_scale(result)), color=_colour(names), tooltip=tooltip
+    )
+    y = altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False))
+    least = min((row["images"] for row in rows), default=0)
+    correlations = [one.curve.single.value for one in models if one.curve.single]
+    told = f" r over images: {min(correlations):.2f} to {max(correlations):.2f}." if correlations else ""
+    return layered(
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=altair.Y("value_low:Q"), y2="value_high:Q"),
+        base.mark_line(strokeWidth=1, opacity=0.5).encode(y=y),
+        base.mark_point().encode(y=y, shape=_shape(names)),
+    ).properties(
+        data=inline(rows),
+        title=_panel(
+            "Do models err where the score is high?",
+            f"Error by score with {100 * result.confidence:g}% intervals; bins of few images are joined, to "
+            f"at least {least:,}.{told}",
+        ),
+        width=_WIDTH,
+        height=220,
+    )
+
+
+def _few(result: Confusion) -> list[ConfusedModel]:
+    """The ensemble itself, and of the others the best, the middle and the worst."""
+    others = result.outsiders
+    places = sorted({0, len(others) // 2, len(others) - 1}) if others else []
+    own = [one for one in result.models if one.inside][:1]
+    return [*own, *(others[place] for place in places[:_CURVES])]
+
+
+def _joined(result: Confusion, models: Sequence[ConfusedModel]) -> list[tuple[float, float, Any]]:
+    """Spans of neighbouring bins that hold enough images, with the places of these; those left over join the last."""
+    edges = sorted({(each.low, each.high) for one in models for each in one.curve.bins})
+    spans: list[tuple[float, float]] = []
+    start, seen = None, 0
+    for low, high in edges:
+        start = low if start is None else start
+        seen += min(_size(one, low) for one in models)
+        if seen >= _FULL:
+            spans.append((start, high))
+            start, seen = None, 0
+    if start is not None:
+        first = spans.pop()[0] if spans else start
+        spans.append((first, edges[-1][1]))
+    found = [(low, high, (result.scores >= low) & (result.scores < high + 1e-9)) for low, high in spans]
+    return [(low, high, places) for low, high, places in found if places.any()]
+
+
+def _size(one: ConfusedModel, low: float) -> int:
+    return next((each.error.n for each in one.curve.bins if each.low == low), 0)
+
+
+def _error_in(one: ConfusedModel, low: float, high: float, confidence: float) -> Estimate | None:
+    inside = [each.error for each in one.curve.bins if low <= each.low and each.high <= high + 1e-9]
+    images = sum(error.n for error in inside)
+    wrong = sum(round(error.value * error.n) for error in inside)
+    return proportion(wrong, images, confidence=confidence) if images else None
+
+
+def _colour(names: list[str]) -> altair.Color:
+    palette = [COLOURS[i] for i in (0, 1, 2, 3)]
+    return altair.Color(
+        "model:N",
+        sort=names,
+        scale=altair.Scale(domain=names, range=palette[: len(names)]),
+        legend=altair.Legend(title=None, columns=2, labelLimit=190, symbolOpacity=1),
+    )
+
+
+def _shape(names: list[str]) -> altair.Shape:
+    return altair.Shape("model:N", sort=names, scale=altair.Scale(domain=names, range=list(SHAPES[: len(names)])))
+
+
+def _transfer(result: Confusion) -> altair.LayerChart:
+    """A line a model from its error on the rest to that on hard images."""
+    models = moved(result.models)
+    shown = [models[i] for i in np.unique(np.linspace(0, len(models) - 1, min(len(models), _ROWS)).round().astype(int))]
+    rows, links = [], []
+    for one in shown:
+        found = one.transfer
+        if found is None or found.hard is None or found.rest is None or found.difference is None:
+            continue
+        difference = interval_text(found.difference).replace("%", " points")
+        for part, estimate in (("hard images", found.hard), ("the rest", found.rest)):
+            rows.append({
+                "model": one.model, "images": part, **interval(estimate), "shown": interval_text(estimate),
+                "difference": difference,
+            })  # fmt: skip
+        links.append({"model": one.model, "from": percent(found.rest.value), "to": percent(found.hard.value)})
+    names = [one.model for one in shown]
+    parts = ["hard images", "the rest"]
+    y = altair.Y("model:N", sort=names, axis=name_axis(len(names), labelLimit=160))
+    base = altair.Chart(inline(rows)).encode(
+        y=y,
+        color=altair.Color(
+            "images:N",
+            sort=parts,
+            scale=altair.Scale(domain=parts, range=[COLOURS[1], COLOURS[0]]),
+            legend=altair.Legend(title=None, symbolOpacity=1),
+        ),
+        tooltip=[
+            altair.Tooltip("model:N"), altair.Tooltip("images:N"), altair.Tooltip("shown:N", title="error"),
+            altair.Tooltip("difference:N"),
+        ],
+    )  # fmt: skip
+    x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis("error"))
+    shape = altair.Shape("images:N", sort=parts, scale=altair.Scale(domain=parts, range=[SHAPES[2], SHAPES[0]]))
+    link = altair.Chart(inline(links)).mark_rule(color=GREY, strokeDash=[2, 3], opacity=0.7)
+    told = f"{len(shown)} of {len(models)} models, from best to worst" if len(shown) < len(models) else "best first"
+    order = "" if result.ranking is None else f". Order kept: Kendall's tau {_bounds(result.ranking)}"
+    return layered(
+        link.encode(y=y, x="from:Q", x2="to:Q"),
+        base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_point(size=60).encode(x=x, shape=shape),
+    ).properties(
+        title=_panel(
+            "Who fails on the hard images?",
+            f"Errors on hard images and on the rest with {100 * result.confidence:g}% intervals; {told}{order}",
+        ),
+        width=_WIDTH,
+        height=len(names) * name_step(len(names)),
+    )
+
+
+def _bounds(found: Estimate) -> str:
+    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def _expected(result: Confusion) -> altair.LayerChart:
+    """What each method expects of a few models on the other set, and the actual error where it is known."""
+    other = result.other
+    errors = other.errors if other else ()
+    places = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 8)).round().astype(int))
+    shown = [errors[i] for i in places]
+    rows, actual = [], []
+    for one in shown:
+        for key, name in _METHODS:
+            estimate = getattr(one, key)
+            if estimate is not None:
+                rows.append({
+                    "model": one.model, "method": name, **interval(estimate), "shown": interval_text(estimate)
+                })  # fmt: skip
+        if one.actual:
+            actual.append({
+                "model": one.model, **interval(one.actual), "shown": interval_text(one.actual),
+            })  # fmt: skip
+    names = [one.model for one in shown]
+    methods = [name for _, name in _METHODS if any(row["method"] == name for row in rows)]
+    y = altair.Y(
+        "model:N", sort=names, axis=name_axis(len(names), labelLimit=160), scale=altair.Scale(paddingInner=0.35)
+    )
+    base = altair.Chart(inline(rows)).encode(
+        y=y,
+        yOffset=altair.YOffset("method:N", sort=methods),
+        color=altair.Color(
+            "method:N",
+            sort=methods,
+            scale=altair.Scale(domain=methods, range=list(COLOURS[: len(methods)])),
+            legend=altair.Legend(title=None, columns=2, symbolOpacity=1),
+        ),
+        tooltip=[altair.Tooltip("model:N"), altair.Tooltip("method:N"), altair.Tooltip("shown:N", title="expected")],
+    )
+    shape = altair.Shape(
+        "method:N", sort=methods, scale=altair.Scale(domain=methods, range=list(SHAPES[: len(methods)]))
+    )
+    x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis("error"))
+    marks = [
+        base.mark_rule(strokeWidth=2, opacity=0.6).encode(x="value_low:Q", x2="value_high:Q"),
+        base.mark_point().encode(x=x, shape=shape),
+    ]
+    if actual:
+        band = altair.Chart(inline(actual)).encode(
+            y=y, tooltip=[altair.Tooltip("model:N"), altair.Tooltip("shown:N", title="actual")]
+        )
+        marks = [
+            band.mark_bar(color=GREY, opacity=0.3).encode(x="value_low:Q", x2="value_high:Q"),
+            band.mark_tick(color=INK, thickness=2).encode(x=altair.X("value:Q")),
+            *marks,
+        ]
+    where = other.test_set if other else ""
+    known = " Grey: the actual error with its interval, from labels that were not used." if actual else ""
+    return layered(*marks).properties(
+        title=_panel(
+            f"What error is to be expected on {where}?",
+            f"Without its labels, in up to four ways, with {100 * result.confidence:g}% intervals.{known}",
+        ),
+        width=_WIDTH,
+        height=len(names) * (12 * max(len(methods), 2) + 12),
+    )

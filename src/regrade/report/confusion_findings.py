@@ -1,0 +1,110 @@
+"""What a study of confusion says in words: are confusing images hard for others, and what error is to be expected?"""
+
+from __future__ import annotations
+
+from statistics import median
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import plain, share
+from regrade.studies import Confusion
+from regrade.studies.confusion import ConfusedModel, ExpectedError
+
+_MOST = 3
+
+
+@findings.register
+def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
+    """Whether hard images are hard for others, whether models keep their order there, and what is to be expected."""
+    found = [*_transfer(result), *_own(result), *_ranking(result), *_expected(result)]
+    return tuple(sorted(found, key=lambda one: -one.weight)[:_MOST])
+
+
+def moved(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
+    """The models that were seen both on hard images and on the rest."""
+    return [one for one in models if one.transfer and one.transfer.difference]
+
+
+def shown_harder(models: list[ConfusedModel]) -> int:
+    """How many of them err more on hard images, beyond doubt."""
+    return sum(bool(one.transfer and one.transfer.difference and one.transfer.difference.low > 0) for one in models)
+
+
+def _transfer(result: Confusion) -> list[Finding]:
+    models = moved(result.outsiders)
+    if not models or result.hard is None:
+        return []
+    harder = shown_harder(models)
+    hard, rest = (
+        100 * median(getattr(one.transfer, part).value for one in models if one.transfer) for part in ("hard", "rest")
+    )
+    name = result.ensemble.name
+    if len(models) == 1:
+        found = models[0].transfer
+        errors = "" if not (found and found.hard and found.rest) else f"{share(found.hard)} against {share(found.rest)}"
+        who, told = models[0].model, f"Its error there is {errors} on the rest"
+    else:
+        who = f"all {len(models):,} other models" if harder == len(models) else f"{harder:,} of {len(models):,} others"
+        told = f"Their median error there is {hard:.1f}% against {rest:.1f}% on the rest"
+    text = (
+        f"{told}; hard are {result.hard.rule} ({result.hard.images:,} of {amount(result.images, 'image')}), chosen "
+        "without a look at any label."
+    )
+    if harder:
+        return [Finding(f"Images that confuse {name} are hard for {who} too", text, 0.7)]
+    return [Finding(f"Images that confuse {name} are not shown to be hard for other models", text, 0.5)]
+
+
+def _own(result: Confusion) -> list[Finding]:
+    """The score against the ensemble's own errors, where there is no one else."""
+    if result.outsiders or not result.models:
+        return []
+    one = result.models[0]
+    r = one.curve.single
+    if r is None:
+        return []
+    text = f"Over {amount(r.n, 'image')} the correlation of score and error is {plain(r)} for {one.model}."
+    if r.low > 0:
+        return [Finding(f"{one.model} errs where the ensemble was unsure while it was trained", text, 0.45)]
+    return [Finding("The confusion score is not shown to tell errors from right answers", text, 0.4)]
+
+
+def _ranking(result: Confusion) -> list[Finding]:
+    tau = result.ranking
+    if tau is None or result.hard is None:
+        return []
+    text = (
+        f"Kendall's tau between the errors of {amount(tau.n, 'model')} on hard images and on the rest is {plain(tau)}; "
+        "1 is the same order."
+    )
+    if tau.low >= 0.6:
+        return [Finding("Models keep their order on confusing images", text, 0.4)]
+    if tau.high < 0.6:
+        return [Finding("The order of models changes on confusing images", text, 0.65)]
+    return [Finding("Whether models keep their order on confusing images is not settled", text, 0.3)]
+
+
+def _expected(result: Confusion) -> list[Finding]:
+    if result.other is None:
+        return []
+    rows = result.other.errors
+    first = min(rows, key=lambda one: one.by_score.value)
+    where = result.other.test_set
+    text = (
+        f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on "
+        f"{result.test_set}, if images of one score err alike in both."
+    )
+    known = [one for one in rows if one.actual]
+    if known:
+        held = sum(_covers(one) for one in known)
+        text += (
+            f" The labels of {where} are known: the actual error is compatible for {held:,} of {len(known):,} models."
+        )
+        if held < len(known) / 2:
+            return [Finding(f"The confusion score does not tell how models fare on {where}", text, 0.6)]
+    return [Finding(f"The error to expect on {where}, without its labels", text, 0.5)]
+
+
+def _covers(one: ExpectedError) -> bool:
+    """Whether the expected and the actual interval have anything in common."""
+    return one.actual is not None and one.actual.low <= one.by_score.high and one.by_score.low <= one.actual.high

@@ -1,0 +1,221 @@
+// A report's page comes whole; this makes it answer: figures draw themselves when they come into view, a model that is
+// picked is picked everywhere, tables sort and filter. Nothing is asked of a network.
+document.documentElement.classList.add("script");
+
+async function unpacked(element) {
+  const letters = atob(element.textContent), bytes = Uint8Array.from(letters, letter => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+const data = async element => JSON.parse(await unpacked(element));
+const once = work => { let done; return () => done ??= work(); };
+const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+let picked = null;
+const names = once(async () => new Set(await data(document.getElementById("names"))));
+const vega = once(async () => {
+  const script = document.createElement("script");
+  script.textContent = await unpacked(document.getElementById("vega"));
+  document.head.append(script);
+});
+
+// Figures
+
+class Chart {
+  constructor(figure) {
+    this.figure = figure;
+    this.target = figure.querySelector(".chart");
+    this.spec = once(() => data(figure.querySelector(".data")));
+    this.target.addEventListener("click", event => this.clicked(event.target));
+  }
+
+  async draw() {
+    const room = this.target.clientWidth;
+    if (room === this.room) return;
+    this.room = room;
+    const [spec, known] = await Promise.all([this.spec(), names(), vega()]);
+    const fresh = document.createElement("div");
+    fresh.hidden = true;
+    this.target.append(fresh);
+    const shown = await drawFitted(fresh, spec, room, {ast: true, logLevel: 1});
+    if (this.shown) this.shown.finalize();
+    for (const other of [...this.target.children]) if (other !== fresh) other.remove();
+    fresh.hidden = false;
+    this.shown = shown;
+    this.known = known;
+    this.mark();
+    this.target.dataset.drawn = room;
+  }
+
+  // The names that a mark speaks of: in its row of data, or in its text.
+  names(element) {
+    const item = element.__data__, found = new Set();
+    if (!item || !this.known) return found;
+    let row = item.datum;
+    while (row && row.datum) row = row.datum;
+    const bare = value => typeof value === "string" ? value.replace(/ \([\d,.]+\)$/, "") : value;
+    for (const value of [item.text, ...Object.values(row || {})].map(bare)) if (this.known.has(value)) found.add(value);
+    return found;
+  }
+
+  mark() {
+    if (!this.shown) return;
+    for (const element of all(".role-mark > *, .role-axis-label > text", this.target)) {
+      const spoken = picked === null ? new Set() : this.names(element);
+      element.classList.toggle("away", spoken.size > 0 && !spoken.has(picked));
+      element.classList.toggle("picked", spoken.has(picked));
+    }
+  }
+
+  clicked(element) {
+    const spoken = [...this.names(element)];
+    if (spoken.length) pick(spoken.includes(picked) ? null : spoken[0]);
+  }
+}
+
+const charts = all("figure").map(figure => new Chart(figure));
+const seen = new IntersectionObserver(entries => {
+  for (const {target, isIntersecting} of entries)
+    if (isIntersecting) charts.find(chart => chart.figure === target).draw();
+}, {rootMargin: "400px 0px"});
+charts.forEach(chart => seen.observe(chart.figure));
+let soon;
+addEventListener("resize", () => {
+  clearTimeout(soon);
+  soon = setTimeout(() => charts.filter(chart => chart.shown).forEach(chart => chart.draw()), 150);
+});
+
+// Tables
+
+class Rows {
+  constructor(box) {
+    this.box = box;
+    this.body = box.querySelector("tbody");
+    this.headings = all("th", box);
+    this.filter = box.querySelector("input");
+    this.told = box.querySelector("output");
+    this.cut = box.querySelector(".cut");
+    this.more = box.querySelector(".all");
+    this.by = null;
+    this.whole = false;
+    this.data = once(() => data(box.querySelector(".data")));
+    this.headings.forEach((heading, column) =>
+      heading.querySelector("button").addEventListener("click", () => this.sort(column)));
+    this.filter.addEventListener("input", () => this.show());
+    this.more.addEventListener("click", () => { this.whole = !this.whole; this.show(); });
+    this.body.addEventListener("click", event => {
+      const name = event.target.closest(".name");
+      if (name) pick(name.textContent === picked ? null : name.textContent);
+    });
+  }
+
+  async sort(column) {
+    const {numeric} = await this.data();
+    const first = numeric[column] ? "descending" : "ascending";
+    const other = first === "ascending" ? "descending" : "ascending";
+    const now = this.headings[column].getAttribute("aria-sort");
+    const next = now === "none" ? first : now === first ? other : "none";
+    this.headings.forEach(heading => heading.setAttribute("aria-sort", "none"));
+    this.headings[column].setAttribute("aria-sort", next);
+    this.by = next === "none" ? null : {column, sign: next === "ascending" ? 1 : -1};
+    await this.show();
+  }
+
+  order({texts, keys}) {
+    const wanted = this.filter.value.trim().toLowerCase();
+    const rows = texts.map((_, row) => row)
+      .filter(row => texts[row].some(text => text.toLowerCase().includes(wanted)));
+    if (this.by) {
+      const {column, sign} = this.by, key = keys[column];
+      const compare = key
+        ? (a, b) => (key[a] === null) - (key[b] === null) || sign * (key[a] - key[b])
+        : (a, b) => sign * texts[a][column].localeCompare(texts[b][column], "en", {numeric: true});
+      rows.sort((a, b) => compare(a, b) || a - b);
+    }
+    const mine = row => texts[row].includes(picked);
+    return picked === null ? rows : [...rows.filter(mine), ...rows.filter(row => !mine(row))];
+  }
+
+  async show() {
+    const [{texts, keys, numeric, first, all: every}, known] = await Promise.all([this.data(), names()]);
+    const rows = this.order({texts, keys}), shown = this.whole ? rows : rows.slice(0, first);
+    this.body.replaceChildren(...shown.map(row => this.row(texts[row], numeric, known)));
+    const many = count => count.toLocaleString("en"), total = `${many(every)} row${every === 1 ? "" : "s"}`;
+    this.told.textContent = rows.length < every ? `${many(rows.length)} of ${total}` : total;
+    this.more.hidden = rows.length <= first;
+    this.more.textContent = this.whole ? `Show the first ${first} rows` : `Show all ${many(rows.length)} rows`;
+    if (this.cut) this.cut.hidden = shown.length === every;
+  }
+
+  row(texts, numeric, known) {
+    const row = document.createElement("tr");
+    row.classList.toggle("picked", picked !== null && texts.includes(picked));
+    texts.forEach((text, column) => {
+      const cell = row.insertCell();
+      cell.className = text.length > 48 ? "long" : numeric[column] ? "number" : "";
+      const [, value, interval] = text.match(/^(.*) (\[.*\])$/) || [];
+      if (known.has(text)) {
+        const name = document.createElement("button");
+        Object.assign(name, {type: "button", className: "name", textContent: text});
+        cell.append(name);
+      } else if (interval) {
+        const apart = document.createElement("span");
+        Object.assign(apart, {className: "interval", textContent: interval});
+        cell.append(`${value} `, apart);
+      } else cell.textContent = text;
+    });
+    return row;
+  }
+}
+
+const tables = all(".table").map(box => new Rows(box));
+
+// Picking a model
+
+const finder = document.getElementById("finder"), clear = document.getElementById("clear");
+const found = document.getElementById("found");
+
+async function pick(name) {
+  picked = name;
+  finder.value = name ?? "";
+  clear.hidden = name === null;
+  charts.forEach(chart => chart.mark());
+  await Promise.all(tables.map(table => table.show()));
+  found.textContent = name === null ? "" : `Only ${name} is lit in the figures; its rows come first. Escape shows all.`;
+  document.documentElement.dataset.picked = name ?? "";
+}
+
+finder.addEventListener("input", async () => {
+  if (!finder.value && picked !== null) return pick(null);
+  if ((await names()).has(finder.value)) pick(finder.value);
+});
+finder.addEventListener("keydown", async event => {
+  if (event.key !== "Enter" || !finder.value) return;
+  const wanted = finder.value.toLowerCase(), known = [...await names()];
+  const name = known.find(one => one.toLowerCase().startsWith(wanted)) ?? known.find(one => one.toLowerCase().includes(wanted));
+  if (name === undefined) found.textContent = `No model is called ${finder.value}.`; else pick(name);
+});
+clear.addEventListener("click", () => { pick(null); finder.focus(); });
+addEventListener("keydown", event => { if (event.key === "Escape" && picked !== null) pick(null); });
+
+// Contents: where the reader is
+
+const links = new Map(all(".contents a").map(link => [link.hash.slice(1), link]));
+const places = [...links.keys()].map(id => document.getElementById(id)).filter(Boolean);
+function here() {
+  const above = places.filter(place => place.getBoundingClientRect().top < innerHeight / 3);
+  links.forEach(link => link.removeAttribute("aria-current"));
+  links.get((above.at(-1) ?? places[0]).id).setAttribute("aria-current", "true");
+}
+let waiting = false;
+addEventListener("scroll", () => {
+  if (!waiting) requestAnimationFrame(() => { waiting = false; here(); });
+  waiting = true;
+}, {passive: true});
+here();
+
+// On paper all notes are open
+
+let opened = [];
+addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach(one => { one.open = true; }); });
+addEventListener("afterprint", () => opened.forEach(one => { one.open = false; }));

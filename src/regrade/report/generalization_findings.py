@@ -1,0 +1,86 @@
+"""What a study of generalization says in words: what is lost, whether gains carry over, and who is off the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import median
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import listed, points, share, signed
+from regrade.studies import Generalization, ModelShift, SetShift, Verdict
+
+_LARGE = 0.05  # a mean change that overturns a first impression
+_FEW = 5  # models below which a line says little
+_FAR, _OFF = 4, 0.02  # how many times the usual distance, and how much of accuracy, is far off the line
+
+
+@findings.register
+def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
+    """The largest change, the verdict on overfitting there, and a model that is far off the line."""
+    largest = max(result.shifts, key=lambda shift: abs(shift.mean_change.value))
+    told = (_change(result, largest), _carried(result, largest), _outlier(result))
+    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+
+
+def _change(result: Generalization, shift: SetShift) -> Finding:
+    change, best = shift.mean_change, result.of(shift.new_set)[0]
+    others = [f"{signed(100 * one.mean_change.value)} on {one.new_set}" for one in result.shifts if one is not shift]
+    also = f" Elsewhere: {listed(others, most=4)}." if others else ""
+    text = (
+        f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; {best.model}, "
+        f"the best on {result.original}, goes from {share(best.original)} to {share(best.new)}.{also}"
+    )
+    if change.low <= 0 <= change.high:
+        return Finding(f"No change in accuracy is shown from {result.original} to {shift.new_set}", text, 0.4)
+    verb = "lose" if change.value < 0 else "gain"
+    headline = f"Models {verb} {100 * abs(change.value):.1f} points on {shift.new_set}"
+    return Finding(headline, text, 0.9 if abs(change.value) >= _LARGE else 0.7)
+
+
+def _carried(result: Generalization, shift: SetShift) -> Finding:
+    """Whether a gain on the original is a gain on the new set."""
+    slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
+    text = (
+        f"A point more on {result.original} goes with {slope.low:.2f} to {slope.high:.2f} points more on "
+        f"{shift.new_set}, over {amount(shift.standard, 'model')}."
+    )
+    if shift.standard < _FEW:
+        text += " So few models say little."
+    if verdict is Verdict.NO_SIGN:
+        return Finding(f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55)
+    if verdict is Verdict.DIMINISHING:
+        text += " Overfitting to the original would look so, and so do other shifts."
+        return Finding(f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
+    return Finding(f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
+
+
+_NO_SIGN = "That is no sign of overfitting to the original."
+
+
+def _outlier(result: Generalization) -> Finding | None:
+    """The model furthest from its line, where it is much further than models usually are."""
+    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result.of(shift.new_set))]
+    if not far:
+        return None
+    row, usual = max(far, key=lambda one: abs(one[0].robustness.value))
+    return Finding(f"{row.model} does not follow the others on {row.new_set}", _off(row, usual), 0.5)
+
+
+def _far_off(rows: Sequence[ModelShift]) -> Iterator[tuple[ModelShift, float]]:
+    """The models of one new set that are far from its line for certain, each with how far models usually are."""
+    usual = median(abs(row.robustness.value) for row in rows)
+    for row in rows if len(rows) >= _FEW else ():
+        settled = row.robustness.low > 0 or row.robustness.high < 0
+        if settled and abs(row.robustness.value) >= max(_OFF, _FAR * usual):
+            yield row, usual
+
+
+def _off(row: ModelShift, usual: float) -> str:
+    found = row.robustness
+    side = "below" if found.value < 0 else "above"
+    low, high = sorted(100 * abs(bound) for bound in (found.low, found.high))
+    return (
+        f"It is {100 * abs(found.value):.1f} points ({low:.1f} to {high:.1f}) {side} what the line through models "
+        f"expects; half of them are within {100 * usual:.1f}. It may be really different, or its predictions faulty."
+    )

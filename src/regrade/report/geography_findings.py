@@ -1,0 +1,109 @@
+"""What a study of geography says in words: who is served worst, whom progress reaches, and whether the gap grows."""
+
+from __future__ import annotations
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.geography_wording import group_phrase
+from regrade.report.wording import plain, share
+from regrade.stats import Ratio
+from regrade.studies import Geography, GrowthVerdict, ProgressGap
+
+_LARGE = 0.1  # a disparity that overturns a first impression
+
+
+@findings.register
+def geography_findings(result: Geography) -> tuple[Finding, ...]:
+    """The best model's disparity, the progress gap, and whether disparity grows with accuracy."""
+    told = (_disparity(result), _gap(result), _growth(result))
+    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+
+
+def _disparity(result: Geography) -> Finding | None:
+    row = next((row for row in result.rows if row.disparity), None)
+    if row is None or row.disparity is None:
+        return None
+    gap, accuracy = row.disparity, dict(zip(result.names, row.groups, strict=True))
+    best, worst = accuracy[gap.best], accuracy[gap.worst]
+    if best is None or worst is None:
+        return None
+    low, high = 100 * gap.value.low, 100 * gap.value.high
+    worst_there, best_there = (group_phrase(result, name) for name in (gap.worst, gap.best))
+    between = f"{row.model} is right on {share(worst)} {worst_there} and {share(best)} {best_there}"
+    chance = f"chance alone would show {100 * gap.chance:.1f} points"
+    if gap.value.low <= 0:
+        headline = f"No difference by {result.by} is shown for {row.model} on {result.test_set}"
+        text = f"{between}. All may be alike, and {chance} then; up to {high:.1f} points are possible."
+        return Finding(headline, text, 0.4)
+    if not gap.settled:
+        headline = f"{row.model} is not right alike everywhere on {result.test_set}, by {result.by}"
+        text = f"{between}. Some groups are {low:.1f} to {high:.1f} points apart, but which are the extremes is open."
+        return Finding(headline, text, 0.6)
+    headline = f"{row.model} is right less often {worst_there} than {best_there}"
+    text = f"{between}: {100 * gap.value.value:.1f} points apart ({low:.1f} to {high:.1f}); {chance} if all were alike."
+    return Finding(headline, text, 0.9 if gap.value.low >= _LARGE else 0.7)
+
+
+def _gap(result: Geography) -> Finding | None:
+    if result.progress is None or not result.progress.gaps:
+        return None
+    progress, gap = result.progress, result.progress.gaps[-1]
+    rates = {rate.benchmark: rate.rate for rate in progress.rates}
+    standard = f"the {gap.standard}" if len(progress.gaps) > 1 else gap.standard  # the last of several is their mean
+    text = (
+        f"A point more on {progress.original} goes with {plain(rates[gap.standard])} points more on {standard} and "
+        f"{plain(rates[result.test_set])} on {result.test_set}, over {amount(len(progress.models), 'model')}; "
+        f"{_times(gap.ratio)}."
+    )
+    headline, weight = _gap_headline(result.test_set, progress.original, gap)
+    return Finding(headline, text, weight)
+
+
+def _gap_headline(test_set: str, original: str, gap: ProgressGap) -> tuple[str, float]:
+    if gap.difference.low > 0:
+        return f"Progress on {original} reaches {test_set} less than standard sets", 0.8
+    if gap.difference.high < 0:
+        return f"Progress on {original} reaches {test_set} more than standard sets", 0.6
+    return f"Whether progress on {original} reaches {test_set} less than standard sets is open", 0.4
+
+
+def _times(ratio: Ratio) -> str:
+    if ratio.value is None or ratio.low is None or ratio.high is None:
+        return "no ratio can be given, since the second may be none at all"
+    return f"the first is {ratio.value:.1f} times the second ({ratio.low:.1f} to {ratio.high:.1f})"
+
+
+def _growth(result: Geography) -> Finding | None:
+    if result.progress is None:
+        return None
+    slope, original = result.progress.apart, result.progress.original
+    best, worst = result.progress.extremes
+    text = (
+        f"A point more on {original} goes with {plain(slope)} points more between {best} and {worst}, the best and the "
+        f"worst {result.by} over all of {amount(len(result.progress.models), 'model')}."
+    )
+    if result.growth:
+        text += f" {_tripled(result)}"
+    if not result.progress.settled:
+        text += f" That {best} and {worst} differ at all is not certain."
+        return Finding(f"Whether better models are further apart by {result.by} is open", text, 0.3)
+    if slope.low > 0:
+        return Finding(f"Better models on {original} are further apart by {result.by}", text, 0.75)
+    if slope.high < 0:
+        return Finding(f"Better models on {original} are less far apart by {result.by}", text, 0.65)
+    return Finding(f"Whether better models are further apart by {result.by} is open", text, 0.35)
+
+
+def _tripled(result: Geography) -> str:
+    growth = result.growth
+    if growth is None:
+        return ""
+    ratio = growth.ratio
+    value = "" if ratio.value is None else f"{ratio.value:.1f} times"
+    high = "upwards" if ratio.high is None else f"to {ratio.high:.1f}"
+    says = {
+        GrowthVerdict.SUPPORTED: "it has at least tripled",
+        GrowthVerdict.CONTRADICTED: "it has not tripled",
+        GrowthVerdict.NOT_SETTLED: "whether it has tripled is not settled",
+    }[growth.verdict]
+    return f"From the weakest models to the best, disparity is {value} as large ({ratio.low or 0:.1f} {high}): {says}."

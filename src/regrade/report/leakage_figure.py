@@ -1,0 +1,160 @@
+"""The figure of a study of leakage: how near the nearest pictures are, and accuracies with and without the found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair
+
+from regrade.core import Estimate, UndefinedError
+from regrade.core.amounts import amount
+from regrade.report.figure import Figure, figure
+from regrade.report.parts import (
+    heading,
+    inline,
+    interval,
+    interval_text,
+    layered,
+    name_axis,
+    name_step,
+    panel_heading,
+    percent_axis,
+)
+from regrade.report.style import COLOURS, INK, SHAPES
+from regrade.studies import ANY, Leakage
+
+_MODELS = 60  # lines up to which a figure can be read
+_WIDTH = 440
+_NAMES = {"pixels": "pixels", "dssim": "DSSIM", "phash": "perceptual hash", "features": "features"}
+
+
+@figure.register
+def leakage_figure(result: Leakage) -> Figure:
+    """Every model on found images and on the others; below, the distances of nearest neighbours with the cut."""
+    panels: list[Any] = [*_accuracies(result), *_distances(result)]
+    if not panels:
+        raise UndefinedError(f"nothing was compared that can be drawn: {result.title}")
+    chart = altair.vconcat(*panels, spacing=28).resolve_scale(color="independent", shape="independent")
+    whole = result.by(ANY)
+    alt = f"{amount(whole.images, 'image')} of {result.title} found; distances of nearest neighbours and accuracies."
+    return Figure(f"leakage of {result.title}", alt, chart.properties(title=heading(*_headings(result))))
+
+
+def _headings(result: Leakage) -> tuple[str, str]:
+    whole = result.by(ANY)
+    kind = f"have a twin in {result.against}" if result.against else "are surplus copies"
+    if not whole.images:
+        title = f"No image of {result.test_set} was found {f'in {result.against}' if result.against else 'twice'}"
+    else:
+        title = f"{amount(whole.images, 'image')} of {result.test_set} {kind}"
+    share = f"{interval_text(whole.share, digits=2)} of {amount(whole.share.n, 'image')}" if whole.share else ""
+    ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
+    return title, f"{share} (by {ways}; {whole.share.method if whole.share else ''})"
+
+
+def _distances(result: Leakage) -> list[Any]:
+    kinds = [name for name in _NAMES if any(bar.distance == name and bar.images for bar in result.nearest)]
+    return [_histogram(result, name) for name in kinds]
+
+
+def _histogram(result: Leakage, name: str) -> Any:
+    bars = [bar for bar in result.nearest if bar.distance == name]
+    found, step = result.by(name), bars[0].high or 0.25
+    last = bars[-1].low + step
+    rows = [
+        {
+            "low": bar.low,
+            "high": last if bar.high is None else bar.high,
+            "images": bar.images,
+            "part": "within the cut" if bar.high is not None and bar.high <= 1 else "beyond",
+            "shown": f"over {bar.low:g}" if bar.high is None else f"{bar.low:g} to {bar.high:g}",
+        }
+        for bar in bars
+        if bar.images
+    ]
+    shape = altair.Chart().encode(
+        x=altair.X(
+            "low:Q",
+            scale=altair.Scale(domain=[0, last], nice=False),
+            axis=altair.Axis(
+                title="distance of the nearest picture, 1 = the cut", values=[0, 1, 2, 3, 4], format="d", grid=False
+            ),
+        ),
+        x2="high:Q",
+        y=altair.Y("images:Q", axis=altair.Axis(title="images", tickCount=4, format=",d", tickMinStep=1)),
+        y2=altair.datum(0),
+        color=altair.Color(
+            "part:N",
+            scale=altair.Scale(domain=["within the cut", "beyond"], range=[COLOURS[1], "#9aa3ad"]),
+            legend=None,
+        ),
+        tooltip=[altair.Tooltip("shown:N", title="cuts away"), altair.Tooltip("images:Q", format=",")],
+    )
+    cut = altair.Chart(inline([{"x": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
+    shown = sum(bar.images for bar in bars)
+    told = f"cut {_cut(found.cut)}: {amount(found.pairs, 'pair')}, {amount(found.images, 'image')}"
+    title = panel_heading(
+        f"By {_NAMES[name]}",
+        f"{told}; nearest neighbours of {amount(shown, 'image')}, the last bar is open",
+        width=_WIDTH,
+    )
+    bar = shape.mark_bar(binSpacing=1).properties(data=inline(rows))
+    return layered(bar, cut).properties(width=_WIDTH, height=110, title=title)
+
+
+def _cut(cut: float | None) -> str:
+    return "–" if cut is None else f"{cut:,.0f}" if cut >= 1000 else f"{cut:g}"
+
+
+def _accuracies(result: Leakage) -> list[Any]:
+    models = result.models_by()[:_MODELS]
+    words = ("leaked", "clean") if result.against else ("surplus", "one of each")
+    rows = [
+        point
+        for one in models
+        for kind, estimate in ((words[0], one.found), (words[1], one.others))
+        for point in _point(one.model, kind, estimate, one.change)
+    ]
+    if not rows or not any(row["kind"] == words[0] for row in rows):
+        return []
+    names = [one.model for one in models]
+    legend = altair.Legend(title=None, symbolOpacity=1)
+    scale = altair.Scale(domain=list(words), range=[COLOURS[1], COLOURS[0]])
+    base = altair.Chart().encode(
+        y=altair.Y("model:N", sort=names, axis=name_axis(len(names))),
+        yOffset=altair.YOffset("kind:N", sort=list(words), scale=altair.Scale(paddingOuter=0.6)),
+        color=altair.Color("kind:N", sort=list(words), scale=scale, legend=legend),
+        tooltip=[
+            altair.Tooltip("model:N"), altair.Tooltip("kind:N", title="on"),
+            altair.Tooltip("shown:N", title="accuracy"), altair.Tooltip("images:Q", format=","),
+            altair.Tooltip("change:N", title=f"all − {words[1]}, points"),
+        ],
+    )  # fmt: skip
+    shape = altair.Shape("kind:N", sort=list(words), scale=altair.Scale(domain=list(words), range=list(SHAPES[:2])))
+    x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("top-1 accuracy"))
+    ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
+    counts = {row["kind"]: row["images"] for row in rows}
+    cut = f"; the best {_MODELS} of {len(result.models_by()):,} models" if len(result.models_by()) > _MODELS else ""
+    images = ", ".join(f"{kind}: {amount(count, 'image')}" for kind, count in counts.items())
+    method = next(one.all.method for one in models)
+    title = panel_heading(
+        f"Accuracy on {words[0]} and {words[1]} images", f"{images}; intervals: {method}{cut}", width=_WIDTH
+    )
+    chart = layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(rows))
+    return [chart.properties(width=_WIDTH, height=max(len(names), 2) * (name_step(len(names)) + 8), title=title)]
+
+
+def _point(model: str, kind: str, estimate: Estimate | None, change: Estimate | None) -> list[dict[str, Any]]:
+    if estimate is None:
+        return []
+    moved = f"{100 * change.value:+.2f} [{100 * change.low:+.2f}, {100 * change.high:+.2f}]" if change else "–"
+    return [
+        {
+            "model": model,
+            "kind": kind,
+            **interval(estimate),
+            "shown": interval_text(estimate),
+            "images": estimate.n,
+            "change": moved,
+        }
+    ]

@@ -1,0 +1,99 @@
+"""What a study of leakage says in words: how much is there twice, what accuracies owe to it, and twins in dispute."""
+
+from __future__ import annotations
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import points, share
+from regrade.studies import ANY, FoundBy, Leakage, LeakedModel
+
+_MANY = 0.01  # the share from which twins are a finding of their own
+
+
+@findings.register
+def leakage_findings(result: Leakage) -> tuple[Finding, ...]:
+    """How many images have twins, what that does to the accuracy of the models, and twins with two labels."""
+    told = (_share(result), _accuracy(result), _labels(result))
+    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+
+
+def _share(result: Leakage) -> Finding | None:
+    whole = result.by(ANY)
+    if whole.share is None:
+        return None
+    where = f"in {result.against}" if result.against else "in the set itself"
+    ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
+    if not whole.images:
+        text = (
+            f"No image of {result.test_set} has a twin {where} (by {ways}); with {amount(whole.share.n, 'image')} "
+            f"compared, at most {100 * whole.share.high:.2g}% of such images do."
+        )
+        return Finding(f"No twins of {result.test_set} were found {where}", text, 0.3)
+    kind = "have a twin" if result.against else "are surplus copies"
+    exact = _exact(result)
+    also = f"; {amount(exact.images, 'of them is', 'of them are')} equal pixel by pixel" if exact else ""
+    text = f"{share(whole.share)} of {amount(whole.share.n, 'image')} {kind} {where} by any of {ways}{also}."
+    if not result.against:
+        text = text.replace(f" {where} by", " by")
+    weight = 0.45 if _only_alike(result) else 0.7 if whole.share.low >= _MANY else 0.5
+    headline = f"{amount(whole.images, 'image')} of {result.test_set} {_verb(whole, result.against)} {where}"
+    return Finding(headline, text + " People should judge the pairs.", weight)
+
+
+def _verb(whole: FoundBy, against: str | None) -> str:
+    one = whole.images == 1
+    if against:
+        return "has a twin" if one else "have a twin"
+    return "is a surplus copy of another" if one else "are surplus copies of others"
+
+
+def _accuracy(result: Leakage) -> Finding | None:
+    rows = [one for one in result.models_by() if one.change is not None]
+    if not rows:
+        return None
+    most = max(rows, key=lambda one: abs(_change(one)))
+    change, difference = most.change, most.difference
+    if change is None or difference is None:
+        return None
+    clean = "without them" if result.against else "with one copy of each"
+    moved = [one for one in rows if one.change and (one.change.low > 0 or one.change.high < 0)]
+    text = f"It changes most for {most.model}: its accuracy on all images less that {clean} is {points(change)}."
+    if not moved:
+        return Finding("Twins are not shown to move any accuracy", f"{text} No model's change is shown.", 0.4)
+    which = f"{len(moved):,} of {amount(len(rows), 'model')}"
+    ups = sum(_change(one) > 0 for one in moved)
+    text += " Twins may be easier or harder for other reasons than that they leaked."
+    if _only_alike(result):
+        than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "not as accurate"
+        return Finding(f"{which} are {than} on images that look like others", text, 0.4)
+    verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
+    weight = 0.75 if abs(change.value) >= 0.005 else 0.55
+    return Finding(f"Twins {verb} the accuracy of {which}", text, weight)
+
+
+def _exact(result: Leakage) -> FoundBy | None:
+    return next((one for one in result.found if one.distance == "exact"), None)
+
+
+def _only_alike(result: Leakage) -> bool:
+    """Whether equal pixels were looked for and none found: what is alike may then be alike by chance."""
+    exact = _exact(result)
+    return exact is not None and not exact.images
+
+
+def _change(one: LeakedModel) -> float:
+    return one.change.value if one.change else 0.0
+
+
+def _labels(result: Leakage) -> Finding | None:
+    exact = _exact(result)
+    chosen = exact if exact and exact.labeled else result.by(ANY)
+    if chosen.differing is None or not chosen.differing.value:
+        return None
+    count = round(chosen.differing.value * chosen.labeled)
+    what = "equal pixel by pixel" if chosen is exact else "alike"
+    text = (
+        f"Of {amount(chosen.labeled, 'labeled image')} with a labeled twin ({what}), {share(chosen.differing)} have "
+        "one with another label: at least one of the two is wrong, or both are right."
+    )
+    return Finding(f"{amount(count, 'image has', 'images have')} a twin with another label", text, 0.6)

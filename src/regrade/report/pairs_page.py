@@ -1,0 +1,117 @@
+"""Pairs of alike pictures side by side, for people to judge: one page that needs no network."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from regrade.core.amounts import amount
+from regrade.report.style import COLOURS, FAINT, FONT, GREY, INK, MARKED, WASH
+
+if TYPE_CHECKING:
+    from regrade.studies import Leakage, LeakedPair
+
+MOST_PAIRS = 500
+"""How many pairs a page shows: the nearest ones."""
+
+VERDICTS = ("same", "nearly the same", "different", "unclear")
+"""What people may say of a pair."""
+
+Look = Callable[[int], bytes | None]
+"""A picture as a small JPEG by its position, none where it cannot be read."""
+
+_STYLE = f"""
+  body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
+  h1 {{ font-size: 22px; line-height: 1.25; margin: 0 0 4px; }}
+  .about {{ color: {GREY}; margin: 0 0 16px; }}
+  article {{ border: 1px solid {FAINT}; border-radius: 6px; padding: 12px; margin: 0 0 14px; break-inside: avoid; }}
+  .sides {{ display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }}
+  figure {{ margin: 0; min-width: 0; }}
+  img, .gone {{ width: 100%; height: 192px; object-fit: contain; background: {WASH}; display: block; }}
+  .gone {{ display: grid; place-items: center; color: {GREY}; }}
+  figcaption {{ font-size: 13px; overflow-wrap: anywhere; margin-top: 4px; }}
+  .facts {{ font-size: 13px; color: {GREY}; margin: 8px 0; }}
+  .differs {{ background: {MARKED}; color: {INK}; padding: 1px 6px; border-radius: 4px; }}
+  fieldset {{ border: 0; padding: 0; margin: 0; display: flex; flex-wrap: wrap; gap: 4px 14px; font-size: 14px; }}
+  button {{ font: inherit; padding: 6px 12px; color: white; background: {COLOURS[0]}; border: 0; border-radius: 4px; }}
+  @media print {{ button, fieldset {{ display: none; }} }}
+"""
+
+_SCRIPT = """
+  const pairs = JSON.parse(document.getElementById("pairs").textContent);
+  function quoted(text) { return '"' + String(text).replaceAll('"', '""') + '"'; }
+  document.getElementById("save").addEventListener("click", () => {
+    const lines = pairs.map((pair, place) => {
+      const chosen = document.querySelector(`input[name="pair-${place}"]:checked`);
+      return [...pair, chosen ? chosen.value : ""].map(quoted).join(",");
+    });
+    const link = document.createElement("a");
+    const text = ["image,reference,verdict", ...lines].join("\\n") + "\\n";
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    link.download = "verdicts.csv";
+    link.click();
+  });
+"""
+
+
+def pairs_page(result: Leakage, first: Look, second: Look, *, most: int = MOST_PAIRS) -> str:
+    """The pairs of a study of leakage, nearest first, with both pictures and room for a verdict.
+
+    Verdicts are saved as a CSV by a button; regrade does not read them back.
+    """
+    shown = result.pairs[:most]
+    title = f"Twins: {result.title}"
+    about = f"{amount(len(result.pairs), 'pair')}, the nearest first"
+    if len(shown) < len(result.pairs):
+        about += f"; the first {len(shown):,} are shown, all of them are in the CSV"
+    body = "".join(_article(place, pair, first, second) for place, pair in enumerate(shown))
+    data = json.dumps([[pair.image, pair.reference] for pair in shown]).replace("<", r"\u003c")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{html.escape(title)}</h1>\n<p class="about">{html.escape(about)}</p>\n'
+        f'<p><button id="save" type="button">Save the verdicts as CSV</button></p>\n<main>\n{body}</main>\n'
+        f'<script type="application/json" id="pairs">{data}</script>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n'
+    )
+
+
+def _article(place: int, pair: LeakedPair, first: Look, second: Look) -> str:
+    sides = _side(first(pair.positions[0]), pair.image, pair.label)
+    sides += _side(second(pair.positions[1]), pair.reference, pair.reference_label)
+    facts = [f"{html.escape(name)} {_number(value)}" for name, value in pair.distances.items()]
+    facts += ["mirrored"] if pair.mirrored else []
+    facts += ['<span class="differs">labels differ</span>'] if pair.differs else []
+    choices = "".join(
+        f'<label><input type="radio" name="pair-{place}" value="{verdict}"> {verdict}</label>' for verdict in VERDICTS
+    )
+    return (
+        f'<article>\n<div class="sides">{sides}</div>\n<p class="facts">{place + 1}. {" · ".join(facts)}</p>\n'
+        f'<fieldset aria-label="verdict on pair {place + 1}">{choices}</fieldset>\n</article>\n'
+    )
+
+
+def _side(jpeg: bytes | None, name: str, label: str) -> str:
+    alt = html.escape(name)
+    if jpeg is None:
+        picture = '<div class="gone">cannot be read</div>'
+    else:
+        data = base64.b64encode(jpeg).decode()
+        picture = f'<img loading="lazy" alt="{alt}" src="data:image/jpeg;base64,{data}">'
+    words = f"{alt}<br>{html.escape(label)}" if label else alt
+    return f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
+
+
+def _number(value: float) -> str:
+    """Three digits that matter; large ones in thousands apart.
+
+    >>> _number(12345678.0), _number(0.01234), _number(6.0), _number(0.0)
+    ('12,300,000', '0.0123', '6', '0')
+    """
+    if abs(value) >= 1000:
+        size = 10 ** (len(str(int(abs(value)))) - 3)
+        return f"{round(value / size) * size:,}"
+    return f"{value:.3g}"

@@ -1,0 +1,218 @@
+"""The page of a report: one file that asks nothing of a network, for a screen, a phone and paper."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Callable, Collection, Iterator
+from itertools import groupby
+
+from regrade.report.drawing import DrawnFigure
+from regrade.report.figure import Figure
+from regrade.report.packed import packed, packed_text, script_hash
+from regrade.report.page import asset, heading_of, without_title
+from regrade.report.report_table import table_html
+from regrade.report.sections import Gallery, KeyFinding, Report, Section, Tile
+from regrade.report.style import COLOURS, FAINT, FONT, GREY, INK, LINE, MARKED, PAPER, WASH
+
+_COLOURS = {
+    "ink": INK, "grey": GREY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
+    "accent": COLOURS[0],
+}  # fmt: skip
+_SMALL = 64  # pixels below which a picture is shown as blocks
+_ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
+_OPEN, _BEHIND = "What more could be asked", "Behind every number"
+_escaped = html.escape
+
+
+def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scripts: str) -> str:
+    """The whole page, from a report, its drawn figures and the scripts that draw them again."""
+    own = asset("fitting.js") + asset("report.js")
+    names = frozenset(report.names)
+    chapters = "".join(_chapter(question, parts, drawn, names) for question, parts in _grouped(report))
+    options = "".join(f'<option value="{_escaped(name)}"></option>' for name in sorted(names, key=str.lower))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(own, scripts)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="color-scheme" '
+        f'content="light">\n<title>{_escaped(report.title)}</title>\n<style>{_style()}</style>\n</head>\n<body>\n'
+        '<a class="skip" href="#findings">Skip to the findings</a>\n'
+        f"<header>\n<h1>{_escaped(report.title)}</h1>\n<p>{_escaped(report.subtitle)}</p>\n</header>\n"
+        f'<div class="layout">\n{_contents(report)}<main>\n{_finder(options)}{_key_findings(report)}{chapters}'
+        f"{_open(report)}{_behind(report, names)}</main>\n</div>\n"
+        f'<script type="text/plain" id="vega">{packed_text(scripts)}</script>\n'
+        f'<script type="text/plain" id="names">{packed(sorted(names))}</script>\n'
+        f"<script>{own}</script>\n</body>\n</html>\n"
+    )
+
+
+def _policy(own: str, scripts: str) -> str:
+    """Only these scripts may run, and nothing may be asked of anyone."""
+    allowed = " ".join(script_hash(script) for script in (own, scripts) if script)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+def _style() -> str:
+    variables = "".join(f"--{name}:{colour};" for name, colour in _COLOURS.items())
+    return f":root{{{variables}--font:{FONT};}}\n{asset('report.css')}"
+
+
+def _grouped(report: Report) -> Iterator[tuple[str, list[Section]]]:
+    """The questions in their order, each with its sections."""
+    for question, sections in groupby(report.sections, key=lambda section: section.question):
+        yield question, list(sections)
+
+
+def _contents(report: Report) -> str:
+    lines = []
+    for question, sections in _grouped(report):
+        below = "".join(f'<li><a href="#{s.anchor}">{_escaped(s.about)}</a></li>' for s in sections if s.about)
+        inner = f"<ul>{below}</ul>" if len(sections) > 1 else ""
+        lines.append(f'<li><a href="#{_chapter_anchor(sections)}">{_escaped(question)}</a>{inner}</li>')
+    last = f'<li><a href="#open">{_OPEN}</a></li>' if report.open_questions else ""
+    return (
+        '<nav class="contents" aria-label="Contents">\n<h2>Contents</h2>\n<ol>'
+        f'<li><a href="#findings">Key findings</a></li>{"".join(lines)}{last}'
+        f'<li><a href="#behind">{_BEHIND}</a></li></ol>\n</nav>\n'
+    )
+
+
+def _chapter_anchor(sections: list[Section]) -> str:
+    return f"about-{sections[0].anchor}"
+
+
+def _finder(options: str) -> str:
+    return (
+        '<div class="finder" role="search"><label for="finder">Find a model</label>'
+        '<input id="finder" type="search" list="names-list" autocomplete="off" spellcheck="false" '
+        'placeholder="name, or click one anywhere"><button type="button" id="clear" hidden>Show all</button>'
+        f'<output id="found" aria-live="polite"></output><datalist id="names-list">{options}</datalist></div>\n'
+    )
+
+
+def _key_findings(report: Report) -> str:
+    told = "".join(_key_finding(one) for one in report.key_findings)
+    body = f"<ol>{told}</ol>" if told else "<p>There is not enough here yet to say anything.</p>"
+    level = report.behind.settings.get("confidence", "")
+    note = f'<p class="note">Ranges in brackets are {_escaped(level)} intervals.</p>' if level and told else ""
+    return f'<section id="findings"><h2>Key findings</h2>{body}{note}</section>\n'
+
+
+def _key_finding(one: KeyFinding) -> str:
+    found = one.finding
+    return (
+        f"<li><h3>{_escaped(found.headline)}</h3><p>{_escaped(found.text)} "
+        f'<a href="#{one.section.anchor}">See&nbsp;the&nbsp;evidence<span class="hidden"> for: '
+        f"{_escaped(one.section.title)}</span></a></p></li>"
+    )
+
+
+def _chapter(
+    question: str, sections: list[Section], drawn: Callable[[Figure], DrawnFigure], names: Collection[str]
+) -> str:
+    anchor = _chapter_anchor(sections)
+    body = "".join(_section(section, drawn, names) for section in sections)
+    return f'<section class="chapter" id="{anchor}"><h2>{_escaped(question)}</h2>\n{body}</section>\n'
+
+
+def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Collection[str]) -> str:
+    about = f"<h3>{_escaped(section.about)}</h3>\n" if section.about else ""
+    parts = [f'<p class="trouble">{_escaped(section.trouble)}</p>\n'] if section.trouble else []
+    if section.findings:
+        told = "".join(
+            f"<li><strong>{_escaped(one.headline)}.</strong> {_escaped(one.text)}</li>" for one in section.findings
+        )
+        parts.append(f'<ul class="told">{told}</ul>\n')
+    level = 4 if section.about else 3
+    for number, one in enumerate(section.figures):
+        parts.append(_figure(one, drawn(one), file_anchor(section, number), level))
+    if section.gallery is not None:
+        parts.append(_gallery(section.gallery, level))
+    for number, table in enumerate(section.tables):
+        parts.append(table_html(table, anchor=file_anchor(section, number), names=names, level=level))
+    parts.append(_methods(section))
+    return f'<section class="part" id="{section.anchor}">{about}{"".join(parts)}</section>\n'
+
+
+def file_anchor(section: Section, number: int) -> str:
+    """The name of the files of a section's figure or table, by its number; two dashes are in no section's own name."""
+    return section.anchor if number == 0 else f"{section.anchor}--{number + 1}"
+
+
+def _methods(section: Section) -> str:
+    notes = [note for table in section.tables for note in table.notes]
+    notes += list(section.gallery.notes) if section.gallery else []
+    if not notes:
+        return ""
+    lines = "".join(f"<li>{_escaped(note.strip())}</li>" for note in dict.fromkeys(notes))
+    return f"<details><summary>Methods and notes</summary><ul>{lines}</ul></details>\n"
+
+
+def _figure(figure: Figure, drawn: DrawnFigure, anchor: str, level: int) -> str:
+    title, subtitle = heading_of(figure.spec)
+    files = ", ".join(f'<a href="figures/{anchor}.{ending}">{ending.upper()}</a>' for ending in ("svg", "png", "pdf"))
+    return (
+        f'<figure id="figure-{anchor}">\n<figcaption><h{level}>{_escaped(title)}</h{level}><p>{_escaped(subtitle)}</p>'
+        f'</figcaption>\n<div class="chart" role="img" aria-label="{_escaped(figure.alt)}">'
+        f'<div class="still">{_still(drawn, anchor)}</div></div>\n<p class="more"><span class="files">Figure as {files}'
+        f'</span></p>\n<script type="text/plain" class="data">{packed(without_title(figure.spec))}</script>\n'
+        "</figure>\n"
+    )
+
+
+def _still(drawn: DrawnFigure, anchor: str) -> str:
+    """What is seen before a script draws the figure, without scripts, and where they did not come to it on paper."""
+    if drawn.page_png:
+        return f'<img alt="" src="data:image/png;base64,{base64.b64encode(drawn.page_png).decode()}">'
+    plain = _ARIA.sub("", drawn.page_svg)
+    return re.sub(r'(id="|url\(#|href="#)', lambda found: f"{found[1]}{anchor}-", plain)
+
+
+def _gallery(gallery: Gallery, level: int) -> str:
+    tiles = "".join(_tile(tile) for tile in gallery.tiles)
+    return f'<div class="gallery"><h{level}>{_escaped(gallery.title)}</h{level}><ul>{tiles}</ul></div>\n'
+
+
+def _tile(tile: Tile) -> str:
+    source = f"data:image/jpeg;base64,{base64.b64encode(tile.jpeg).decode()}"
+    blocks = ' class="blocks"' if max(tile.size) < _SMALL else ""
+    width, height = tile.size
+    return (
+        f'<li><img{blocks} src="{source}" width="{width}" height="{height}" loading="lazy" '
+        f'alt="{_escaped(f"{tile.image}: {tile.label}")}"><p><strong>{_escaped(tile.label)}</strong>'
+        f'<span>{_escaped(tile.said)}</span><span class="interval">{_escaped(tile.missed)}</span></p></li>'
+    )
+
+
+def _open(report: Report) -> str:
+    if not report.open_questions:
+        return ""
+    told = "".join(
+        f"<li><strong>{_escaped(question)}</strong> {_escaped(takes)}</li>" for question, takes in report.open_questions
+    )
+    return f'<section class="chapter" id="open"><h2>{_OPEN}</h2>\n<ul class="told part">{told}</ul></section>\n'
+
+
+def _behind(report: Report, names: Collection[str]) -> str:
+    settings = "".join(
+        f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd></div>"
+        for name, value in report.behind.settings.items()
+    )
+    tables = "".join(
+        table_html(table, anchor=behind_anchor(number), names=names)
+        for number, table in enumerate(report.behind.tables)
+    )
+    return (
+        f'<section class="chapter" id="behind"><h2>{_BEHIND}</h2>\n<dl>{settings}</dl>\n{tables}'
+        '<p class="note">Every number with its interval, count and method, and every digest in full, is in '
+        '<a href="results.json">results.json</a>.</p></section>\n'
+    )
+
+
+def behind_anchor(number: int) -> str:
+    """The name of the files of a table behind the numbers."""
+    return f"behind-{number + 1}"

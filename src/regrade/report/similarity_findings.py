@@ -1,0 +1,68 @@
+"""What a study of similarity says in words: do models err on the same images, and does the weaker ever know better?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import listed, plain, points, share
+from regrade.studies import Similarity
+
+
+@findings.register
+def similarity_findings(result: Similarity) -> tuple[Finding, ...]:
+    """How many pairs share their errors, and the clusters; of two models what they share."""
+    return (_pair(result),) if len(result.models) == 2 else (_shared(result), _clusters(result))
+
+
+def _pair(result: Similarity) -> Finding:
+    (pair,) = result.pairs
+    kappa = "" if pair.kappa is None else f" Error consistency (kappa) is {plain(pair.kappa)}."
+    text = (
+        f"{pair.second} alone is right on {share(pair.dominance)} of {amount(result.basis.images, 'image')}, where "
+        f"independent models of these accuracies would give {100 * pair.independent:.1f}%: a difference of "
+        f"{points(pair.excess)}.{kappa}"
+    )
+    names = f"{pair.first} and {pair.second}"
+    if pair.excess.high < 0:
+        return Finding(f"{names} err on the same images more than chance explains", text, 0.45)
+    if pair.excess.low > 0:
+        return Finding(f"{names} err on different images more than chance explains", text, 0.5)
+    return Finding(f"{names} are not shown to err on the same images", text, 0.35)
+
+
+def _shared(result: Similarity) -> Finding:
+    one, two = np.triu_indices(len(result.models), k=1)
+    same, other = int((result.excess.high[one, two] < 0).sum()), int((result.excess.low[one, two] > 0).sum())
+    observed, expected = (
+        100 * float(np.median(part[one, two])) for part in (result.dominance.value, result.independent)
+    )
+    pairs = f"All {len(one):,} pairs" if same == len(one) else f"{same:,} of {len(one):,} pairs"
+    less = f", and {other:,} less" if other else ""
+    text = (
+        f"{pairs} share errors more than independent models would{less}. The weaker of two alone is right on "
+        f"{observed:.1f}% of images (median), where independent errors would give {expected:.1f}%."
+    )
+    on = result.basis.title
+    if same > len(one) / 2:
+        return Finding(f"Models miss the same images of {on}", text, 0.5)
+    return Finding(f"Most pairs of models are not shown to miss the same images of {on}", text, 0.4)
+
+
+def _clusters(result: Similarity) -> Finding:
+    groups = sorted(result.groups, key=len, reverse=True)
+    models, largest = len(result.models), groups[0]
+    rule = f"with a mean error consistency of {result.alike:g} or more"
+    if len(largest) == 1:
+        return Finding(
+            f"No two of {models:,} models are near copies of each other",
+            f"None share errors {rule} on {result.basis.title}.",
+            0.3,
+        )
+    single = sum(len(group) == 1 for group in groups)
+    alone = f"; {amount(single, 'model')} {'stands' if single == 1 else 'stand'} alone" if single else ""
+    text = f"Models that share errors {rule}: the largest group is {listed(largest)}{alone}."
+    return Finding(
+        f"{models:,} models fall into {amount(len(groups), 'group')} that err alike on {result.basis.title}", text, 0.35
+    )

@@ -1,0 +1,73 @@
+"""Numbers and names as sentences have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from regrade.core import Estimate
+
+_NAMED = 3  # names that a sentence lists
+
+
+def share(estimate: Estimate) -> str:
+    """A share with its interval.
+
+    >>> share(Estimate(0.8286, 0.8253, 0.8319, 50_000, ""))
+    '82.9% (82.5 to 83.2)'
+    """
+    value, low, high = (f"{100 * part:.1f}" for part in (estimate.value, estimate.low, estimate.high))
+    return f"{value}% ({low} to {high})"
+
+
+def points(estimate: Estimate) -> str:
+    """A difference of shares with its interval, in points and with its sign.
+
+    >>> points(Estimate(-0.118, -0.122, -0.114, 67, ""))
+    '−11.8 points (−12.2 to −11.4)'
+    """
+    value, low, high = (signed(100 * part) for part in (estimate.value, estimate.low, estimate.high))
+    return f"{value} points ({low} to {high})"
+
+
+def signed(number: float) -> str:
+    """A number to one decimal with its sign; what rounds to nothing has none."""
+    text = f"{number:+.1f}".replace("-", "−")
+    return text if float(f"{number:.1f}") else "0.0"
+
+
+def plain(estimate: Estimate) -> str:
+    """A number that is no share, with its interval.
+
+    >>> plain(Estimate(0.712, 0.6, 0.8, 10, ""))
+    '0.71 (0.60 to 0.80)'
+    """
+    value, low, high = (f"{part:.2f}" for part in (estimate.value, estimate.low, estimate.high))
+    return f"{value} ({low} to {high})"
+
+
+def listed(names: Sequence[str], *, most: int = _NAMED) -> str:
+    """Names as a sentence lists them; of many the first.
+
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
+    ('a and b', 'a, b, c and 2 more')
+    """
+    shown = list(names[:most])
+    if len(names) > most:
+        return f"{', '.join(shown)} and {len(names) - most:,} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def confidence_of(estimate: Estimate) -> float:
+    """The confidence of an interval, which its method names last; 0.95 where it names none.
+
+    >>> confidence_of(Estimate(0.5, 0.4, 0.6, 10, "clopper-pearson 99%"))
+    0.99
+    """
+    found = re.findall(r"([0-9.]+)%", estimate.method)
+    return float(found[-1]) / 100 if found else 0.95
+
+
+def apart(one: Estimate, other: Estimate) -> bool:
+    """Whether two intervals have nothing in common, which settles a difference even of the same images."""
+    return one.low > other.high or other.low > one.high

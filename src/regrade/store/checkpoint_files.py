@@ -1,0 +1,105 @@
+"""Reading checkpoints that people bring: a folder of arrays whose names state seed and epoch, or one array of all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regrade.core import FormatError, TestSet
+from regrade.core.arrays import FloatArray
+from regrade.store.checkpoint_writer import same_epochs
+from regrade.store.prediction_files import ARRAY_SUFFIXES, ID_KEYS, SCORE_KEYS, load_arrays
+from regrade.tables import Examples, check_unique
+
+_SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+)", re.IGNORECASE)
+_EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class CheckpointArray:
+    """The scores (n, c) of one seed after one epoch, in the order of the test set."""
+
+    seed: str
+    epoch: int
+    scores: FloatArray
+
+
+def read_checkpoint_files(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
+    """Read checkpoints one after another; anything amiss raises in one line.
+
+    A folder holds NPY or NPZ files (examples, classes), also in folders below it, whose path states an epoch and, where
+    there are several, a seed: seed-0/epoch-003.npy, run1_ep12.npz. A single file holds (seeds, epochs, examples,
+    classes) or (epochs, examples, classes), numbered from 0. An NPZ may bring ids; without them rows are in the order
+    of the test set.
+    """
+    if path.is_dir():
+        yield from _folder(path, test_set)
+    elif path.is_file() and path.suffix.lower() in ARRAY_SUFFIXES:
+        yield from _whole(path, test_set)
+    else:
+        raise FormatError(f"{path} is neither a folder nor an array (.npy, .npz) of checkpoints")
+
+
+def _folder(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
+    files = sorted(each for each in path.rglob("*") if each.suffix.lower() in ARRAY_SUFFIXES)
+    if not files:
+        raise FormatError(f"{path} holds no arrays (.npy, .npz)")
+    found: dict[tuple[str, int], Path] = {}
+    for file in files:
+        key = _seed_and_epoch(file.relative_to(path))
+        if key in found:
+            raise FormatError(f"{found[key]} and {file} both state seed {key[0]} and epoch {key[1]}")
+        found[key] = file
+    epochs: dict[str, list[int]] = {}
+    for seed, epoch in sorted(found):
+        epochs.setdefault(seed, []).append(epoch)
+    same_epochs(epochs)
+    for (seed, epoch), file in found.items():
+        scores, rows = _scores(file, test_set)
+        if scores.ndim != 2:
+            raise FormatError(f"{file} has shape {scores.shape}: expected (examples, classes)")
+        yield CheckpointArray(seed, epoch, scores if rows is None else scores[rows])
+
+
+def _seed_and_epoch(path: Path) -> tuple[str, int]:
+    text = path.with_suffix("").as_posix()
+    epochs, seeds = _EPOCH.findall(text), _SEED.findall(text)
+    if len(epochs) != 1 or len(seeds) > 1:
+        raise FormatError(
+            f"{path} must state one epoch, and one seed where there are several: call it seed-0/epoch-003.npy"
+        )
+    return str(int(seeds[0])) if seeds else "0", int(epochs[0])
+
+
+def _whole(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
+    scores, rows = _scores(path, test_set)
+    if scores.ndim not in (3, 4):
+        raise FormatError(
+            f"{path} has shape {scores.shape}: expected (seeds, epochs, examples, classes), or without the seeds"
+        )
+    stacked = scores if scores.ndim == 4 else scores[None]
+    for seed in range(stacked.shape[0]):
+        for epoch in range(stacked.shape[1]):
+            each = stacked[seed, epoch]
+            yield CheckpointArray(str(seed), epoch, each if rows is None else each[rows])
+
+
+def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
+    """The scores of a file, and the order in which its rows are those of the test set, none if they are already."""
+    arrays = load_arrays(path)
+    name = next((key for key in ("", *SCORE_KEYS) if key in arrays), None)
+    if name is None:
+        raise FormatError(f"{path} has the arrays {', '.join(arrays)}; the scores must be called scores")
+    ids = next((arrays[key] for key in ID_KEYS if key in arrays), None)
+    if ids is None:
+        return arrays[name], None
+    texts = tuple(each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in np.ravel(ids))
+    if arrays[name].shape[-2:-1] != (len(texts),):
+        raise FormatError(f"{path} has {len(texts):,} ids, and scores of shape {arrays[name].shape}: one row an id")
+    check_unique(texts)
+    return arrays[name], Examples(texts, None).order_in(test_set)

@@ -1,0 +1,95 @@
+"""The checkpoints of one ensemble on one test set as a folder: a manifest, and one array a member and epoch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from regrade.core import Checkpoints, FormatError, ScoreKind
+from regrade.core.arrays import FloatArray
+from regrade.core.cores import on_all_cores
+from regrade.store.array_file import open_array
+from regrade.store.names import file_name
+
+CHECKPOINT_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class CheckpointManifest:
+    """What stands behind stored checkpoints, one field a line of manifest.json; scores are in half precision."""
+
+    ensemble: str
+    test_set: str
+    test_set_digest: str
+    class_space: str
+    class_space_digest: str
+    kind: str
+    members: list[str]
+    epochs: list[int]
+    examples: int
+    classes: int
+    digest: str
+    regrade: str
+    dtype: str = "float16"
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    format: int = 1
+
+
+def array_path(folder: Path, member: str, epoch: int) -> Path:
+    """Where the scores of a member after an epoch are."""
+    return folder / f"seed-{file_name(member)}" / f"epoch-{epoch:03}.npy"
+
+
+def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epochs: Sequence[int]) -> str:
+    """A hash of everything that is stored: what the scores are, of which members and epochs, and their files."""
+    state = hashlib.sha256(json.dumps([kind.value, list(members), list(epochs)]).encode())
+    paths = [array_path(folder, member, epoch) for member in members for epoch in epochs]
+    for file in on_all_cores(_file_hash, paths):
+        state.update(file)
+    return state.hexdigest()
+
+
+def manifest_text(manifest: CheckpointManifest) -> bytes:
+    """The manifest as its file has it."""
+    return (json.dumps(asdict(manifest), indent=2) + "\n").encode()
+
+
+def read_checkpoint_manifest(folder: Path) -> CheckpointManifest:
+    """Read and check manifest.json."""
+    path = folder / CHECKPOINT_MANIFEST
+    try:
+        raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return CheckpointManifest(**raw)
+    except (OSError, ValueError, TypeError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+
+
+def read_checkpoints(folder: Path) -> Checkpoints:
+    """Checkpoints whose arrays are opened as memory maps when they are asked for."""
+    found = read_checkpoint_manifest(folder)
+    members, epochs = tuple(found.members), tuple(found.epochs)
+
+    def read(member: int, epoch: int) -> FloatArray:
+        return open_array(array_path(folder, members[member], epochs[epoch]))
+
+    return Checkpoints(
+        found.ensemble,
+        found.test_set,
+        found.class_space,
+        ScoreKind(found.kind),
+        members,
+        epochs,
+        found.examples,
+        found.classes,
+        read,
+    )
+
+
+def _file_hash(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -1,0 +1,172 @@
+"""Checkpoints under way: scores are kept as they come, epoch by epoch, and show once all are there."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regrade.core import AlreadyStored, ClassSpace, InputError, ScoreKind, TestSet
+from regrade.core.arrays import FloatArray
+from regrade.metrics.mean_softmax import blocks
+from regrade.store.atomic import replace_file, telling_refusals
+from regrade.store.checkpoint_folder import (
+    CHECKPOINT_MANIFEST,
+    CheckpointManifest,
+    array_path,
+    checkpoint_digest,
+    manifest_text,
+)
+from regrade.store.names import original_name
+
+
+@dataclass(frozen=True)
+class CheckpointWriter:
+    """One ensemble on one test set, not finished yet; get it from a workspace, `add` to it and `finish` it.
+
+    A run that was stopped goes on where it was: `has` tells what is there already. Scores of another kind, of another
+    version of the test set or in other classes are kept apart.
+    """
+
+    ensemble: str
+    test_set: TestSet
+    space: ClassSpace
+    kind: ScoreKind
+    base: Path
+    place: Callable[[Path, CheckpointManifest], bool]
+
+    @property
+    def folder(self) -> Path:
+        """Where the scores wait."""
+        plan = json.dumps([self.kind.value, self.test_set.digest, self.space.digest])
+        return self.base / hashlib.sha256(plan.encode()).hexdigest()[:12]
+
+    def has(self, *, seed: int | str, epoch: int) -> bool:
+        """Whether the scores of a seed after an epoch are kept already."""
+        return array_path(self.folder, str(seed), epoch).is_file()
+
+    def add(self, scores: ArrayLike, *, seed: int | str, epoch: int) -> None:
+        """Keep the scores (n, c) of one seed after one epoch, rows in the order of the test set.
+
+        They are stored in half precision. Rows that cannot be what the kind says raise; so do other scores than those
+        that are kept already.
+        """
+        name = f"{self.ensemble}, seed {seed}, epoch {epoch}"
+        content = _packed(self._checked(np.asarray(scores), name))
+        path = array_path(self.folder, str(seed), _whole(epoch))
+        if path.is_file():
+            if path.read_bytes() != content:
+                raise AlreadyStored(f"other scores of {name} are kept already: remove {self.folder} to begin again")
+            return
+        with telling_refusals(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, content)
+
+    def finish(self) -> bool:
+        """Store what was added, all of it or nothing, and say whether it is new; other content under the name raises.
+
+        Every seed must have the same epochs.
+        """
+        members, epochs = self._complete()
+        manifest = CheckpointManifest(
+            ensemble=self.ensemble,
+            test_set=self.test_set.name,
+            test_set_digest=self.test_set.digest,
+            class_space=self.space.name,
+            class_space_digest=self.space.digest,
+            kind=self.kind.value,
+            members=members,
+            epochs=epochs,
+            examples=len(self.test_set),
+            classes=len(self.space),
+            digest=checkpoint_digest(self.folder, self.kind, members, epochs),
+            regrade=version("regrade"),
+        )
+        replace_file(self.folder / CHECKPOINT_MANIFEST, manifest_text(manifest))
+        new = self.place(self.folder, manifest)
+        self.discard()
+        return new
+
+    @contextmanager
+    def apart(self) -> Iterator[CheckpointWriter]:
+        """A writer for all scores in one go: it knows nothing of a run that was stopped, and leaves nothing behind."""
+        alone = replace(self, base=self.base / f"at-once-{uuid.uuid4().hex[:12]}")
+        try:
+            yield alone
+        finally:
+            alone.discard()
+
+    def discard(self) -> None:
+        """Forget what was added and is not finished."""
+        shutil.rmtree(self.base, ignore_errors=True)
+        with suppress(OSError):  # a folder that holds anything else stays, and ends it
+            for parent in self.base.parents:
+                parent.rmdir()
+
+    def _checked(self, scores: FloatArray, name: str) -> FloatArray:
+        shape = len(self.test_set), len(self.space)
+        if scores.shape != shape:
+            raise InputError(
+                f"scores of {name} have shape {scores.shape}: expected {shape} for {self.test_set.name} in "
+                f"{self.space.name}"
+            )
+        if not np.issubdtype(scores.dtype, np.floating):
+            raise InputError(f"scores of {name} are {scores.dtype}, not numbers with a fraction")
+        with np.errstate(over="ignore"):
+            halves = scores.astype(np.float16, copy=False)
+        if np.isinf(halves).any() and not np.isinf(scores).any():
+            raise InputError(f"scores of {name} are larger than half precision can hold: scale them down")
+        for _ in blocks([halves], self.kind, [name]):  # each block is checked as it comes
+            pass
+        return halves
+
+    def _complete(self) -> tuple[list[str], list[int]]:
+        found: dict[str, list[int]] = {}
+        for folder in sorted(self.folder.glob("seed-*"), key=_in_order):
+            epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.npy"))
+            found[original_name(folder.name.removeprefix("seed-"))] = epochs
+        if not any(found.values()):
+            raise InputError(f"ensemble {self.ensemble!r} has no scores yet: add some first")
+        same_epochs(found)
+        return list(found), next(iter(found.values()))
+
+
+def same_epochs(epochs: dict[str, list[int]]) -> None:
+    """Raise where members were kept after different epochs, with the first that is missing."""
+    (first, own), *others = epochs.items()
+    for member, theirs in others:
+        if theirs != own:
+            odd = min(set(own) ^ set(theirs))
+            lacks = member if odd in own else first
+            raise InputError(
+                f"every seed needs the same epochs: seed {first} has {len(own):,}, seed {member} has {len(theirs):,}, "
+                f"and epoch {odd} of seed {lacks} is missing"
+            )
+
+
+def _in_order(path: Path) -> tuple[int, str]:
+    """Seeds that are numbers by their size, others by name after them."""
+    name = path.name.removeprefix("seed-")
+    return (int(name) if name.isdecimal() else 10**12, name)
+
+
+def _whole(epoch: int) -> int:
+    if isinstance(epoch, bool) or int(epoch) != epoch or epoch < 0:
+        raise InputError(f"an epoch is a whole number of at least 0, got {epoch!r}")
+    return int(epoch)
+
+
+def _packed(halves: FloatArray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(halves.astype(halves.dtype.newbyteorder("<"), copy=False)))
+    return buffer.getvalue()

@@ -1,0 +1,115 @@
+"""The signatures of a set's pictures as a folder: a table, the thumbnails, and what they belong to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from regrade.core import FormatError, PictureSource, Signatures, joined_signatures
+from regrade.core.arrays import IntArray
+from regrade.store.array_file import add_rows, begin_array, open_array
+from regrade.store.atomic import Staging
+from regrade.store.parquet import read_parquet, write_parquet
+
+TABLE = "signatures.parquet"
+THUMBNAILS = "thumbnails.npy"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Signed:
+    """Whose signatures they are: the pictures, and the size at which they were looked at.
+
+    ``way`` says how the pictures are read, wherever in the set they stand: signatures made the same way can be taken
+    over for pictures at the same places.
+    """
+
+    source: PictureSource
+    size: int
+
+    @cached_property
+    def way(self) -> str:
+        """A hash of everything that signatures depend on but the pictures' places."""
+        source = self.source
+        parts = (source.reader, source.root, source.orientation.value, source.border, self.size, _FORMAT)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the way and of all places."""
+        state = hashlib.sha256(self.way.encode())
+        for location in self.source.locations:
+            state.update(f"{location}\n".encode())
+        return state.hexdigest()
+
+
+def stage_signatures(staging: Staging, folder: Path, signed: Signed, parts: Iterable[Signatures]) -> None:
+    """Fill a staged folder from parts that follow one another, a part at a time; the table goes last."""
+    columns: list[Signatures] = []
+
+    def write_thumbnails(file: BinaryIO) -> None:
+        for part in parts:
+            if not columns:
+                shape = (len(signed.source.locations), *part.thumbnails.shape[1:])
+                begin_array(file, part.thumbnails.dtype, shape)
+            add_rows(file, part.thumbnails)
+            columns.append(_without_thumbnails(part))
+
+    staging.write(folder / THUMBNAILS, write_thumbnails)
+    table = _table(joined_signatures(columns), signed)
+    meta = {"way": signed.way, "digest": signed.digest, "size": signed.size, "root": signed.source.root}
+    staging.write(folder / TABLE, lambda file: write_parquet(table, meta, file))
+
+
+def read_signatures(folder: Path) -> Signatures:
+    """Read signatures back, the thumbnails as a memory map."""
+    table, meta = read_parquet(folder / TABLE)
+    try:
+        thumbnails = open_array(folder / THUMBNAILS)
+        return Signatures(
+            int(meta["size"]),
+            np.frombuffer(b"".join(table["pixel_hash"].to_pylist()), dtype=np.uint8).reshape(len(table), -1),
+            np.column_stack([table[name].to_numpy() for name in ("phash", "mirrored_phash")]),
+            thumbnails,
+            table["area"].to_numpy(),
+            {i: reason for i, reason in enumerate(table["unreadable"].to_pylist()) if reason is not None},
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(f"{folder} is damaged: {error}; remove it and run again") from None
+
+
+def taken_over(folder: Path, signed: Signed) -> tuple[Signatures, dict[str, int]] | None:
+    """Signatures that were made the same way with the row of each place; none where they were made another way."""
+    table, meta = read_parquet(folder / TABLE, ["location"])
+    if meta["way"] != signed.way:
+        return None
+    return read_signatures(folder), {place: row for row, place in enumerate(table["location"].to_pylist())}
+
+
+def _without_thumbnails(part: Signatures) -> Signatures:
+    empty = np.zeros((len(part), 0), dtype=np.uint8)
+    return Signatures(part.size, part.pixel_hashes, part.phashes, empty, part.areas, part.unreadable)
+
+
+def _table(found: Signatures, signed: Signed) -> pa.Table:
+    columns: dict[str, Any] = {
+        "location": list(signed.source.locations),
+        "pixel_hash": [row.tobytes() for row in found.pixel_hashes],
+        "phash": found.phashes[:, 0],
+        "mirrored_phash": found.phashes[:, 1],
+        "area": _whole(found.areas),
+        "unreadable": pa.array([found.unreadable.get(i) for i in range(len(found))], type=pa.string()),
+    }
+    return pa.table(columns)
+
+
+def _whole(values: IntArray) -> IntArray:
+    return values.astype(np.int64)

@@ -1,0 +1,50 @@
+"""Confusion: which images confuse an ensemble, and do they confuse others too? (Albiero et al. 2023)."""
+
+from regrade.studies.confusion.agreement_line import agreement_lines
+from regrade.studies.confusion.answered import Answered
+from regrade.studies.confusion.distribution import Distribution, ScoreBins, distribution
+from regrade.studies.confusion.error_curve import ErrorCurve, ScoreBin, error_curve
+from regrade.studies.confusion.expected_error import ExpectedError
+from regrade.studies.confusion.fewer_checkpoints import (
+    STRIDES,
+    Fewer,
+    RankAgreement,
+    fewer_checkpoints,
+    rank_agreements,
+)
+from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
+from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart, OtherSet, ScoredEnsemble
+from regrade.studies.confusion.study import BIN_WIDTH, confusion
+from regrade.studies.confusion.transfer import Transfer, ranking_holds, transfer
+from regrade.studies.confusion.without_labels import WithoutLabels
+
+__all__ = [
+    "BIN_WIDTH",
+    "STRIDES",
+    "Answered",
+    "ConfusedModel",
+    "Confusion",
+    "ConfusionPart",
+    "Distribution",
+    "ErrorCurve",
+    "ExpectedError",
+    "Fewer",
+    "HardRule",
+    "HardSet",
+    "OtherSet",
+    "RankAgreement",
+    "ScoreBin",
+    "ScoreBins",
+    "ScoredEnsemble",
+    "Transfer",
+    "WithoutLabels",
+    "agreement_lines",
+    "confusion",
+    "distribution",
+    "error_curve",
+    "fewer_checkpoints",
+    "hard_set",
+    "rank_agreements",
+    "ranking_holds",
+    "transfer",
+]

@@ -1,0 +1,106 @@
+"""The hard set: the images with the highest scores, chosen without a look at any label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from regrade.core import UNLABELED, InputError, SliceSet, TestSet, UndefinedError
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+
+_USUAL = 10  # the hardest one of so many, unless told otherwise
+
+
+@dataclass(frozen=True)
+class HardRule:
+    """Which images are hard: those with a score of ``above`` or more, or the ``hardest`` so many, in all or per class.
+
+    Without any it is the hardest tenth.
+    """
+
+    above: float | None = None
+    hardest: int | None = None
+    per_class: bool = False
+
+    def __post_init__(self) -> None:
+        if self.above is not None and self.hardest is not None:
+            raise InputError("hard images are those above a score or the hardest so many: give one of the two")
+        if self.per_class and self.hardest is None:
+            raise InputError("per class goes with a number of hardest images: say how many of each class")
+        if self.hardest is not None and self.hardest < 1:
+            raise InputError(f"a hard set needs at least one image, got {self.hardest}")
+
+
+@dataclass(frozen=True, eq=False)
+class HardSet:
+    """The hard images of a test set: ``inside`` (n,), and the rule in words."""
+
+    test_set: str
+    inside: BoolArray
+    rule: str
+
+    @property
+    def images(self) -> int:
+        """How many images are hard."""
+        return int(self.inside.sum())
+
+    def as_slices(self, name: str) -> SliceSet:
+        """The hard images as a slice of their test set."""
+        return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=self.rule)
+
+    def as_test_set(self, test_set: TestSet, name: str) -> TestSet:
+        """The hard images as a test set of their own, with their labels and groups."""
+        places = np.flatnonzero(self.inside)
+        return replace(
+            test_set,
+            name=name,
+            ids=tuple(test_set.ids[place] for place in places.tolist()),
+            labels=test_set.labels[places],
+            groups={column: tuple(values[i] for i in places.tolist()) for column, values in test_set.groups.items()},
+            slice_sets=(),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The set, ready for JSON; its images are their places in the test set."""
+        return {"rule": self.rule, "images": self.images, "places": np.flatnonzero(self.inside).tolist()}
+
+
+def hard_set(test_set: TestSet, scores: FloatArray, answers: IntArray, rule: HardRule, *, unit: str) -> HardSet:
+    """Choose the hard images by their scores (n,); of equal scores the earlier image is taken first.
+
+    A class is the image's label or, where it has none, what the ensemble answers in the end (``answers`` (n,)). A rule
+    that leaves no image, or all of them, raises.
+    """
+    order = np.argsort(-scores, kind="stable")
+    if rule.above is not None:
+        inside = scores >= rule.above
+        words = f"images with a score of {rule.above:g} {unit} or more"
+    elif rule.per_class:
+        inside = _hardest_of_each(order, np.where(test_set.labels == UNLABELED, answers, test_set.labels), rule)
+        words = f"the hardest {amount(rule.hardest or 0, 'image')} of each class"
+    else:
+        count = rule.hardest or max(1, len(scores) // _USUAL)
+        inside = np.zeros(len(scores), dtype=bool)
+        inside[order[:count]] = True
+        words = f"the hardest {amount(count, 'image')}" if rule.hardest else "the hardest tenth of the images"
+    if not inside.any() or inside.all():
+        which = "no image" if not inside.any() else "every image"
+        raise UndefinedError(
+            f"{words}: that is {which} of {test_set.name} (scores lie from {scores.min():.3g} to {scores.max():.3g} "
+            f"{unit}, {amount(len(scores), 'image')})"
+        )
+    return HardSet(test_set.name, inside, words)
+
+
+def _hardest_of_each(order: IntArray, classes: IntArray, rule: HardRule) -> BoolArray:
+    """The first so many of each class along an order."""
+    grouped = order[np.argsort(classes[order], kind="stable")]
+    own = classes[grouped]
+    begins = np.flatnonzero(np.diff(own, prepend=own[0] - 1))
+    within = np.arange(len(own)) - np.repeat(begins, np.diff(np.append(begins, len(own))))
+    inside = np.zeros(len(own), dtype=bool)
+    inside[grouped[within < (rule.hardest or 0)]] = True
+    return inside

@@ -1,0 +1,93 @@
+"""Has disparity tripled? The best models' disparity over the weakest models', tested against three."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import Ratio, group_shares, range_ratio, share_range
+
+TIMES = 3.0
+"""What Richards et al. 2023 say of the best models' disparity: at least this many times that of the weakest."""
+
+
+class GrowthVerdict(Enum):
+    """What the interval of the ratio says of the claim."""
+
+    SUPPORTED = "supported"
+    NOT_SETTLED = "not settled"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True)
+class DisparityGrowth:
+    """The disparity of the ``best`` models, of the ``weakest``, and the one divided by the other.
+
+    Several models stand together by their mean accuracy in each group. Intervals are over images, for these models.
+    """
+
+    best: tuple[str, ...]
+    weakest: tuple[str, ...]
+    best_disparity: Estimate
+    weakest_disparity: Estimate
+    ratio: Ratio
+    chosen: str
+
+    @property
+    def verdict(self) -> GrowthVerdict:
+        """Whether the ratio is at least three."""
+        if self.ratio.low is not None and self.ratio.low >= TIMES:
+            return GrowthVerdict.SUPPORTED
+        if self.ratio.high is not None and self.ratio.high < TIMES:
+            return GrowthVerdict.CONTRADICTED
+        return GrowthVerdict.NOT_SETTLED
+
+    def as_dict(self) -> dict[str, Any]:
+        """The growth, ready for JSON."""
+        return {
+            "best": list(self.best),
+            "weakest": list(self.weakest),
+            "best_disparity": self.best_disparity.as_dict(),
+            "weakest_disparity": self.weakest_disparity.as_dict(),
+            "ratio": self.ratio.as_dict(),
+            "at_least": TIMES,
+            "verdict": self.verdict.value,
+            "chosen": self.chosen,
+        }
+
+    def in_words(self) -> str:
+        """The claim and what becomes of it."""
+        return (
+            f"disparity at least tripled: {self.verdict.value}; {self.chosen}: {self.best_disparity} against "
+            f"{self.weakest_disparity}, ratio {self.ratio}"
+        )
+
+
+def disparity_growth(
+    right: BoolArray,
+    groups: IntArray,
+    clusters: IntArray | None,
+    *,
+    best: dict[str, int],
+    weakest: dict[str, int],
+    chosen: str,
+    confidence: float,
+) -> DisparityGrowth:
+    """Hold some models against others, from what is ``right`` (m, n) on images that count for all of them.
+
+    ``best`` and ``weakest`` are models by name, with their rows.
+    """
+    one, two = (group_shares(np.mean(right[list(rows.values())], axis=0), groups, clusters) for rows in (best, weakest))
+    return DisparityGrowth(
+        tuple(best),
+        tuple(weakest),
+        share_range(one, confidence=confidence),
+        share_range(two, confidence=confidence),
+        range_ratio(one, two, confidence=confidence),
+        chosen,
+    )

@@ -1,0 +1,97 @@
+"""One model in every group: its accuracies, how far apart they are, and the differences of named groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regrade.core import Estimate, UndefinedError
+from regrade.core.arrays import IntArray
+from regrade.stats import (
+    GroupShares,
+    extremes_apart,
+    group_shares,
+    proportion,
+    proportions,
+    share_difference,
+    share_noise,
+    share_range,
+    smallest_share,
+)
+from regrade.stats.intervals import method_name
+from regrade.studies.geography.frame import Answers, Frame
+from regrade.studies.geography.grouping import NO_GROUP
+from regrade.studies.geography.result import Disparity, ModelByGroup
+from regrade.studies.set_counts import SetCounts
+
+
+def model_row(
+    answers: Answers,
+    frame: Frame,
+    between: Sequence[tuple[str, str]],
+    original: SetCounts | None,
+    confidence: float,
+) -> ModelByGroup:
+    """The row of one model; a group that it has no image of is none, and so is what rests on it."""
+    sizes = frame.seen(answers)
+    if not sizes.any():
+        raise UndefinedError(f"no image with a {frame.grouping.column} counts for {answers.model}")
+    present = np.flatnonzero(sizes)
+    shares = _shares_of(answers, frame, present)
+    place = {frame.names[group]: i for i, group in enumerate(present)}
+    accuracies = dict(zip(place, _accuracies(shares, confidence), strict=True))
+    return ModelByGroup(
+        answers.model,
+        _overall(answers, frame, confidence),
+        _on_original(answers.model, original, confidence),
+        tuple(accuracies.get(name) for name in frame.names),
+        _disparity(shares, frame, confidence) if sizes.all() and len(sizes) > 1 else None,
+        tuple(
+            share_difference(shares, place[first], place[second], confidence=confidence)
+            if first in place and second in place
+            else None
+            for first, second in between
+        ),
+    )
+
+
+def _shares_of(answers: Answers, frame: Frame, present: IntArray) -> GroupShares:
+    """The shares of the groups that the model has images of, in their order."""
+    renumbered = np.full(len(frame.names) + 1, NO_GROUP)
+    renumbered[present] = np.arange(len(present))
+    return frame.within(renumbered).shares(answers.right, answers.counted)
+
+
+def _accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
+    if shares.clusters is None:
+        return proportions(np.rint(shares.values * shares.sizes).astype(np.int64), shares.sizes, confidence=confidence)
+    bounds = shares.exact(confidence)
+    name = method_name("clustered korn-graubard", confidence)
+    rows = zip(shares.values, bounds.low, bounds.high, shares.sizes, strict=True)
+    return [Estimate(float(value), float(low), float(high), int(n), name) for value, low, high, n in rows]
+
+
+def _disparity(shares: GroupShares, frame: Frame, confidence: float) -> Disparity:
+    return Disparity(
+        share_range(shares, confidence=confidence),
+        share_noise(shares),
+        frame.names[int(shares.values.argmax())],
+        frame.names[int(shares.values.argmin())],
+        extremes_apart(shares, confidence=confidence),
+        smallest_share(shares, confidence=confidence),
+    )
+
+
+def _overall(answers: Answers, frame: Frame, confidence: float) -> Estimate:
+    inside = answers.counted & (frame.grouping.members != NO_GROUP)
+    clusters = None if frame.clusters is None else frame.clusters[inside]
+    whole = group_shares(answers.right[inside], np.zeros(int(inside.sum()), dtype=np.int64), clusters)
+    return _accuracies(whole, confidence)[0]
+
+
+def _on_original(model: str, original: SetCounts | None, confidence: float) -> Estimate | None:
+    if original is None or model not in original.models:
+        return None
+    counts = original.models[model]
+    return proportion(counts.right, counts.images, confidence=confidence)

@@ -1,0 +1,112 @@
+"""Geography: every model in every group of images, and what progress on the original test set brings there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from regrade.core import InputError, Predictions, TestSet, UnknownName
+from regrade.core.arguments import refuse_text
+from regrade.studies.geography.frame import Frame, answers_of, few, frame_of
+from regrade.studies.geography.grouping import grouping
+from regrade.studies.geography.result import Geography, ModelByGroup
+from regrade.studies.geography.rows import model_row
+from regrade.studies.geography.together import Benchmarks, How, growth_over, progress_over
+from regrade.studies.lines import DRAWS
+from regrade.studies.scoring import Scoring
+from regrade.studies.set_counts import SetCounts
+
+_SMALL = 30  # images below which a group's accuracy is mostly chance
+
+
+def geography(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    by: str,
+    rng: np.random.Generator,
+    top: int = 1,
+    clusters: str | None = None,
+    parts: int | None = None,
+    between: Sequence[tuple[str, str]] = (),
+    original: SetCounts | None = None,
+    standard: Sequence[SetCounts] = (),
+    growth: tuple[str, str] | None = None,
+    confidence: float = 0.95,
+    draws: int = DRAWS,
+) -> Geography:
+    """Study models by the groups of a column such as region, country or income; numbers are cut into ``parts``.
+
+    An answer is right if the label, or a class mapped to it, is among the best ``top``. Images of one of the
+    ``clusters``, a column too, do not count as independent; a column ``household`` is taken unless another is named.
+    ``between`` names pairs of groups. With the ``original`` test set there are progress rates, and with ``standard``
+    ones progress gaps, over the models that are on all of them; on these sets top-1 counts. ``growth`` names a strong
+    and a weak model whose disparities are held against each other: the best and the weakest quarter on the original
+    unless given. What cannot be told is none, and the notes say why.
+    """
+    refuse_text(between, "between")
+    _each_once(test_set.name, original, standard)
+    groups = grouping(test_set, by, parts=parts)
+    for name in (name for pair in between for name in pair):
+        if name not in groups.names:
+            raise UnknownName(f"{by} of {test_set.name}", name, groups.names)
+    judged = [answers_of(answers, scoring, top) for answers, scoring in predictions]
+    if not judged:
+        raise InputError(f"no model has predictions on {test_set.name} yet")
+    frame = frame_of(test_set, groups, clusters, judged)
+    rows = [model_row(one, frame, between, original, confidence) for one in judged]
+    rows.sort(key=lambda row: (-row.overall.value, row.model))
+    how = How(rng, draws, confidence)
+    progress, why = progress_over(rows, judged, Benchmarks(test_set.name, original, tuple(standard)), frame, how)
+    grown, why_not = growth_over(rows, judged, frame, growth, confidence=confidence)
+    rules = sorted({one.rule for one in judged} - {""})
+    return Geography(
+        test_set.name,
+        by,
+        top,
+        confidence,
+        frame.column,
+        frame.sizes(judged),
+        groups.edges,
+        tuple((first, second) for first, second in between),
+        tuple(rows),
+        progress,
+        grown,
+        (*rules, *frame.notes, *_row_notes(rows, frame), *why, *why_not, *_set_notes(original, standard, top)),
+    )
+
+
+def _each_once(test_set: str, original: SetCounts | None, standard: Sequence[SetCounts]) -> None:
+    names = [test_set, *([original.test_set] if original else []), *(one.test_set for one in standard)]
+    if len(set(names)) < len(names):
+        raise InputError("a test set is named twice: the geographic, the original and standard ones are different sets")
+    if standard and original is None:
+        raise InputError("progress on standard test sets is held against an original one: name it too")
+
+
+def _row_notes(rows: Sequence[ModelByGroup], frame: Frame) -> tuple[str, ...]:
+    column = frame.grouping.column
+    notes = [f"intervals: {', '.join(sorted({e.method for row in rows for e in row.groups if e}))}"]
+    if len(frame.names) == 1:
+        notes.append(f"one {column} only ({frame.names[0]}): there is no disparity")
+        return tuple(notes)
+    if without := [row.model for row in rows if row.disparity is None]:
+        notes.append(f"no image of some {column} counts for {few(without)}: no disparity")
+    if any(row.disparity for row in rows):
+        notes.append(
+            "disparity: best less worst group; too large on average, by chance at the most as much as in that column; "
+            "its interval and that of the lowest hold whichever groups are the extremes"
+        )
+    sizes = [max(found.n for row in rows if (found := row.groups[i])) for i in range(len(frame.names))]
+    small = [f"{name} ({size})" for name, size in zip(frame.names, sizes, strict=True) if size < _SMALL]
+    if small:
+        notes.append(f"few images, which widen every disparity: {few(small)}")
+    return tuple(notes)
+
+
+def _set_notes(original: SetCounts | None, standard: Sequence[SetCounts], top: int) -> tuple[str, ...]:
+    told = [note for one in ([original] if original else []) + list(standard) for note in one.notes]
+    if original and top > 1:
+        told.append(f"top-{top} on the geographic set, top-1 on the original and standard sets")
+    return tuple(told)

@@ -1,0 +1,42 @@
+"""Columns of texts, from tables and to them, without a Python object a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from regrade.core import PackedTexts
+
+
+def packed_column(column: pa.ChunkedArray) -> PackedTexts:
+    """The texts of a column of strings without empty cells, packed."""
+    bounds = np.zeros(len(column) + 1, dtype=np.int64)
+    np.cumsum(pc.binary_length(column).to_numpy(), out=bounds[1:])
+    return PackedTexts(b"".join(_data(chunk) for chunk in column.chunks), bounds)
+
+
+def shared_column(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """The texts of a column of which many are equal: those are one object."""
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    return tuple(values[index] for index in encoded.indices.to_numpy())
+
+
+def text_array(texts: Sequence[str]) -> pa.Array:
+    """Texts as a column of strings."""
+    if not isinstance(texts, PackedTexts):
+        return pa.array(texts, type=pa.string())
+    bounds, data = pa.py_buffer(texts.bounds), pa.py_buffer(texts.data)
+    return pa.LargeStringArray.from_buffers(len(texts), bounds, data).cast(pa.string())
+
+
+def _data(chunk: pa.StringArray) -> pa.Buffer | bytes:
+    """The bytes of all texts of a chunk, one after another."""
+    _, bounds, data = chunk.buffers()
+    if not len(chunk) or data is None:
+        return b""
+    first, last = np.frombuffer(bounds, dtype=np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
+    return data.slice(first, last - first)

@@ -1,0 +1,332 @@
+"""Loading what a study of leakage asks for: pictures and features of both sets, and the pairs that are alike."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from regrade.core import (
+    UNLABELED,
+    ClassSpace,
+    Distance,
+    InputError,
+    NearPairs,
+    PictureSource,
+    Predictions,
+    Signatures,
+    TestSet,
+    UnknownName,
+    UnreadablePicture,
+)
+from regrade.core.arguments import member, refuse_text
+from regrade.core.arrays import FloatArray
+from regrade.neighbours import (
+    NEIGHBOURS,
+    SIZE,
+    Collection,
+    Engine,
+    default_cut,
+    exact_pairs,
+    feature_pairs,
+    phash_pairs,
+    picture_pairs,
+)
+from regrade.report import Look, pairs_page, to_csv
+from regrade.store import Store, write_file
+from regrade.studies import Leakage, Scoring, leakage
+from regrade.testsets import Layout, Wanted, decode, open_pictures, reader_for
+from regrade.workspace.loading import Watch, scored_predictions
+from regrade.workspace.signing import WatchPictures, collection_of, fresh_signatures, kept_signatures, unwatched
+
+BY_PICTURES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
+"""The distances that need nothing but pictures."""
+
+_LOOKED_AT = (Distance.PIXELS, Distance.DSSIM)
+_SIDE, _QUALITY = 192, 80  # of the pictures on a page
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to search by: distances with their cuts, twins a picture lists at most, the common size, and the engine.
+
+    ``model`` is whose features are compared.
+    """
+
+    cuts: Mapping[Distance, float]
+    most: int = NEIGHBOURS
+    size: int = SIZE
+    engine: Engine = Engine.NUMPY
+    model: str | None = None
+
+
+def search_for(
+    by: Sequence[Distance | str],
+    near: Mapping[str, float],
+    *,
+    most: int = NEIGHBOURS,
+    size: int = SIZE,
+    engine: Engine | str = Engine.NUMPY,
+    model: str | None = None,
+) -> Search:
+    """A search as people ask for it: distances and cuts by name, the usual ones where none are given."""
+    refuse_text(by, "by")
+    usual = BY_PICTURES + ((Distance.FEATURES,) if model else ())
+    wanted = tuple(dict.fromkeys(member(Distance, one) for one in by)) or usual
+    cuts = {member(Distance, name): float(cut) for name, cut in near.items()}
+    if strange := [one.value for one in cuts if one not in wanted]:
+        raise InputError(f"there is a cut for {strange[0]}, which is not searched by: add it to --by")
+    if cuts.get(Distance.EXACT):
+        raise InputError("exact duplicates have no cut: search by pixels for nearly the same")
+    if bad := [one.value for one, cut in cuts.items() if not 0 <= cut < np.inf]:
+        raise InputError(f"the cut of {bad[0]} must be a number from 0 on, got {cuts[Distance(bad[0])]:g}")
+    if Distance.FEATURES in wanted and model is None:
+        raise InputError("features are those of a model: name it with --model")
+    if most < 1:
+        raise InputError(f"a picture lists at least one twin, got {most}")
+    every = {one: cuts.get(one, default_cut(one, size=size)) for one in wanted}
+    return Search(every, most, size, member(Engine, engine), model)
+
+
+@dataclass(frozen=True, eq=False)
+class PictureSet:
+    """One side of a search: the examples, where their pictures are, and what is known of them."""
+
+    examples: TestSet
+    source: PictureSource | None = None
+    collection: Collection | None = None
+    features: FloatArray | None = field(default=None, repr=False)
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """Pictures that could not be read, with the reason."""
+        if self.collection is None:
+            return {}
+        found = self.collection.signatures.unreadable
+        return {self.examples.ids[position]: reason for position, reason in sorted(found.items())}
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """A study of leakage, and the two sides that its pairs are of."""
+
+    result: Leakage
+    first: PictureSet
+    second: PictureSet
+
+
+def study_leakage(
+    store: Store, name: str, against: str | Path | None, search: Search, *, watch: Watch, watch_pictures: WatchPictures
+) -> Searched:
+    """Search a test set against another, a folder, or itself, and hold every model with and without what is found."""
+    test_set = store.test_set(name)
+    if against is not None and str(against) == name:
+        raise InputError(f"{name} against itself is a search within it: leave out --against")
+    if against is not None:
+        _check_there(store, against, search)
+    first = _stored_side(store, test_set, search, watch_pictures)
+    second = None if against is None else _other_side(store, against, search, watch_pictures)
+    scored = scored_predictions(store, test_set, store.model_names(name), watch=watch)
+    return _searched(first, second, search, scored, confidence=store.config.confidence, watch=watch_pictures)
+
+
+def search_folders(
+    path: Path, against: Path | None, search: Search, *, watch_pictures: WatchPictures = unwatched
+) -> Searched:
+    """Search the pictures below a folder against those below another, or among themselves; nothing is kept."""
+    if against is not None and against.resolve() == path.resolve():
+        raise InputError(f"{path} against itself is a search within it: name it once")
+    sides = [_folder_side(one, search, watch_pictures) for one in (path, against) if one is not None]
+    second = sides[1] if against is not None else None
+    return _searched(sides[0], second, search, (), confidence=0.95, watch=watch_pictures)
+
+
+def _searched(
+    first: PictureSet,
+    second: PictureSet | None,
+    search: Search,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    confidence: float,
+    watch: WatchPictures,
+) -> Searched:
+    pairs = tuple(_pairs(first, second, search, watch))
+    sides = (first,) if second is None else (first, second)
+    result = leakage(
+        first.examples,
+        pairs,
+        predictions,
+        against=None if second is None else second.examples,
+        preference=None if first.collection is None else first.collection.signatures.areas,
+        unreadable={side.examples.name: side.unreadable for side in sides},
+        confidence=confidence,
+    )
+    return Searched(result, first, second or first)
+
+
+def _pairs(first: PictureSet, second: PictureSet | None, search: Search, watch: WatchPictures) -> Iterator[NearPairs]:
+    """The pairs of each distance, in the order in which they were asked for."""
+    looked_at = {one: cut for one, cut in search.cuts.items() if one in _LOOKED_AT}
+    seen: dict[Distance, NearPairs] = {}
+    if looked_at:
+        own, other = _collection(first), None if second is None else _collection(second)
+        found = picture_pairs(own, other, cuts=looked_at, k=search.most, engine=search.engine, watch=watch)
+        seen = {one.distance: one for one in found}
+    for distance, cut in search.cuts.items():
+        yield seen[distance] if distance in seen else _by_records(distance, cut, first, second, search)
+
+
+def _by_records(
+    distance: Distance, cut: float, first: PictureSet, second: PictureSet | None, search: Search
+) -> NearPairs:
+    if distance is Distance.FEATURES:
+        features = None if second is None else second.features
+        if first.features is None or (second is not None and features is None):
+            raise InputError(f"there are no features of {search.model}")
+        return feature_pairs(
+            first.features, features, cut=cut, k=search.most, engine=search.engine, note=f"of {search.model}"
+        )
+    own, other = _signatures(first), None if second is None else _signatures(second)
+    if distance is Distance.EXACT:
+        return exact_pairs(own, other, k=search.most)
+    return phash_pairs(own, other, cut=cut, k=search.most, engine=search.engine)
+
+
+def _collection(side: PictureSet) -> Collection:
+    if side.collection is None:
+        raise InputError(f"{side.examples.name} has no pictures")
+    return side.collection
+
+
+def _signatures(side: PictureSet) -> Signatures:
+    return _collection(side).signatures
+
+
+def _stored_side(store: Store, test_set: TestSet, search: Search, watch: WatchPictures) -> PictureSet:
+    """A test set of the workspace; its pictures are needed unless only features are compared."""
+    features = _features(store, test_set, search.model) if Distance.FEATURES in search.cuts else None
+    if set(search.cuts) == {Distance.FEATURES}:
+        source = store.pictures(test_set) if store.has_pictures(test_set.name) else None
+        return PictureSet(test_set, source, None, features)
+    source = store.pictures(test_set)
+    found = kept_signatures(store, test_set.name, source, size=search.size, watch=watch)
+    return PictureSet(test_set, source, collection_of(found, source), features)
+
+
+def _other_side(store: Store, against: str | Path, search: Search, watch: WatchPictures) -> PictureSet:
+    """A test set by its name, or else the pictures below a path."""
+    if store.has_test_set(str(against)):
+        return _stored_side(store, store.test_set(str(against)), search, watch)
+    examples, source = pictures_below(Path(against))
+    found = kept_signatures(store, examples.name, source, size=search.size, watch=watch)
+    return PictureSet(examples, source, collection_of(found, source))
+
+
+def _check_there(store: Store, against: str | Path, search: Search) -> None:
+    """Raise before any work where there is nothing to search in."""
+    if store.has_test_set(str(against)):
+        return
+    if not Path(against).exists():
+        known = store.test_set_names()
+        raise UnknownName("test set", str(against), known, hint=", and there is no folder of this name either")
+    if Distance.FEATURES in search.cuts:
+        raise InputError(f"{against} is no test set and has no features: add it with regrade testsets add, and predict")
+
+
+def _folder_side(path: Path, search: Search, watch: WatchPictures) -> PictureSet:
+    examples, source = pictures_below(path)
+    found = fresh_signatures(source, size=search.size, watch=watch)
+    return PictureSet(examples, source, collection_of(found, source))
+
+
+def pictures_below(path: Path) -> tuple[TestSet, PictureSource]:
+    """The pictures below a folder, or in another form that a reader knows, as examples without labels."""
+    place = path.resolve()
+    nothing = ClassSpace("unlabeled", ("picture",))
+    reader = reader_for(path)
+    found = reader.find(path, Wanted(nothing, Layout.FLAT))
+    labels = np.full(len(found.ids), UNLABELED)
+    name = str(path)
+    return TestSet(name, nothing, found.ids, labels), PictureSource(reader.name, str(place), found.locations)
+
+
+def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
+    known = store.model_names(test_set.name)
+    if model not in known:
+        raise UnknownName(f"model on {test_set.name}", str(model), known)
+    found = store.predictions(test_set, str(model)).features
+    if found is None:
+        raise InputError(
+            f"no features of {model} on {test_set.name} are stored: regrade predict --keep features, in a workspace "
+            "that has no predictions of it yet"
+        )
+    return found
+
+
+def write_pairs(searched: Searched, path: Path) -> None:
+    """Write the pairs for people to judge: as a table (.csv), or as a page with both pictures (.html)."""
+    check_pairs_file(path)
+    if path.suffix.lower() == ".csv":
+        write_file(path, to_csv(searched.result.pair_table()))
+    else:
+        write_file(path, pairs_page(searched.result, _look(searched.first), _look(searched.second)))
+
+
+def check_pairs_file(path: Path | None) -> None:
+    """Raise before any work where pairs could not be written after it."""
+    if path is not None and path.suffix.lower() not in (".csv", ".html", ".htm"):
+        raise InputError(f"pairs are written as .csv or .html, not as {path.name!r}")
+    if path is not None and not path.absolute().parent.is_dir():
+        raise InputError(f"there is no folder {path.absolute().parent} to write {path.name} to")
+
+
+def _look(side: PictureSet) -> Look:
+    """Small pictures of one side, none where one cannot be read or there are none."""
+    if side.source is None:
+        return lambda _: None
+    source = side.source
+    pictures = open_pictures(source)
+
+    def look(position: int) -> bytes | None:
+        try:
+            picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+        except UnreadablePicture:
+            return None
+        scale = _SIDE / max(picture.size)
+        wide, high = (max(1, round(side * scale)) for side in picture.size)
+        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # a tiny picture keeps its pixels
+        buffer = io.BytesIO()
+        picture.resize((wide, high), by).save(buffer, format="JPEG", quality=_QUALITY)
+        return buffer.getvalue()
+
+    return look
+
+
+def find_twins(
+    first: str | Path,
+    second: str | Path | None = None,
+    *,
+    by: Sequence[Distance | str] = (),
+    near: Mapping[str, float] | None = None,
+    most: int = NEIGHBOURS,
+    size: int = SIZE,
+    engine: Engine | str = Engine.NUMPY,
+    pairs: str | Path | None = None,
+    watch_pictures: WatchPictures = unwatched,
+) -> Leakage:
+    """Twins between two folders of pictures, or within one, without a workspace; options are those of a study."""
+    target = None if pairs is None else Path(pairs)
+    check_pairs_file(target)
+    refuse_text(by, "by")
+    if Distance.FEATURES in [member(Distance, one) for one in by]:
+        raise InputError("folders have no features: predict them in a workspace, and use regrade study leakage")
+    search = search_for(by, near or {}, most=most, size=size, engine=engine)
+    against = None if second is None else Path(second)
+    found = search_folders(Path(first), against, search, watch_pictures=watch_pictures)
+    if target is not None:
+        write_pairs(found, target)
+    return found.result

@@ -1,0 +1,113 @@
+"""Signatures of a set's pictures: computed once, kept in the workspace, taken over where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regrade.core import InputError, Pictures, PictureSource, Signatures, UnreadablePicture, joined_signatures
+from regrade.neighbours import Collection, signatures
+from regrade.predict import default_workers
+from regrade.store import Signed, Store
+from regrade.testsets import decode, open_pictures
+
+PART_SIZE = 512
+"""Pictures a part: what a stopped run loses at most."""
+
+
+class WatchPictures(Protocol):
+    """Goes through things, given how many there are, showing how far it is."""
+
+    def __call__(self, seen: Iterable[Any], total: int) -> Iterable[Any]:
+        """Go through them."""
+
+
+def unwatched(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
+    """Show nothing."""
+    return seen
+
+
+def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
+    """The signatures of a set, computed as far as the workspace does not have them yet.
+
+    Pictures that an earlier, smaller or larger version of the set had at the same place are taken over from there.
+    """
+    signed = Signed(source, size)
+    found = store.signatures(name, signed)
+    if found is None:
+        partial = store.partial_signatures(name, signed, part_size=PART_SIZE)
+        with partial.alone():
+            missing = partial.missing()
+            known = list(store.signatures_elsewhere(name, signed)) if missing else []
+            fresh = _signed_parts(source, size, missing, known, watch)
+            for positions, part in zip(missing, fresh, strict=True):
+                partial.add(positions, part)
+            store.add_signatures(name, signed, partial.parts())
+            partial.remove()
+        found = store.signatures(name, signed)
+    if found is None:
+        raise InputError(f"the signatures of {name} were removed while they were made: run again")
+    return found
+
+
+def fresh_signatures(source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
+    """The signatures of pictures that no workspace knows; nothing is kept."""
+    return next(iter(_signed_parts(source, size, [range(len(source.locations))], [], watch)))
+
+
+def collection_of(found: Signatures, source: PictureSource) -> Collection:
+    """Signatures together with the pictures they are of."""
+    return Collection(found, _Decoder(source))
+
+
+class _Decoder:
+    """Decodes the picture at a position."""
+
+    def __init__(self, source: PictureSource) -> None:
+        self._source = source
+        self._pictures: Pictures = open_pictures(source)
+
+    def __call__(self, position: int) -> NDArray[np.uint8]:
+        stored = self._pictures.read(position)
+        return np.asarray(decode(stored, orientation=self._source.orientation, border=self._source.border))
+
+
+def _signed_parts(
+    source: PictureSource,
+    size: int,
+    wanted: Sequence[range],
+    known: Sequence[tuple[Signatures, dict[str, int]]],
+    watch: WatchPictures,
+) -> Iterator[Signatures]:
+    """The signatures of each range of positions, pictures decoded by all cores."""
+    if not wanted:
+        return
+    decoder, workers = _Decoder(source), default_workers()
+
+    def one(position: int) -> Signatures:
+        for there, rows in known:
+            if (row := rows.get(source.locations[position])) is not None and row not in there.unreadable:
+                return there[np.array([row])]
+        try:
+            return signatures([decoder(position)], size=size)
+        except UnreadablePicture as error:
+            return signatures([error], size=size)
+
+    def all_of_them() -> Iterator[Signatures]:
+        with ThreadPoolExecutor(workers) as pool:
+            for positions in wanted:
+                step = 64 * workers  # few enough to keep memory flat
+                for start in range(positions.start, positions.stop, step):
+                    yield from pool.map(one, range(start, min(start + step, positions.stop)))
+
+    signed = iter(watch(all_of_them(), sum(len(positions) for positions in wanted)))
+    for positions in wanted:
+        part = joined_signatures([next(signed) for _ in positions])
+        if part.unreadable and not Path(source.root).exists():
+            raise InputError(f"the pictures are no longer at {source.root}: bring them back and run again")
+        yield part

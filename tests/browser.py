@@ -1,0 +1,81 @@
+"""A real browser for pages: Debian's Chromium, with the network off and everything else refused and noted."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, Route, sync_playwright
+from skipping import skip
+
+CONTRASTS = """() => {
+  const channel = value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = ([red, green, blue]) => 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
+  const behind = element => {
+    for (; element; element = element.parentElement) {
+      const colour = numbers(getComputedStyle(element).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement;
+    if (!text || ["SCRIPT", "STYLE", "OPTION"].includes(element.tagName) || !element.checkVisibility()) continue;
+    if (element.closest(".role-mark")) continue;
+    const style = getComputedStyle(element), svg = element.closest("svg");
+    const [one, other] = [luminance(numbers(svg ? style.fill : style.color)), luminance(behind(svg || element))];
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
+    found.push({text: text.slice(0, 40), ratio, needed: large ? 3 : 4.5});
+  }
+  return found;
+}"""
+"""Every text that is seen, with its contrast and what WCAG AA asks for."""
+
+
+@dataclass
+class Opened:
+    """A page that is open, what its console said, and what it asked of others."""
+
+    page: Page
+    console: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser; where there is none the test is skipped."""
+    found = shutil.which("chromium")
+    if found is None:
+        skip("there is no chromium here (apt-get install chromium)")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, *, width: int, height: int = 800, script: bool = True) -> Iterator[Opened]:
+    """A page from a file, in a window of its own."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, offline=True, java_script_enabled=script
+    )  # fmt: skip
+    shown = Opened(context.new_page())
+
+    def watch(route: Route) -> None:
+        if route.request.url.startswith("file:"):
+            route.continue_()
+        else:
+            shown.asked.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", watch)
+    shown.page.on("console", lambda message: shown.console.append(message.text))
+    shown.page.on("pageerror", lambda error: shown.console.append(str(error)))
+    shown.page.on("dialog", lambda dialog: (shown.console.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    shown.page.goto(path.as_uri())
+    yield shown
+    context.close()

@@ -1,0 +1,251 @@
+"""regrade import checkpoints and regrade study confusion: on the published CIFAR-10 probabilities, and on little."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from confusion_world import SPACE, world
+from PIL import Image
+from running import assert_one_line, run, run_well, snapshot
+
+import regrade
+from regrade.classes import class_space
+from regrade.core import UNLABELED, TestSet
+from regrade.report import figure, findings
+from regrade.stats import independent_difference
+
+
+@pytest.fixture(scope="module")
+def cifar(published, tmp_path_factory):
+    """Thirty published models on CIFAR-10 and on CIFAR-10.1, and one member's published probabilities on the first."""
+    workspace = tmp_path_factory.mktemp("cifar") / "W"
+    run_well("init", workspace)
+    for name in ("cifar10.test", "cifar10.1-v4"):
+        file = published / "recht2019" / f"{name}.top1.parquet"
+        run_well("import", "predictions", file, "--test-set", name, "--classes", "cifar-10", "-w", workspace)
+    scores = np.load(published / "label_errors" / "cifar10_test_set_pyx.npy")
+    path = workspace.parent / "pyx.npy"
+    np.save(path, scores[None])
+    done = run_well(
+        "import", "checkpoints", path, "--test-set", "cifar10.test", "--ensemble", "pyx", "--kind", "probabilities",
+        "-w", workspace,
+    )  # fmt: skip
+    assert "imported pyx on cifar10.test: 1 seed x 1 epoch x 10,000 images x 10 classes" in done.err
+    return workspace
+
+
+STUDY = ("study", "confusion", "-t", "cifar10.test", "-w")
+
+
+class TestPublished:
+    def test_hard_images_are_hard_for_thirty_models_that_never_saw_the_score(self, cifar, published):
+        found = json.loads(run_well(*STUDY, cifar, "--json").out)
+        assert (found["images"], found["hard"]["images"], len(found["models"])) == (10_000, 1_000, 31)
+        table = pq.read_table(published / "recht2019" / "cifar10.test.top1.parquet")
+        labels = table["label"].to_numpy()
+        hard = np.zeros(10_000, dtype=bool)
+        hard[found["hard"]["places"]] = True
+        outside = [row for row in found["models"] if not row["inside"]]
+        assert len(outside) == 30
+        for row in outside:
+            wrong = table[row["model"]].to_numpy() != labels
+            assert row["transfer"]["hard"]["value"] == pytest.approx(wrong[hard].mean())
+            assert row["transfer"]["rest"]["value"] == pytest.approx(wrong[~hard].mean())
+            bounds = independent_difference(wrong[hard].sum(), 1_000, wrong[~hard].sum(), 9_000)
+            assert row["transfer"]["difference"]["low"] == pytest.approx(bounds.low)
+            assert row["transfer"]["difference"]["low"] > 0.1  # at least ten points more errors, for each of them
+            assert row["correlation"]["low"] > 0.2
+        assert found["ranking"]["value"] == pytest.approx(0.86, abs=0.01)
+
+    def test_the_score_is_the_entropy_of_the_published_probabilities(self, cifar, published):
+        rows = list(csv.DictReader(io.StringIO(run_well(*STUDY, cifar, "--show", "images", "--csv").out)))
+        scores = np.load(published / "label_errors" / "cifar10_test_set_pyx.npy")
+        expected = -(scores * np.log2(scores, where=scores > 0, out=np.zeros_like(scores))).sum(axis=1)
+        assert [float(row["score"]) for row in rows] == pytest.approx(expected, abs=2e-3)  # half precision
+
+    def test_a_hard_set_per_class_is_a_slice_and_a_test_set(self, cifar):
+        chosen = ("--hardest", "20", "--per-class", "--write", "hard20", "--model", "nas")
+        done = run_well(*STUDY, cifar, *chosen, "--json")
+        assert "test set and slice hard20 of cifar10.test: 200 images, without pictures" in done.err
+        study = json.loads(done.out)
+        graded = json.loads(
+            run_well("grade", "-t", "cifar10.test", "--slice", "hard20", "--model", "nas", "--json", "-w", cifar).out
+        )
+        (row,) = [row for row in graded["rows"] if row["slice"] == "hard20"]
+        (same,) = [one for one in study["models"] if one["model"] == "nas"]
+        assert 1 - row["top1"]["value"] == pytest.approx(same["transfer"]["hard"]["value"])
+        own = regrade.open(cifar).store.test_set("hard20")
+        assert np.bincount(own.labels).tolist() == [20] * 10
+        again = run_well(*STUDY, cifar, *chosen)
+        assert "unchanged: test set and slice hard20" in again.err
+        other = run(*STUDY, cifar, "--hardest", "5", "--write", "hard20")
+        assert_one_line(other, "hard20", "choose another name")
+        before = snapshot(cifar)
+        taken = run(*STUDY, cifar, "--hardest", "5", "--write", "airplane")
+        assert_one_line(taken, "'airplane' is a class of cifar10.test already")
+        assert snapshot(cifar) == before
+
+    def test_words_and_figure(self, cifar, tmp_path):
+        result = regrade.open(cifar).confusion("cifar10.test")
+        first, second = findings(result)
+        assert first.headline == "Images that confuse pyx are hard for all 30 other models too"
+        assert "25.9% against 2.9%" in first.text
+        assert second.headline == "Models keep their order on confusing images"
+        assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
+
+    def test_expectation_on_a_set_that_was_collected_again(self, cifar):
+        """Without checkpoints there it cannot be told; the line says what is missing."""
+        ran = run(*STUDY, cifar, "--unlabeled", "cifar10.1-v4")
+        assert_one_line(ran, "unknown ensemble on cifar10.1-v4 'pyx'")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Two sets, the second harder and without labels, two ensembles on both, and models with scores."""
+    workspace = regrade.init(tmp_path_factory.mktemp("small") / "W")
+    rng = np.random.default_rng(0)
+    for name, shift in (("old", 0.0), ("new", 0.7)):
+        images = world(300, rng, name=name, shift=shift)
+        bare = TestSet(name, SPACE, images.test_set.ids, np.full(300, UNLABELED))
+        workspace.store.add_test_set(images.test_set if name == "old" else bare)
+        for ensemble, skill in (("E", 3.0), ("F", 4.0)):
+            found = images.ensemble(rng, epochs=4, skill=skill)
+            scores = [[found.scores(m, t) for t in range(4)] for m in range(2)]
+            workspace.add_checkpoints(ensemble, scores, test_set=name, kind="logits")
+        for i, skill in enumerate((2.0, 2.5, 3.0, 4.0)):
+            model = images.model(f"m{i}", skill, rng, scores=True)
+            workspace.add_predictions(model.model, model.full_scores, test_set=name)
+    return workspace.store.root
+
+
+def of_small(small, *options):
+    return run("study", "confusion", "-t", "old", "-w", small, *options)
+
+
+class TestSmall:
+    def test_every_table(self, small):
+        for show, words in {
+            "models": ("E (after epoch 3)", "m3"),
+            "bins": ("score from",),
+            "images": ("old 0",),
+            "distribution": ("below it",),
+            "checkpoints": ("every 3rd epoch", "member 1 alone"),
+            "ranks": ("member 0", "member 1"),
+            "expected": ("expected by score", "thresholded", "agreement on the line"),
+        }.items():
+            ran = of_small(small, "--ensemble", "E", "--unlabeled", "new", "--show", show)
+            assert ran.code == 0, ran.err
+            assert all(word in ran.out for word in words), (show, ran.out)
+
+    def test_the_expectation_is_shown_where_it_was_asked_for(self, small):
+        ran = of_small(small, "--ensemble", "E", "--unlabeled", "new")
+        assert "error to expect on 300 images of new" in ran.out and "actual" not in ran.out
+
+    def test_two_ensembles(self, small):
+        found = json.loads(of_small(small, "--ensemble", "F", "--ensemble", "E", "--json").out)
+        assert found["ensemble"]["name"] == "F"
+        ((pair,),) = [found["agreements"]]
+        assert (pair["first"], pair["second"]) == ("F", "E") and pair["tau"]["low"] > 0
+
+    def test_models_as_members(self, small):
+        ran = of_small(small, "--member", "m0", "--member", "m3", "--json")
+        found = json.loads(ran.out)
+        assert (found["ensemble"]["members"], found["ensemble"]["epochs"]) == (["m0", "m3"], [1])
+        assert {row["model"] for row in found["models"] if row["inside"]} == {"m0", "m3", "models (mean)"}
+        alone = json.loads(of_small(small, "--member", "m3", "--json").out)
+        assert [row["model"] for row in alone["models"] if row["inside"]] == ["m3"]
+        there = of_small(small, "--member", "m0", "--member", "m3", "--unlabeled", "new")
+        assert there.code == 0, there.err
+
+    def test_other_bases_and_rules(self, small):
+        bits, nats, tens = (
+            json.loads(of_small(small, "--ensemble", "E", "--base", base, "--json").out) for base in ("2", "e", "10")
+        )
+        assert bits["ensemble"]["unit"] == "bits" and nats["ensemble"]["unit"] == "nats"
+        assert nats["distribution"]["mean"] == pytest.approx(bits["distribution"]["mean"] * np.log(2), rel=1e-5)
+        assert tens["distribution"]["mean"] == pytest.approx(bits["distribution"]["mean"] * np.log10(2), rel=1e-5)
+        above = json.loads(of_small(small, "--ensemble", "E", "--above", "2.5", "--bin", "0.5", "--json").out)
+        assert above["hard"]["rule"] == "images with a score of 2.5 bits or more" and above["bin_width"] == 0.5
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ((), ("name an ensemble of old", "E, F")),
+            (("--ensemble", "G"), ("unknown ensemble on old 'G'", "E, F")),
+            (("--ensemble", "E", "--ensemble", "E"), ("named twice",)),
+            (("--ensemble", "E", "--above", "99"), ("no image of old",)),
+            (("--ensemble", "E", "--above", "1", "--hardest", "5"), ("give one of the two",)),
+            (("--ensemble", "E", "--per-class"), ("how many of each class",)),
+            (("--ensemble", "E", "--bin", "0"), ("width of a bin",)),
+            (("--ensemble", "E", "--unlabeled", "old"), ("cannot be learnt on itself",)),
+            (("--ensemble", "E", "--unlabeled", "nothing"), ("unknown test set 'nothing'",)),
+            (("--ensemble", "E", "--show", "expected"), ("needs a set without labels",)),
+            (("--ensemble", "E", "--write", "imagenet-a"), ("is a set of the catalogue",)),
+            (("--ensemble", "E", "--model", "m9"), ("m9", "m0")),
+        ],
+    )
+    def test_what_is_wrong_is_told_in_one_line(self, small, options, words):
+        assert_one_line(of_small(small, *options), *words)
+
+    def test_a_set_without_labels_has_scores_and_hard_images(self, small):
+        ran = run("study", "confusion", "-t", "new", "--ensemble", "E", "-w", small)
+        assert ran.code == 0 and "nothing is said of errors" in ran.out and "hard: the hardest tenth" in ran.out
+
+    def test_models_without_scores_are_no_members(self, cifar):
+        assert_one_line(run(*STUDY, cifar, "--member", "nas"), "'nas' has no full scores", "--keep scores")
+
+    def test_no_ensemble_at_all(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
+        workspace.store.add_test_set(TestSet("t", SPACE, ("a",), np.array([0])))
+        ran = run("study", "confusion", "-t", "t", "-w", tmp_path / "W")
+        assert_one_line(ran, "there is no ensemble on t yet: regrade import checkpoints")
+
+
+def test_the_hard_set_takes_its_pictures_along(tmp_path):
+    rng = np.random.default_rng(0)
+    for label in ("cat", "dog"):
+        (tmp_path / "pets" / label).mkdir(parents=True)
+        for i in range(4):
+            Image.fromarray(rng.integers(256, size=(8, 8, 3), dtype=np.uint8)).save(tmp_path / f"pets/{label}/{i}.png")
+    workspace = regrade.init(tmp_path / "W")
+    target = workspace.add_test_set("pets", tmp_path / "pets", classes=tmp_path / "pets").test_set
+    workspace.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
+    kept = workspace.keep_hard_set(workspace.confusion("pets", hardest=3), "hard pets")
+    assert kept.pictures and kept.new and len(kept.test_set) == 3
+    own = workspace.store.pictures(workspace.store.test_set("hard pets"))
+    source = workspace.store.pictures(target)
+    places = [list(target.ids).index(example) for example in kept.test_set.ids]
+    assert list(own.locations) == [source.locations[place] for place in places]
+
+
+class TestImport:
+    @pytest.fixture
+    def empty(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
+        space = class_space("cifar-10")
+        workspace.store.add_test_set(TestSet("six", space, tuple("abcdef"), np.arange(6)))
+        return workspace.store.root
+
+    def bring(self, empty, path, *options):
+        return run("import", "checkpoints", path, "-t", "six", "--ensemble", "E", "-w", empty, *options)
+
+    def test_the_kind_is_never_guessed(self, empty, tmp_path):
+        np.save(tmp_path / "s.npy", np.full((1, 6, 10), 0.1))
+        assert self.bring(empty, tmp_path / "s.npy").code == 2
+        assert self.bring(empty, tmp_path / "s.npy", "--kind", "probabilities").code == 0
+
+    def test_bad_input_is_one_line(self, empty, tmp_path):
+        np.save(tmp_path / "s.npy", np.random.default_rng(0).normal(size=(1, 6, 10)))
+        ran = self.bring(empty, tmp_path / "s.npy", "--kind", "probabilities")
+        assert_one_line(ran, "E, seed 0, epoch 0, row 0: a probability is negative; are these logits?")
+        ran = self.bring(empty, tmp_path / "none", "--kind", "logits")
+        assert_one_line(ran, "neither a folder nor an array")
+        folder = tmp_path / "F"
+        for place in ("seed0/epoch0", "seed0/epoch1", "seed1/epoch0"):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            np.save(folder / f"{place}.npy", np.zeros((6, 10)))
+        ran = self.bring(empty, folder, "--kind", "logits")
+        assert_one_line(ran, "every seed needs the same epochs", "epoch 1 of seed 1 is missing")

@@ -1,0 +1,64 @@
+"""regrade report: from the command to the page, and what it prints."""
+
+import json
+from pathlib import Path
+
+import pytest
+from report_world import make_world
+from running import assert_one_line, run, run_well
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return make_world(tmp_path_factory.mktemp("world")).store.root
+
+
+def test_it_says_where_the_page_is_and_what_was_found(world):
+    done = run_well("report", "all", "-w", world, "--original", "old", "--title", "Of all things")
+    lines = done.out.splitlines()
+    assert lines[-1] == str(world / "reports" / "all" / "index.html")
+    page = Path(lines[-1]).read_text()
+    assert "<h1>Of all things</h1>" in page
+    assert lines[0].startswith("1. Models lose ")
+    assert 4 <= len(lines) <= 8
+    assert "grade on new" in done.err.splitlines()
+    again = run("report", "all", "-w", world)
+    assert_one_line(again, "is there already", "--force")
+    run_well("report", "all", "-w", world, "--force", "--test-set", "new")
+    found = json.loads((world / "reports" / "all" / "results.json").read_text())
+    assert found["title"] == "A second grading of 6 models on new"
+
+
+def test_another_folder(world, tmp_path):
+    out = tmp_path / "far" / "away"
+    assert run_well("report", "-w", world, "--out", out, "-t", "new").out.endswith(f"{out / 'index.html'}\n")
+    assert sorted(path.name for path in out.iterdir()) == ["figures", "index.html", "results.json", "tables"]
+
+
+def test_a_name_and_a_folder_are_one_too_many(world, tmp_path):
+    done = run("report", "name", "-w", world, "--out", tmp_path / "r")
+    assert done.code == 2
+    assert "give a NAME or --out, not both" in done.err
+
+
+@pytest.mark.parametrize("name", ["../up", "a/b", "", "."])
+def test_a_name_is_no_path(world, name):
+    assert_one_line(run("report", name, "-w", world), "is no name for a report")
+
+
+def test_an_empty_workspace_is_one_line(tmp_path):
+    run_well("init", tmp_path / "W")
+    assert_one_line(run("report", "-w", tmp_path / "W"), "there is nothing to report yet")
+    assert not (tmp_path / "W" / "reports").exists()
+
+
+def test_a_test_set_that_is_not_there(world):
+    assert_one_line(run("report", "-w", world, "-t", "odl"), "unknown test set 'odl'", "old")
+
+
+def test_published_predictions_make_a_page_that_is_small_enough(pack):
+    done = run_well("report", "pack", "-w", pack, "--force")
+    page = Path(done.out.splitlines()[-1])
+    assert page.stat().st_size < 2_000_000
+    assert "4 of 67 models may be the best on imagenet-val." in done.out
+    assert "38% of the best model's errors on imagenet-val are right answers." in done.out

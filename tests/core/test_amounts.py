@@ -1,0 +1,16 @@
+import numpy as np
+import pytest
+
+from regrade.core.amounts import amount
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "0 images"), (1, "1 image"), (2, "2 images"), (12_345, "12,345 images")]
+)
+def test_the_noun_fits_the_number(number, words):
+    assert amount(number, "image") == words
+    assert amount(np.int64(number), "image") == words
+
+
+def test_a_plural_of_its_own():
+    assert (amount(1, "person", "people"), amount(3, "person", "people")) == ("1 person", "3 people")

@@ -1,0 +1,71 @@
+"""The demonstration: from training to a report in one command, and used again the second time."""
+
+import json
+import os
+
+import pytest
+from running import run, run_process, run_well, snapshot
+
+pytest.importorskip("sklearn")
+pytest.importorskip("mlxtend")
+pytest.importorskip("vl_convert")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    workspace = tmp_path_factory.mktemp("demo") / "demo"
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # tests beside it use the other cores
+    return workspace, run_process("demo", "-w", workspace, env=os.environ | one_thread)
+
+
+def test_it_ends_with_five_findings_and_the_report(shown):
+    workspace, ran = shown
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert [line[:2] for line in lines[:5]] == ["1.", "2.", "3.", "4.", "5."]
+    assert "Models lose" in lines[0] and "points on uci-digits" in lines[0]
+    assert lines[-1] == f"The report: {workspace / 'reports' / 'demo' / 'index.html'}"
+    assert (workspace / "reports" / "demo" / "index.html").stat().st_size < 2_000_000
+    assert ran.err.count("training") == 9  # eight classifiers and the small network
+    assert "Warning" not in ran.err
+
+
+def test_every_chapter_was_answered(shown):
+    workspace, _ = shown
+    results = json.loads((workspace / "reports" / "demo" / "results.json").read_text())
+    page = (workspace / "reports" / "demo" / "index.html").read_text()
+    assert "could not be answered" not in page
+    text = json.dumps(results)
+    assert all(name in text for name in ("mnist", "uci-digits", "small network", "mnist-train", "support vectors"))
+
+
+def test_its_workspace_is_like_any_other(shown):
+    workspace, _ = shown
+    rows = json.loads(run_well("grade", "-t", "mnist", "-w", workspace, "--json").out)["rows"]
+    assert len(rows) == 8
+    assert all(row["top1"]["n"] == 2500 and row["top1"]["value"] <= row["top5"]["value"] for row in rows)
+    assert rows[0]["top1"]["value"] > 0.93
+    new = json.loads(run_well("grade", "-t", "uci-digits", "-w", workspace, "--json").out)["rows"]
+    assert {row["top1"]["n"] for row in new} == {1797}
+    assert all(row["top1"]["value"] < 0.8 for row in new)
+
+
+def test_the_hard_set_is_a_test_set_and_a_slice(shown):
+    workspace, _ = shown
+    rows = json.loads(run_well("grade", "-t", "mnist", "--slice", "mnist-hard", "-w", workspace, "--json").out)["rows"]
+    hard = {row["model"]: row["top1"] for row in rows if row["slice"] == "mnist-hard"}
+    everywhere = {row["model"]: row["top1"] for row in rows if row["slice"] != "mnist-hard"}
+    assert len(hard) == 8 and all(one["n"] == 250 for one in hard.values())
+    assert all(hard[model]["high"] < everywhere[model]["low"] for model in hard)
+    assert "mnist-hard" in run_well("testsets", "list", "-w", workspace).out
+
+
+def test_a_second_run_trains_nothing_and_finds_the_same(shown):
+    workspace, first = shown
+    before = {path: stamp for path, stamp in snapshot(workspace).items() if not str(path).startswith("reports")}
+    again = run("demo", "-w", workspace)
+    assert again.code == 0
+    assert again.out == first.out
+    assert "training" not in again.err
+    after = {path: stamp for path, stamp in snapshot(workspace).items() if not str(path).startswith("reports")}
+    assert after == before

@@ -1,0 +1,217 @@
+"""The figure, the map and the words of a study of geography."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from geography_world import REGIONS, World
+
+from regrade.core import UndefinedError, UnknownName
+from regrade.report import figure, findings, map_figure
+from regrade.report.style import COLOURS
+from regrade.studies import ModelCounts, SetCounts, geography
+
+LARGE = World(
+    sizes=(3000,) * 6, gains=(0.25, 0.4, 0.35, 0.5, 0.35, 0.3), difficulty=(0.1, 0, 0, -0.1, 0, 0.02), household=1
+)
+
+
+def study(world=LARGE, *, by="region", models=None, original=True, standard=(1.1,), seed=0, **options):
+    rng = np.random.default_rng(seed)
+    test_set = world.test_set()
+    if options.pop("alone", True):
+        test_set = replace(test_set, groups={k: v for k, v in test_set.groups.items() if k != "household"})
+    answers = (
+        world.predictions(test_set, world.correct(rng))[-models:]
+        if models
+        else world.predictions(test_set, world.correct(rng))
+    )
+    if original:
+        options |= {
+            "original": world.counts("imagenet-val", 1.0, 0.0),
+            "standard": [world.counts(f"standard-{i}", slope, 0.2 - slope / 4) for i, slope in enumerate(standard)],
+        }
+    return geography(test_set, answers, by=by, rng=rng, draws=200, **options)
+
+
+def values(spec):
+    """All rows of data that a figure carries, those of the world's outlines aside."""
+    found = []
+
+    def walk(part):
+        if isinstance(part, dict):
+            if isinstance(part.get("values"), list):
+                found.extend(row for row in part["values"] if isinstance(row, dict))
+            for value in part.values():
+                walk(value)
+        elif isinstance(part, list):
+            for value in part:
+                walk(value)
+
+    walk({key: value for key, value in spec.items() if key != "datasets"})
+    for rows in spec.get("datasets", {}).values():
+        found.extend(rows if isinstance(rows, list) else [])
+    return found
+
+
+def text_of(drawn):
+    return " ".join(drawn.spec["title"]["text"])
+
+
+class TestFigure:
+    def test_every_model_is_in_every_group_with_its_interval(self):
+        result = study()
+        points = [row for row in values(figure(result).spec) if "group" in row]
+        assert {(row["model"], row["group"].partition(" (")[0]) for row in points} == {
+            (row.model, name) for row in result.rows for name in REGIONS
+        }
+        for row in points:
+            assert row["value_low"] <= row["value"] <= row["value_high"]
+            accuracy = result.row(row["model"]).groups[REGIONS.index(row["group"].partition(" (")[0])]
+            assert row["value"] == pytest.approx(100 * accuracy.value, abs=0.01)
+
+    def test_disparities_stand_against_the_original(self):
+        result = study()
+        points = [row for row in values(figure(result).spec) if "original_text" in row]
+        assert {row["model"] for row in points} == set(result.progress.models)
+        one = next(row for row in points if row["model"] == "model-03")
+        assert one["x"] == pytest.approx(100 * result.row("model-03").original.value, abs=0.01)
+        assert one["value_low"] <= one["value"] <= one["value_high"]
+
+    def test_a_few_models_are_told_apart_by_colour_and_shape(self):
+        text = json.dumps(figure(study()).spec)
+        assert all(colour in text for colour in COLOURS[:4]) and '"diamond"' in text
+
+    def test_without_an_original_disparities_are_by_model(self):
+        spec = figure(study(original=False)).spec
+        assert len(spec["vconcat"]) == 2 and "Black ticks" in json.dumps(spec)
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            ({}, "less often in Africa than in Europe"),
+            ({"by": "income"}, "No difference by income is certain"),
+            ({"by": "constant"}, "is right on"),
+        ],
+    )
+    def test_the_title_says_what_is_certain(self, options, words):
+        drawn = figure(study(**options))
+        assert words in text_of(drawn) and drawn.alt.startswith(text_of(drawn))
+
+    def test_of_many_countries_the_best_and_weakest_model_have_names(self):
+        names = tuple(f"land {i:02}" for i in range(30))
+        rng = np.random.default_rng(1)
+        world = World(sizes=(40,) * 30, gains=(1.0,) * 30, difficulty=tuple(rng.normal(0, 0.2, 30)), regions=names)
+        drawn = figure(study(world, original=False))
+        assert "some region is" in text_of(drawn) or "No difference" in text_of(drawn)
+        legend = drawn.spec["vconcat"][0]["layer"][-1]["encoding"]["color"]["scale"]["domain"]
+        assert legend == ["model-11", "model-00"]
+
+    @pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
+    def test_every_form(self, tmp_path, ending):
+        result = study(models=3)
+        for drawn, name in ((figure(result), "f"), (map_figure(result), "m")):
+            path = drawn.save(tmp_path / f"{name}.{ending}")
+            assert path.stat().st_size > 1000
+
+
+class TestMap:
+    def test_countries_have_the_colour_the_interval_and_the_figure_of_their_region(self):
+        result = study()
+        spec = map_figure(result).spec
+        rows = {row["country"]: row for row in values(spec) if "country" in row}
+        best = result.rows[0]
+        for country, region in (
+            ("Nigeria", "Africa"),
+            ("Italy", "Europe"),
+            ("Japan", "EastAsia"),
+            ("Jordan", "WestAsia"),
+        ):
+            accuracy = best.groups[REGIONS.index(region)]
+            assert rows[country]["group"] == region
+            assert rows[country]["value"] == pytest.approx(100 * accuracy.value, abs=0.01)
+            assert (
+                rows[country]["shown"]
+                == f"{100 * accuracy.value:.1f}% [{100 * accuracy.low:.1f}, {100 * accuracy.high:.1f}]"
+            )
+            assert rows[country]["images"] == accuracy.n
+        assert "India" not in rows  # of no region of GeoDE
+        labels = [row["text"] for row in values(spec) if "text" in row]
+        assert sorted(label.partition("|")[0] for label in labels) == sorted(REGIONS)
+
+    def test_a_country_too_small_for_an_outline_is_a_dot(self):
+        names = ("Singapore", "Kenya", "France", "Atlantis")
+        world = World(sizes=(300,) * 4, gains=(1.0,) * 4, difficulty=(0.5, 0.0, -0.5, 0), skills=(0, 1), regions=names)
+        drawn = map_figure(study(world, original=False))
+        dots = [row for row in values(drawn.spec) if "latitude" in row and "country" in row]
+        assert [row["country"] for row in dots] == ["Singapore"]
+        assert "Not on the map: Atlantis" in " ".join(drawn.spec["title"]["subtitle"])
+        assert "Kenya" in drawn.alt
+
+    def test_another_model(self):
+        result = study()
+        assert text_of(map_figure(result, "model-04")).startswith("model-04")
+        with pytest.raises(UnknownName, match="did you mean"):
+            map_figure(result, "modle-04")
+
+    def test_incomes_have_none(self):
+        with pytest.raises(UndefinedError, match="neither countries nor known regions"):
+            map_figure(study(by="income", original=False))
+
+
+class TestFindings:
+    def test_at_most_three_the_weightiest_first_with_intervals(self):
+        told = findings(study())
+        assert len(told) == 3
+        assert [one.weight for one in told] == sorted((one.weight for one in told), reverse=True)
+        assert told[0].headline == "model-11 is right less often in Africa than in Europe"
+        assert all(" to " in one.text for one in told)
+
+    def test_the_gap_of_progress(self):
+        told = {one.headline: one.text for one in findings(study(standard=(1.2, 1.0)))}
+        text = told["Progress on imagenet-val reaches geode less than standard sets"]
+        assert "the mean of 2 standard sets" in text and "times the second" in text
+        more = findings(study(standard=(0.1,)))
+        assert any("reaches geode more than standard sets" in one.headline for one in more)
+
+    def test_what_no_interval_settles_is_said_to_be_open(self):
+        small = World(sizes=(60,) * 6, gains=(0.8,) * 6, difficulty=(0.0,) * 6, skills=(0.2, 0.5, 0.7), household=1)
+        told = findings(study(small))
+        assert any("No difference by region is shown" in one.headline for one in told)
+        assert any(one.headline.startswith("Whether better models are further apart by region is open") for one in told)
+
+    def test_extremes_that_chance_picks_settle_nothing(self):
+        """Equal regions: what chance picks as extremes shrinks with accuracy, and no one should be told so."""
+        equal = World(sizes=(60,) * 6, gains=(0.8,) * 6, difficulty=(0.0,) * 6, household=1)
+        for seed in range(20):
+            told = findings(study(equal, seed=seed))
+            assert not any(one.headline.startswith("Better models") for one in told)
+
+    def test_a_ratio_without_bounds_is_not_given(self):
+        flat = World(sizes=(60,) * 6, gains=(0.0,) * 6, difficulty=(0.0,) * 6)
+        assert any("no ratio can be given" in one.text for one in findings(study(flat)))
+
+    def test_numbers_are_no_place(self):
+        (one,) = findings(study(by="income", original=False))
+        assert "at income" in one.text
+
+    def test_one_group_says_nothing(self):
+        assert findings(study(by="constant")) == ()
+
+    def test_no_number_is_strange(self):
+        counts = SetCounts("imagenet-val", dict.fromkeys(LARGE.models, ModelCounts(40_000, 50_000)))
+        test_set = LARGE.test_set()
+        right = np.ones((len(LARGE.models), len(test_set)), dtype=bool)
+        result = geography(
+            test_set,
+            LARGE.predictions(test_set, right),
+            by="region",
+            rng=np.random.default_rng(0),
+            original=counts,
+            draws=50,
+        )
+        for one in findings(result):
+            assert not any(word in one.text for word in ("nan", "inf", "None"))
+        assert all(math.isfinite(row["value"]) for row in values(figure(result).spec) if "value" in row)

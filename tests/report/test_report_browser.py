@@ -1,0 +1,361 @@
+"""The report in a real browser with the network off: read, driven by mouse and keyboard, on a phone and on paper."""
+
+import re
+import shutil
+import subprocess
+from itertools import pairwise
+
+import pytest
+from browser import CONTRASTS, opened
+from report_world import HOSTILE, SKILLS
+from skipping import skip
+
+PHONE, DESKTOP = 360, 1280
+OVERVIEW = "#table-overview"
+DRAWN = ".chart[data-drawn] .vega-embed svg"
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def shown(request, browser, report_page):
+    with opened(browser, report_page, width=request.param) as found:
+        yield found
+        assert found.console == []
+        assert found.asked == []
+
+
+@pytest.fixture
+def desktop(browser, report_page):
+    with opened(browser, report_page, width=DESKTOP) as found:
+        yield found
+        assert found.console == []
+        assert found.asked == []
+
+
+def draw_all(page):
+    """Scroll through the page until every figure has drawn itself."""
+    for figure in page.locator("figure").all():
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+
+
+def settled(page, name):
+    page.wait_for_function("name => document.documentElement.dataset.picked === name", arg=name or "")
+
+
+def text_of(path):
+    """What a PDF says."""
+    if shutil.which("pdftotext") is None:
+        skip("there is no pdftotext here (apt-get install poppler-utils)")
+    return subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout
+
+
+def first_column(page, table=OVERVIEW):
+    return [cell.inner_text() for cell in page.locator(f"{table} tbody td:first-child").all()]
+
+
+class TestReading:
+    def test_every_figure_draws_itself_and_nothing_is_wider_than_the_screen(self, shown):
+        draw_all(shown.page)
+        assert shown.page.locator("figure").count() == shown.page.locator(DRAWN).count() > 8
+        sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        across, room = shown.page.evaluate(sizes)
+        assert across <= room
+
+    def test_no_figure_is_wider_than_its_place(self, shown):
+        draw_all(shown.page)
+        for chart in shown.page.locator(".chart").all():
+            assert chart.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+    def test_every_text_has_contrast_enough(self, shown):
+        draw_all(shown.page)
+        shown.page.locator("#finder").fill("good")
+        settled(shown.page, "good")
+        for summary in shown.page.locator("summary").all():
+            summary.click()
+        found = shown.page.evaluate(CONTRASTS)
+        assert len(found) > 300
+        assert [one for one in found if one["ratio"] < one["needed"]] == []
+
+    def test_key_findings_come_first_and_lead_to_their_evidence(self, shown):
+        page = shown.page
+        assert page.locator("h1").inner_text() == "All there is"
+        top = "one => one.getBoundingClientRect().top"
+        first = page.locator("#findings").evaluate(top)
+        assert all(first < chapter.evaluate(top) for chapter in page.locator(".chapter").all())
+        if page.viewport_size["width"] == PHONE:
+            assert first < page.locator(".contents").evaluate(top)
+        findings = page.locator("#findings li")
+        assert 3 <= findings.count() <= 7
+        for link in findings.locator("a").all():
+            target = page.locator(f"[id='{link.get_attribute('href')[1:]}']")
+            headline = link.locator("xpath=ancestor::li").locator("h3").inner_text()
+            assert headline in target.inner_text()
+
+    def test_headings_have_no_gaps(self, desktop):
+        levels = desktop.page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => +h.tagName[1])")
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+
+    def test_pictures_and_figures_say_in_words_what_they_show(self, desktop):
+        page = desktop.page
+        assert page.locator(".gallery img").count() >= 24
+        assert all(one.get_attribute("alt") for one in page.locator(".gallery img").all())
+        assert all(one.get_attribute("aria-label") for one in page.locator(".chart").all())
+        for picture in page.locator(".gallery img").all()[:3]:
+            picture.scroll_into_view_if_needed()
+            assert picture.evaluate("one => one.decode().then(() => one.naturalWidth)") == 32
+
+    def test_contents_say_where_the_reader_is(self, desktop):
+        page = desktop.page
+        links = page.locator(".contents li li a")
+        assert links.count() >= 6
+        for link in links.all():
+            link.click()
+            page.wait_for_function(
+                "href => document.querySelector('.contents a[aria-current]').getAttribute('href') === href",
+                arg=link.get_attribute("href"),
+            )
+            assert page.locator(".contents a[aria-current]").count() == 1
+
+    def test_contents_stay_in_view_on_a_wide_screen(self, desktop):
+        desktop.page.evaluate("scrollTo({top: 5000, behavior: 'instant'})")
+        assert desktop.page.locator(".contents").is_visible()
+        assert -1 <= desktop.page.locator(".contents").evaluate("one => one.getBoundingClientRect().top") <= 1
+
+    def test_without_scripts_it_is_all_there(self, browser, report_page):
+        with opened(browser, report_page, width=DESKTOP, script=False) as found:
+            page = found.page
+            assert page.locator(".still svg, .still img").count() == page.locator("figure").count()
+            assert page.locator(f"{OVERVIEW} tbody tr").count() == 20
+            assert "The first 20 of 26 rows; all of them are in tables/overview.csv." in page.inner_text("body")
+            assert not page.locator("#finder").is_visible()
+            assert not page.locator(".tools").first.is_visible()
+
+
+class TestPicking:
+    def test_a_model_that_is_searched_is_lit_everywhere(self, desktop):
+        page = desktop.page
+        draw_all(page)
+        page.locator("#finder").fill("poor")
+        settled(page, "poor")
+        away, lit = page.locator(".chart .away").count(), page.locator(".chart text.picked").count()
+        assert away > 100
+        assert lit >= 5
+        for figure in page.locator("figure:has(text.picked)").all():
+            assert figure.locator(".away").count() > 0
+        assert first_column(page)[0] == "poor"
+        rows = page.locator("tr.picked")
+        assert rows.count() >= 8
+        assert all("poor" in row.inner_text() for row in rows.all())
+
+    def test_in_a_figure_with_the_model_only_its_own_marks_stay(self, desktop):
+        page = desktop.page
+        figure = page.locator("figure#figure-comparison-old")
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+        page.locator("#finder").fill("fair")
+        settled(page, "fair")
+        names = (
+            "figure => [...figure.querySelectorAll('.mark-symbol.role-mark > path')]"
+            ".filter(one => !one.classList.contains('away')).map(one => one.__data__.datum.model)"
+        )
+        assert figure.evaluate(names) == ["fair"]
+
+    def test_a_mark_is_clicked_and_clicked_again(self, desktop):
+        page = desktop.page
+        figure = page.locator("figure#figure-grade-new")
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+        mark = figure.locator(".mark-symbol.role-mark > path").first
+        name = mark.evaluate("one => one.__data__.datum.model")
+        mark.click()
+        settled(page, name)
+        assert page.locator("#finder").input_value() == name
+        mark.click()
+        settled(page, None)
+        assert page.locator(".away, tr.picked").count() == 0
+
+    def test_a_name_on_an_axis_is_clicked(self, desktop):
+        page = desktop.page
+        figure = page.locator("figure#figure-grade-new")
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+        figure.locator(".role-axis-label text", has_text="poor").click()
+        settled(page, "poor")
+
+    def test_a_name_in_a_table_is_picked_by_keyboard_and_escape_clears(self, desktop):
+        page = desktop.page
+        name = page.locator(f"{OVERVIEW} tbody .name", has_text="good").first
+        name.focus()
+        page.keyboard.press("Enter")
+        settled(page, "good")
+        assert "Only good is lit" in page.locator("#found").inner_text()
+        page.keyboard.press("Escape")
+        settled(page, None)
+        assert page.locator("#found").inner_text() == ""
+        assert page.locator("#finder").input_value() == ""
+
+    def test_part_of_a_name_is_enough_and_an_unknown_one_is_told(self, desktop):
+        page = desktop.page
+        page.locator("#finder").fill("wor")
+        page.keyboard.press("Enter")
+        settled(page, "worst")
+        page.locator("#clear").click()
+        settled(page, None)
+        page.locator("#finder").fill("nobody")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.getElementById('found').textContent === 'No model is called nobody.'")
+
+    def test_a_figure_that_comes_into_view_later_shows_the_pick(self, desktop):
+        page = desktop.page
+        page.locator("#finder").fill("poor")
+        settled(page, "poor")
+        figure = page.locator("figure#figure-similarity-old")
+        assert figure.locator(DRAWN).count() == 0
+        figure.scroll_into_view_if_needed()
+        figure.locator(".away").first.wait_for()
+
+    def test_hovering_tells_a_models_numbers(self, desktop):
+        page = desktop.page
+        figure = page.locator("figure#figure-grade-new")
+        figure.scroll_into_view_if_needed()
+        figure.locator(DRAWN).wait_for()
+        mark = figure.locator(".mark-symbol.role-mark > path").first
+        mark.hover()
+        page.locator("#vg-tooltip-element.visible").wait_for()
+        told = page.locator("#vg-tooltip-element").inner_text()
+        assert mark.evaluate("one => one.__data__.datum.model") in told
+        assert re.search(r"\d\d\.\d% \[\d\d\.\d, \d\d\.\d\]", told)
+
+    def test_hostile_names_are_only_names(self, desktop):
+        page = desktop.page
+        draw_all(page)
+        page.locator("#finder").fill(HOSTILE)
+        settled(page, HOSTILE)
+        assert first_column(page)[0] == HOSTILE
+        assert page.locator("img[onerror]").count() == 0
+
+
+class TestTables:
+    def test_a_heading_sorts_down_up_and_back(self, shown):
+        page = shown.page
+        before = first_column(page)
+        heading = page.locator(f"{OVERVIEW} th").nth(1)
+        values = "row => parseFloat(row.cells[1].textContent)"
+        for order, sign in (("descending", -1), ("ascending", 1)):
+            heading.locator("button").focus()
+            page.keyboard.press("Enter")
+            page.wait_for_function(
+                "order => document.querySelector('#table-overview th:nth-child(2)').ariaSort === order", arg=order
+            )
+            page.wait_for_timeout(50)
+            rows = page.locator(f"{OVERVIEW} tbody tr")
+            numbers = [row.evaluate(values) for row in rows.all()]
+            assert numbers == sorted(numbers, key=lambda number, sign=sign: sign * number)
+        heading.locator("button").click()
+        page.wait_for_function("() => document.querySelector('#table-overview th:nth-child(2)').ariaSort === 'none'")
+        page.wait_for_timeout(50)
+        assert first_column(page) == before
+
+    def test_names_sort_by_letters(self, desktop):
+        page = desktop.page
+        page.locator(f"{OVERVIEW} th").first.locator("button").click()
+        page.wait_for_function("() => document.querySelector('#table-overview th').ariaSort === 'ascending'")
+        page.wait_for_timeout(50)
+        names = first_column(page)
+        assert [name for name in names if name.isalnum() or "-" in name][:3] == ["alike", "extra-00", "extra-01"]
+
+    def test_a_filter_keeps_what_fits_and_says_how_much(self, shown):
+        page = shown.page
+        page.locator(f"{OVERVIEW} input").fill("EXTRA-1")
+        page.wait_for_function("() => document.querySelector('#table-overview output').textContent === '10 of 26 rows'")
+        assert all(name.startswith("extra-1") for name in first_column(page))
+        page.locator(f"{OVERVIEW} input").fill("")
+        page.wait_for_function("() => document.querySelector('#table-overview output').textContent === '26 rows'")
+
+    def test_all_rows_are_shown_on_demand(self, shown):
+        page = shown.page
+        assert len(first_column(page)) == 20
+        page.locator(f"{OVERVIEW} .all").click()
+        page.wait_for_function("() => document.querySelectorAll('#table-overview tbody tr').length === 26")
+        page.locator(f"{OVERVIEW} .all").click()
+        page.wait_for_function("() => document.querySelectorAll('#table-overview tbody tr').length === 20")
+
+    def test_a_picked_model_beyond_the_first_rows_is_seen(self, desktop):
+        page = desktop.page
+        last = next(name for name in ("extra-00", "extra-01") if name not in first_column(page))
+        page.locator("#finder").fill(last)
+        settled(page, last)
+        assert first_column(page)[0] == last
+
+    def test_on_a_phone_the_table_scrolls_and_the_page_does_not(self, browser, report_page):
+        with opened(browser, report_page, width=PHONE) as found:
+            box = found.page.locator("#table-comparison-old .scroll")
+            assert box.evaluate("one => one.scrollWidth > one.clientWidth")
+            box.focus()
+            assert box.evaluate("one => one === document.activeElement")
+
+
+class TestControls:
+    def test_every_control_has_a_name_and_shows_its_focus(self, desktop):
+        page = desktop.page
+        controls = page.locator("button:visible, input:visible, a:visible, summary:visible")
+        nameless = (
+            "all => all.filter(one => !(one.textContent.trim() || one.labels?.[0]?.textContent.trim()))"
+            ".map(one => one.outerHTML)"
+        )
+        assert controls.evaluate_all(nameless) == []
+        page.keyboard.press("Tab")
+        outline = (
+            "(({outlineStyle, outlineWidth}) => outlineStyle + outlineWidth)(getComputedStyle(document.activeElement))"
+        )
+        seen = set()
+        for _ in range(12):
+            assert page.evaluate(outline) == "solid3px"
+            seen.add(page.evaluate("document.activeElement.outerHTML.slice(0, 60)"))
+            page.keyboard.press("Tab")
+        assert len(seen) > 5
+
+    def test_motion_is_only_for_those_who_do_not_mind(self, browser, report_page):
+        with opened(browser, report_page, width=DESKTOP) as found:
+            how = "getComputedStyle(document.documentElement).scrollBehavior"
+            assert found.page.evaluate(how) == "smooth"
+            found.page.emulate_media(reduced_motion="reduce")
+            assert found.page.evaluate(how) == "auto"
+
+    def test_files_beside_the_page_are_there(self, desktop, report_page):
+        links = desktop.page.locator(".files a, .note a").evaluate_all(
+            "all => all.map(one => one.getAttribute('href'))"
+        )
+        assert len(links) > 50
+        assert [link for link in links if not (report_page.parent / link).is_file()] == []
+
+
+class TestPaper:
+    def test_it_prints_findings_figures_and_notes_without_controls(self, desktop, tmp_path):
+        page = desktop.page
+        draw_all(page)
+        path = tmp_path / "report.pdf"
+        page.pdf(path=str(path), prefer_css_page_size=True)
+        flat = " ".join(text_of(path).split())
+        for headline in page.locator("#findings h3").all_inner_texts():
+            assert headline in flat
+        assert "The first 20 of 26 rows; all of them are in tables/overview.csv." in flat
+        assert "the ranges hold for all models together with 95% confidence" in flat
+        for control in ("Find a model", "Show all", "Contents", "Filter", "See the evidence"):
+            assert control not in flat
+        for model in SKILLS:
+            if model != HOSTILE:
+                assert model in flat
+
+    def test_no_figure_is_split_over_pages(self, desktop):
+        page = desktop.page
+        page.emulate_media(media="print")
+        for figure in page.locator("figure").all():
+            assert figure.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
+            assert figure.evaluate("one => one.getBoundingClientRect().height") < 257 / 25.4 * 96
+
+    def test_notes_are_closed_again_after_printing(self, desktop, tmp_path):
+        desktop.page.pdf(path=str(tmp_path / "report.pdf"))
+        assert desktop.page.locator("details[open]").count() == 0

@@ -1,0 +1,176 @@
+"""The page of a report as text: whole, small, safe, and what it says."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+from report_world import HOSTILE
+
+from regrade.core import Column, Estimate, Table
+from regrade.report.packed import packed, packed_text, script_hash
+from regrade.report.report_table import MOST_ROWS, table_endings, table_html
+from regrade.report.style import COLOURS, FAINT, GREY, INK, LINE, MARKED, PAPER, WASH
+
+
+def unpacked(text):
+    return gzip.decompress(base64.b64decode(text)).decode()
+
+
+class Reader(HTMLParser):
+    """Gathers tags with their attributes, scripts and what is linked."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self._script = [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "script":
+            self._script = dict(attrs)
+
+    def handle_data(self, data):
+        if self._script is not None:
+            self.scripts.append((self._script, data))
+            self._script = None
+
+
+@pytest.fixture(scope="module")
+def page(report_page):
+    return report_page.read_text()
+
+
+@pytest.fixture(scope="module")
+def read(page):
+    return Reader(page)
+
+
+class TestSafety:
+    def test_it_asks_nothing_of_anyone(self, read):
+        linked = [value for _, attrs in read.tags for key, value in attrs.items() if key in ("src", "href")]
+        assert linked
+        assert all(re.match(r"#|data:image/|figures/|tables/|results\.json$", value) for value in linked)
+
+    def test_only_its_own_two_scripts_may_run(self, read):
+        policy = next(attrs["content"] for tag, attrs in read.tags if attrs.get("http-equiv"))
+        assert policy.startswith("default-src 'none'; ")
+        assert "unsafe-eval" not in policy
+        allowed = re.findall(r"'(sha256-[^']+)'", re.search("script-src ([^;]+)", policy)[1])
+        run = [text for attrs, text in read.scripts if "type" not in attrs]
+        library = next(unpacked(text) for attrs, text in read.scripts if attrs.get("id") == "vega")
+        hashes = [
+            "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (*run, library)
+        ]
+        assert hashes == allowed
+        assert "'unsafe-inline'" not in re.search("script-src ([^;]+)", policy)[1]
+
+    def test_hostile_names_are_escaped_everywhere(self, page, read):
+        assert HOSTILE not in page
+        assert not any("onerror" in attrs for _, attrs in read.tags)
+        assert "<script>alert" not in page
+        assert sum(tag == "script" and "type" not in attrs for tag, attrs in read.tags) == 1
+
+    def test_ids_stand_once(self, read):
+        ids = [attrs["id"] for _, attrs in read.tags if "id" in attrs]
+        assert len(ids) == len(set(ids))
+
+    def test_every_link_within_it_has_a_target(self, read):
+        ids = {attrs["id"] for _, attrs in read.tags if "id" in attrs}
+        links = {attrs["href"][1:] for tag, attrs in read.tags if tag == "a" and attrs["href"].startswith("#")}
+        assert links <= ids
+        assert len(links) > 10
+
+
+class TestPacked:
+    def test_what_is_packed_comes_back(self):
+        assert unpacked(packed_text("ä </script>")) == "ä </script>"
+        assert json.loads(unpacked(packed({"a": [1, None, "ä"]}))) == {"a": [1, None, "ä"]}
+
+    def test_the_same_is_packed_the_same(self):
+        assert packed_text("x" * 1000) == packed_text("x" * 1000)
+
+    def test_a_number_that_is_none_is_refused(self):
+        with pytest.raises(ValueError, match=r"not JSON compliant|Out of range"):
+            packed([float("nan")])
+
+    def test_a_hash_is_that_of_the_text(self):
+        """The value of the specification's own example (CSP 3, section 6.6.2)."""
+        assert script_hash("alert('Hello, world.');") == "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"
+
+
+def rows(count):
+    return Table("t", (Column("n", "n"),), tuple((number,) for number in range(count)))
+
+
+class TestTables:
+    def test_estimates_sort_by_their_exact_value(self):
+        one, other = (Estimate(value, 0.8, 0.9, 10, "") for value in (0.82941, 0.82944))
+        table = Table("t", (Column("a", "a"),), ((one,), (other,), (None,)))
+        text = table_html(table, anchor="t", names=())
+        data = json.loads(unpacked(re.search(r'class="data">([^<]+)<', text)[1]))
+        assert data["keys"] == [[0.82941, 0.82944, None]]
+        assert data["texts"] == [["82.9 [80.0, 90.0]"], ["82.9 [80.0, 90.0]"], ["–"]]
+        assert '82.9 <span class="interval">[80.0, 90.0]</span>' in text
+
+    def test_texts_and_headings_are_escaped(self):
+        table = Table("<t>", (Column("a", "<h>"), Column("b", "")), (("<x> & y", "[b]"),))
+        text = table_html(table, anchor="t", names=("<x> & y",))
+        assert "<h>" not in text
+        assert "<t>" not in text
+        assert '<button type="button" class="name">&lt;x&gt; &amp; y</button>' in text
+        assert '<button type="button">b</button>' in text
+
+    @pytest.mark.parametrize(("count", "shown"), [(1, 1), (20, 20), (25, 25), (26, 20), (500, 20)])
+    def test_a_few_rows_more_are_not_held_back(self, count, shown):
+        text = table_html(rows(count), anchor="t", names=())
+        assert text.count("<tr>") == shown + 1
+        assert (f"The first {shown} of {count:,} rows" in text) == (count > shown)
+        assert f"<output>{count} row{'' if count == 1 else 's'}</output>" in text
+
+    def test_a_page_does_not_carry_more_than_anyone_reads(self):
+        text = table_html(rows(MOST_ROWS + 1), anchor="t", names=())
+        data = json.loads(unpacked(re.search(r'class="data">([^<]+)<', text)[1]))
+        assert len(data["texts"]) == len(data["keys"][0]) == MOST_ROWS
+        assert data["all"] == MOST_ROWS + 1
+        assert "The first 20 of 3,001 rows; all of them are in tables/t.csv." in text
+        assert "t.tex" not in text
+        assert list(table_endings(MOST_ROWS + 1)) == ["csv"]
+        assert list(table_endings(MOST_ROWS)) == ["csv", "md", "tex"]
+
+    def test_an_empty_table_is_one(self):
+        assert "<output>0 rows</output>" in table_html(rows(0), anchor="t", names=())
+
+
+def luminance(colour):
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+class TestColours:
+    @pytest.mark.parametrize("paper", [PAPER, WASH, MARKED])
+    @pytest.mark.parametrize("ink", [INK, GREY, COLOURS[0]])
+    def test_text_on_paper(self, ink, paper):
+        """WCAG AA: 4.5 to 1."""
+        assert contrast(ink, paper) >= 4.5
+
+    def test_white_on_what_carries_it(self):
+        assert contrast(PAPER, INK) >= 4.5
+        assert contrast(PAPER, COLOURS[0]) >= 4.5
+
+    def test_borders_of_controls(self):
+        """WCAG AA: 3 to 1 for what a control is recognised by; lines that only set parts off need none."""
+        assert contrast(GREY, PAPER) >= 3
+        assert contrast(LINE, PAPER) > contrast(FAINT, PAPER) > 1.1
+
+    def test_contrast_of_black_and_white(self):
+        assert contrast("#000000", "#ffffff") == pytest.approx(21)

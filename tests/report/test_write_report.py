@@ -1,0 +1,160 @@
+"""A report as a folder: the page, figures, tables and results beside it, whole or not at all."""
+
+import csv
+import json
+from dataclasses import replace
+
+import altair
+import pytest
+
+from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
+from regrade.report import Behind, Figure, Finding, Gallery, Report, Section, Tile, write_report
+
+CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
+FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))
+TABLE = Table("numbers", (Column("model", "model"), Column("n", "n")), (("a", 1), ("b", 2)), ("a note",))
+SECTION = Section("points", "Where is it?", "here", (Finding("It is there", "At 1.", 0.5),), (FIGURE,), (TABLE, TABLE))
+TROUBLE = Section("trouble", "What else?", trouble="This could not be answered: no one knows.")
+BEHIND = Behind({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
+REPORT = Report("A <title>", "sub", "2026-11-15", (SECTION, TROUBLE), ("a", "b"), BEHIND, (("Why?", "It takes time."),))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("reports") / "deep" / "one"
+    assert write_report(REPORT, found) == found / "index.html"
+    return found
+
+
+class TestFiles:
+    def test_everything_is_beside_the_page(self, folder):
+        names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+        stems = ("points", "points--2", "behind-1")
+        tables = {f"tables/{name}.{end}" for name in stems for end in ("csv", "md", "tex")}
+        assert names == {
+            "index.html", "results.json", *tables, *(f"figures/points.{end}" for end in ("svg", "png", "pdf")),
+        }  # fmt: skip
+        assert [path.name for path in folder.parent.iterdir()] == ["one"]
+
+    def test_figures_are_what_their_endings_say(self, folder):
+        for ending, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
+            assert (folder / f"figures/points.{ending}").read_bytes().startswith(start)
+        assert "A point" in (folder / "figures/points.svg").read_text()
+
+    def test_tables_hold_the_numbers(self, folder):
+        with (folder / "tables/points.csv").open() as file:
+            assert list(csv.reader(file)) == [["model", "n"], ["a", "1"], ["b", "2"]]
+
+    def test_no_section_takes_the_files_of_another(self, tmp_path):
+        """Test sets may be called `points` and `points-2`, and the first have two tables."""
+        second = Section("points-2", "Where is it?", "there", tables=(replace(TABLE, rows=(("c", 3),)),))
+        write_report(replace(REPORT, sections=(replace(SECTION, figures=()), second)), tmp_path / "R")
+        found = json.loads((tmp_path / "R" / "results.json").read_text())
+        paths = [path for section in found["sections"] for path in section["tables"]]
+        assert len(set(paths)) == 3
+        assert ["c," in (tmp_path / "R" / path).read_text() for path in paths] == [False, False, True]
+
+    def test_results_are_all_there(self, folder):
+        found = json.loads((folder / "results.json").read_text())
+        assert found["title"] == "A <title>"
+        assert found["key_findings"] == [
+            {"headline": "It is there", "text": "At 1.", "weight": 0.5, "section": "points"}
+        ]
+        assert [section["anchor"] for section in found["sections"]] == ["points", "trouble"]
+        assert found["sections"][0]["tables"] == ["tables/points.csv", "tables/points--2.csv"]
+        assert found["sections"][1]["trouble"] == TROUBLE.trouble
+        assert found["behind"] == {"settings": {"confidence": "95%", "regrade": "0"}, "test_sets": [{"digest": "abc"}]}
+
+    def test_the_page_says_what_could_not_be_answered_and_what_could_be_asked(self, folder):
+        page = (folder / "index.html").read_text()
+        assert "<title>A &lt;title&gt;</title>" in page
+        assert '<p class="trouble">This could not be answered: no one knows.</p>' in page
+        assert "<strong>Why?</strong> It takes time." in page
+        assert "Ranges in brackets are 95% intervals." in page
+
+    def test_pictures_are_in_the_page(self, tmp_path):
+        tile = Tile(b"\xff\xd8jpeg", (28, 28), "i<1>", "cat", "taken for dog (2)", "2 of 2 models wrong")
+        section = Section("hard", "Which?", gallery=Gallery("The hardest", (tile,), ("how they were chosen",)))
+        page = write_report(Report("t", "", "", (section,), (), Behind()), tmp_path / "r").read_text()
+        assert 'class="blocks" src="data:image/jpeg;base64,/9hqcGVn" width="28" height="28"' in page
+        assert 'alt="i&lt;1&gt;: cat"' in page
+        assert "how they were chosen" in page
+        assert "There is not enough here yet to say anything." in page
+        assert len(page) < 40_000  # the scripts that draw figures stay out
+
+
+QUIET = replace(REPORT, sections=(replace(SECTION, figures=()),))
+
+
+class TestReplacing:
+    def test_what_is_there_stays_unless_forced(self, tmp_path):
+        write_report(QUIET, tmp_path / "r")
+        before = (tmp_path / "r" / "index.html").read_text()
+        other = Report("Another", "", "", (), (), Behind())
+        with pytest.raises(AlreadyStored, match="is there already: give another name, or --force to replace it"):
+            write_report(other, tmp_path / "r")
+        assert (tmp_path / "r" / "index.html").read_text() == before
+        write_report(other, tmp_path / "r", force=True)
+        assert "Another" in (tmp_path / "r" / "index.html").read_text()
+        assert not list((tmp_path / "r").glob("tables/points*"))
+        assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+    def test_what_is_no_report_is_never_replaced(self, tmp_path):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+        with pytest.raises(AlreadyStored, match=r"is something else \(no index.html and results.json\): it stays"):
+            write_report(QUIET, tmp_path / "mine", force=True)
+        assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
+
+    def test_a_refusing_disk_leaves_nothing_half_written(self, tmp_path, monkeypatch):
+        from pathlib import Path
+
+        write_report(QUIET, tmp_path / "r")
+        before = (tmp_path / "r" / "index.html").read_text()
+        write = Path.write_bytes
+
+        def refuse(path, content):
+            if path.name == "results.json":
+                raise OSError(28, "No space left on device")
+            return write(path, content)
+
+        monkeypatch.setattr(Path, "write_bytes", refuse)
+        with pytest.raises(WriteError, match="nothing was left half-written"):
+            write_report(QUIET, tmp_path / "r", force=True)
+        assert (tmp_path / "r" / "index.html").read_text() == before
+        assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+    def test_an_old_report_comes_back_where_the_new_one_cannot_take_its_place(self, tmp_path, monkeypatch):
+        from pathlib import Path
+
+        write_report(QUIET, tmp_path / "r")
+        rename = Path.rename
+
+        def refuse(path, target):
+            if path.name.endswith(".new"):
+                raise OSError(13, "Permission denied")
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", refuse)
+        with pytest.raises(WriteError):
+            write_report(QUIET, tmp_path / "r", force=True)
+        assert (tmp_path / "r" / "index.html").is_file()
+        assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_without_the_extra_the_command_to_get_it_is_told(tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'regrade\[figures\]'$"):
+        write_report(REPORT, tmp_path / "r")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_large_figure_becomes_a_picture_in_the_page(tmp_path):
+    values = [{"x": number, "y": number % 7} for number in range(3000)]
+    chart = altair.Chart(altair.InlineData(values=values)).mark_point().encode(x="x:Q", y="y:Q")
+    section = Section("many", "Many?", figures=(Figure("many", "Many points.", chart),))
+    page = write_report(Report("t", "", "", (section,), (), Behind()), tmp_path / "r").read_text()
+    assert '<div class="still"><img alt="" src="data:image/png;base64,' in page
+    assert len((tmp_path / "r" / "figures" / "many.svg").read_bytes()) > 130_000

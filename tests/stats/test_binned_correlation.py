@@ -1,0 +1,74 @@
+"""The correlation over bins: every bin once, empty ones left out, and an interval for what it is on average."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from regrade.core import InputError, UndefinedError
+from regrade.stats import binned_correlation
+
+WIDTH, BINS = 0.1, 100
+MIDDLES = (np.arange(BINS) + 0.5) * WIDTH
+
+
+def draw(rng, images):
+    """Images and mistakes by bin: many images of a low score, few of a high one."""
+    scores = np.minimum(rng.gamma(1.2, 1.0, images), 9.9)
+    wrong = rng.random(images) < 1 / (1 + np.exp(3 - scores))
+    places = (scores / WIDTH).astype(int)
+    return np.bincount(places[wrong], minlength=BINS), np.bincount(places, minlength=BINS)
+
+
+def found(hits, images, middles=MIDDLES, **options):
+    return binned_correlation(hits, images, middles, rng=np.random.default_rng(0), **options)
+
+
+def test_by_hand():
+    """Shares 0, 1/2, 1/2 and 1 at 1, 2, 3 and 5, and a bin without images at 4: a large bin counts once."""
+    result = found([0, 50, 1, 2], [3, 100, 2, 2], [1, 2, 3, 5])
+    assert result.value == pytest.approx(np.corrcoef([1, 2, 3, 5], [0, 0.5, 0.5, 1])[0, 1])
+    with_empty = found([0, 50, 1, 0, 2], [3, 100, 2, 0, 2], [1, 2, 3, 4, 5])
+    assert (with_empty.value, with_empty.n) == (pytest.approx(result.value), 4)
+    assert result.low < result.value < result.high <= 1
+
+
+def test_the_value_is_that_of_scipy():
+    hits, images = draw(np.random.default_rng(1), 5_000)
+    there = images > 0
+    expected = stats.pearsonr(MIDDLES[there], hits[there] / images[there]).statistic
+    assert found(hits, images).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("images", [1_000, 10_000])
+def test_coverage_of_what_it_is_on_average(images):
+    rng = np.random.default_rng(images)
+    many = [np.arctanh(found(*draw(rng, images), draws=20).value) for _ in range(600)]
+    target = np.tanh(np.mean(many))
+    samples = (binned_correlation(*draw(rng, images), MIDDLES, rng=rng, draws=400) for _ in range(300))
+    held = np.mean([each.low <= target <= each.high for each in samples])
+    assert 0.88 < held <= 0.99  # 0.92 to 0.97, give or take three deviations of 300 draws
+
+
+def test_it_comes_from_the_generator_that_is_given():
+    hits, images = draw(np.random.default_rng(3), 2_000)
+    assert found(hits, images) == found(hits, images)
+
+
+def test_a_perfect_line_has_no_interval_but_itself():
+    result = found([1, 2, 3, 4], [10, 10, 10, 10], [1, 2, 3, 4])
+    assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("hits", "images", "error"),
+    [
+        ([1, 2, 0, 0], [5, 5, 5, 0], UndefinedError),  # three bins
+        ([1, 1, 1, 1], [5, 5, 5, 5], UndefinedError),  # one share
+        ([6, 1, 1, 1], [5, 5, 5, 5], InputError),
+        ([-1, 1, 1, 1], [5, 5, 5, 5], InputError),
+        ([1, 1, 1], [5, 5, 5, 5], InputError),
+    ],
+)
+def test_what_has_none_is_refused(hits, images, error):
+    with pytest.raises(error):
+        found(hits, images, [1, 2, 3, 4])

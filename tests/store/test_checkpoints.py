@@ -1,0 +1,250 @@
+"""Checkpoints of ensembles: stored once and whole, epoch by epoch or from files, and refused where they do not fit."""
+
+import json
+
+import numpy as np
+import pytest
+from running import snapshot
+
+import regrade
+from regrade.classes import class_space
+from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, ScoreKind, TestSet, UnknownName
+from regrade.metrics import confusion_score
+from regrade.store import read_checkpoint_files
+from regrade.store.checkpoint_folder import array_path
+
+SPACE = class_space("cifar-10")
+IDS = tuple(f"image {i}" for i in range(6))
+RNG = np.random.default_rng(0)
+SCORES = RNG.normal(size=(2, 3, 6, 10)).astype(np.float32)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    found = regrade.init(tmp_path / "W")
+    found.store.add_test_set(TestSet("six", SPACE, IDS, np.arange(6)))
+    return found
+
+
+def stored(workspace, name="E"):
+    return workspace.store.checkpoints(workspace.store.test_set("six"), name)
+
+
+def writer(workspace, kind="logits"):
+    return workspace.checkpoint_writer("E", test_set="six", kind=kind)
+
+
+class TestWriting:
+    def test_epoch_by_epoch(self, workspace):
+        under_way = writer(workspace)
+        for seed in range(2):
+            for epoch in range(3):
+                under_way.add(SCORES[seed, epoch], seed=seed, epoch=2 * epoch)
+        assert workspace.ensembles("six") == ()  # not before all are there
+        assert under_way.finish()
+        assert workspace.ensembles("six") == ("E",)
+        found = stored(workspace)
+        assert (found.members, found.epochs, found.kind) == (("0", "1"), (0, 2, 4), ScoreKind.LOGITS)
+        assert (found.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
+        assert isinstance(found.scores(1, 2), np.memmap)
+
+    def test_the_files_are_what_the_docs_say(self, workspace):
+        workspace.add_checkpoints("my net", SCORES, test_set="six", kind="logits")
+        folder = workspace.store.root / "checkpoints" / "six" / "my net"
+        files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.*")}
+        assert files == {"manifest.json"} | {f"seed-{s}/epoch-{e:03}.npy" for s in range(2) for e in range(3)}
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert (manifest["kind"], manifest["dtype"], manifest["class_space"]) == ("logits", "float16", "cifar-10")
+        assert (manifest["members"], manifest["epochs"]) == (["0", "1"], [0, 1, 2])
+        assert (manifest["examples"], manifest["classes"]) == (6, 10)
+        assert not (workspace.store.root / ".partial").exists()
+        assert not (workspace.store.root / ".staging").exists()
+
+    def test_a_run_that_was_stopped_goes_on(self, workspace):
+        first = writer(workspace)
+        first.add(SCORES[0, 0], seed=0, epoch=0)
+        again = writer(workspace)
+        assert again.has(seed=0, epoch=0) and not again.has(seed=0, epoch=1)
+        again.add(SCORES[0, 0], seed=0, epoch=0)  # the same is no change
+        again.add(SCORES[0, 1], seed=0, epoch=1)
+        assert again.finish()
+        assert stored(workspace).epochs == (0, 1)
+        with pytest.raises(InputError, match="no scores yet"):
+            writer(workspace).finish()
+
+    def test_other_scores_than_those_that_are_kept_are_refused(self, workspace):
+        under_way = writer(workspace)
+        under_way.add(SCORES[0, 0], seed=0, epoch=0)
+        with pytest.raises(AlreadyStored, match="other scores of E, seed 0, epoch 0 are kept already"):
+            under_way.add(SCORES[0, 1], seed=0, epoch=0)
+        writer(workspace, "log-probabilities").discard()
+
+    def test_the_same_again_is_no_change_and_other_content_is_refused(self, workspace):
+        assert workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits").new == ("E",)
+        before = snapshot(workspace.store.root)
+        assert workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits").unchanged == ("E",)
+        with pytest.raises(AlreadyStored, match="other checkpoints of 'E' on six"):
+            workspace.add_checkpoints("E", SCORES + 1, test_set="six", kind="logits")
+        with pytest.raises(AlreadyStored):
+            workspace.add_checkpoints("E", SCORES[:1], test_set="six", kind="logits")
+        assert snapshot(workspace.store.root) == before
+
+    def test_seeds_go_by_number(self, workspace):
+        under_way = writer(workspace)
+        for seed in (10, 9, "late"):
+            under_way.add(SCORES[0, 0], seed=seed, epoch=0)
+        under_way.finish()
+        assert stored(workspace).members == ("9", "10", "late")
+
+    def test_epochs_of_different_length(self, workspace):
+        under_way = writer(workspace)
+        under_way.add(SCORES[0, 0], seed=0, epoch=0)
+        under_way.add(SCORES[0, 1], seed=0, epoch=1)
+        under_way.add(SCORES[1, 0], seed=1, epoch=0)
+        told = "seed 0 has 2, seed 1 has 1, and epoch 1 of seed 1 is missing"
+        with pytest.raises(InputError, match=f"every seed needs the same epochs: {told}"):
+            under_way.finish()
+        under_way.add(SCORES[1, 1], seed=1, epoch=1)
+        assert under_way.finish()
+
+    @pytest.mark.parametrize(
+        ("scores", "kind", "message"),
+        [
+            (SCORES[0, 0][:5], "logits", r"shape \(5, 10\): expected \(6, 10\) for six in cifar-10"),
+            (SCORES[0, 0].astype(int), "logits", "not numbers with a fraction"),
+            (SCORES[0, 0] * 1e5, "logits", "larger than half precision"),
+            (SCORES[0, 0], "probabilities", "a probability is negative; are these logits?"),
+            (np.abs(SCORES[0, 0]), "probabilities", "add up to .* not to 1"),
+            (SCORES[0, 0], "log-probabilities", "add up to .* not to 1"),
+            (np.full((6, 10), np.nan), "logits", "E, seed 0, epoch 0, row 0: not a number"),
+        ],
+    )
+    def test_scores_that_cannot_be_are_refused(self, workspace, scores, kind, message):
+        with pytest.raises(InputError, match=message):
+            writer(workspace, kind).add(scores, seed=0, epoch=0)
+
+    @pytest.mark.parametrize("epoch", [-1, 0.5, True])
+    def test_an_epoch_is_a_whole_number(self, workspace, epoch):
+        with pytest.raises(InputError, match="an epoch is a whole number"):
+            writer(workspace).add(SCORES[0, 0], seed=0, epoch=epoch)
+
+    def test_the_kind_must_be_one(self, workspace):
+        with pytest.raises(UnknownName, match="scores"):
+            writer(workspace, "scores")
+
+
+class TestReading:
+    def test_unknown_ensembles_suggest_their_neighbours(self, workspace):
+        workspace.add_checkpoints("resnet", SCORES, test_set="six", kind="logits")
+        with pytest.raises(UnknownName, match="did you mean resnet"):
+            stored(workspace, "resnett")
+
+    def test_another_version_of_the_test_set_is_refused(self, workspace):
+        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        other = TestSet("six", SPACE, IDS, np.arange(6)[::-1].copy())
+        with pytest.raises(MismatchError, match="another version of test set"):
+            workspace.store.checkpoints(other, "E")
+
+    def test_damage_is_told(self, workspace):
+        workspace.add_checkpoints("E", SCORES, test_set="six", kind="logits")
+        folder = workspace.store.root / "checkpoints" / "six" / "E"
+        found = stored(workspace)
+        for left in (b"nothing", b""):
+            array_path(folder, "1", 2).write_bytes(left)
+            with pytest.raises(FormatError, match=r"epoch-002\.npy cannot be read"):
+                confusion_score(found)
+        (folder / "manifest.json").write_text("{}")
+        with pytest.raises(FormatError, match=r"manifest\.json cannot be read"):
+            stored(workspace)
+
+
+class TestFiles:
+    def bring(self, workspace, path, **options):
+        options = {"test_set": "six", "ensemble": "E", "kind": "logits"} | options
+        return workspace.import_checkpoints(path, **options)
+
+    def test_one_array_of_all(self, workspace, tmp_path):
+        np.save(tmp_path / "all.npy", SCORES)
+        done = self.bring(workspace, tmp_path / "all.npy")
+        assert done.new and (done.checkpoints.members, done.checkpoints.epochs) == (("0", "1"), (0, 1, 2))
+        assert (done.checkpoints.scores(1, 0) == SCORES[1, 0].astype(np.float16)).all()
+        assert not self.bring(workspace, tmp_path / "all.npy").new
+        np.save(tmp_path / "one.npy", SCORES[0])
+        assert self.bring(workspace, tmp_path / "one.npy", ensemble="one").checkpoints.members == ("0",)
+
+    @pytest.mark.parametrize(
+        "pattern", ["seed-{s}/epoch-{e:03}", "net_seed{s}_epoch{e}", "run{s}/ep_{e}", "Run-{s}_Epoch {e}"]
+    )
+    def test_a_folder_of_arrays(self, workspace, tmp_path, pattern):
+        for seed in range(2):
+            for place, epoch in enumerate((1, 10, 100)):
+                path = tmp_path / "F" / (pattern.format(s=seed, e=epoch) + ".npy")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                np.save(path, SCORES[seed, place])
+        found = self.bring(workspace, tmp_path / "F").checkpoints
+        assert (found.members, found.epochs) == (("0", "1"), (1, 10, 100))
+        assert (found.scores(1, 1) == SCORES[1, 1].astype(np.float16)).all()
+
+    def test_ids_say_which_row_is_which(self, workspace, tmp_path):
+        order = [3, 0, 5, 1, 2, 4]
+        (tmp_path / "F").mkdir()
+        np.savez(tmp_path / "F" / "epoch1.npz", scores=SCORES[0, 0][order], ids=[IDS[i] for i in order])
+        found = self.bring(workspace, tmp_path / "F").checkpoints
+        assert (found.scores(0, 0) == SCORES[0, 0].astype(np.float16)).all()
+        np.savez(tmp_path / "all.npz", logits=SCORES[:, :, order], ids=[IDS[i] for i in order])
+        whole = self.bring(workspace, tmp_path / "all.npz", ensemble="whole").checkpoints
+        assert (whole.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
+
+    @pytest.mark.parametrize("rows", [5, 7])
+    def test_every_row_needs_an_id(self, workspace, tmp_path, rows):
+        """More rows than ids would be passed over without a word."""
+        np.savez(tmp_path / "all.npz", scores=np.zeros((2, 3, rows, 10)), ids=IDS)
+        with pytest.raises(FormatError, match=rf"6 ids, and scores of shape \(2, 3, {rows}, 10\)"):
+            self.bring(workspace, tmp_path / "all.npz")
+
+    def test_what_was_left_of_another_run_is_not_mixed_in(self, workspace, tmp_path):
+        writer(workspace).add(SCORES[1, 1], seed=7, epoch=9)
+        np.save(tmp_path / "all.npy", SCORES)
+        assert self.bring(workspace, tmp_path / "all.npy").checkpoints.members == ("0", "1")
+        assert writer(workspace).has(seed=7, epoch=9)
+
+    def test_a_failed_import_leaves_nothing(self, workspace, tmp_path):
+        bad = SCORES.copy()
+        bad[1, 2, 4, 0] = np.nan
+        np.save(tmp_path / "all.npy", bad)
+        before = snapshot(workspace.store.root)
+        with pytest.raises(InputError, match="E, seed 1, epoch 2, row 4: not a number"):
+            self.bring(workspace, tmp_path / "all.npy")
+        assert snapshot(workspace.store.root) == before
+
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            ({}, "holds no arrays"),
+            ({"scores": SCORES[0, 0]}, "must state one epoch"),
+            ({"deep_3": SCORES[0, 0]}, "must state one epoch"),
+            ({"epoch1_epoch2": SCORES[0, 0]}, "must state one epoch"),
+            ({"seed0_epoch1": SCORES[0, 0], "seed-0_epoch-1": SCORES[0, 0]}, "both state seed 0 and epoch 1"),
+            (
+                {"seed0_epoch0": SCORES[0, 0], "seed0_epoch1": SCORES[0, 1], "seed1_epoch0": SCORES[1, 0]},
+                "every seed needs the same epochs",
+            ),
+            ({"epoch1": SCORES[0]}, r"shape \(3, 6, 10\): expected \(examples, classes\)"),
+        ],
+    )
+    def test_folders_that_are_none(self, workspace, tmp_path, files, message):
+        (tmp_path / "F").mkdir()
+        for name, scores in files.items():
+            np.save(tmp_path / "F" / f"{name}.npy", scores)
+        with pytest.raises(InputError, match=message):
+            self.bring(workspace, tmp_path / "F")
+
+    def test_files_that_are_none(self, workspace, tmp_path):
+        np.save(tmp_path / "flat.npy", SCORES[0, 0])
+        with pytest.raises(FormatError, match=r"expected \(seeds, epochs, examples, classes\)"):
+            self.bring(workspace, tmp_path / "flat.npy")
+        np.savez(tmp_path / "odd.npz", weights=SCORES)
+        with pytest.raises(FormatError, match="the scores must be called scores"):
+            self.bring(workspace, tmp_path / "odd.npz")
+        with pytest.raises(FormatError, match="neither a folder nor an array"):
+            list(read_checkpoint_files(tmp_path / "none.txt", workspace.store.test_set("six")))

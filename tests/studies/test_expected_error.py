@@ -1,0 +1,302 @@
+"""The error to expect without labels: each method by hand, and how often its interval holds where it should."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from confusion_world import SPACE, world
+from scipy import special
+
+from regrade.core import NO_ANSWER, UNLABELED, MismatchError, ScoreKind, UndefinedError, checkpoints_of
+from regrade.studies import ConfusionPart, Scoring, WithoutLabels, confusion
+from regrade.studies.confusion import agreement_lines
+from regrade.studies.confusion.expected_error import (
+    Sides,
+    expected_by_confidence,
+    expected_by_score,
+    expected_by_threshold,
+)
+
+
+def without_the_first(answers, count, *, kept):
+    """Predictions as they are stored where the first pictures could not be read, with one form of scores kept."""
+    unread = np.arange(len(answers))[:, None] < count
+    classes, full = np.where(unread, NO_ANSWER, answers.classes), answers.full_scores
+    if full is None:
+        return replace(answers, classes=classes)
+    scores = np.where(unread, np.nan, full if kept == "full_scores" else full.max(axis=1, keepdims=True))
+    return replace(answers, classes=classes, **{"full_scores": None, kept: scores})
+
+
+def error_at(scores):
+    return 1 / (1 + np.exp(3 - scores))
+
+
+class TestByScore:
+    def test_strata_are_weighted_as_the_others_have_them(self):
+        """Half of the labeled images have a score of 0 and no mistake, the others 1 and a mistake each."""
+        labeled, wrong = np.repeat([0.0, 1.0], 50), np.repeat([False, True], 50)
+        found = expected_by_score(wrong, Sides(labeled, np.array([0.0, 1.0, 1.0, 1.0])), confidence=0.95)
+        assert found.value == pytest.approx(0.75)
+
+    def test_others_beyond_count_as_the_nearest(self):
+        labeled, wrong = np.repeat([1.0, 2.0], 50), np.repeat([False, True], 50)
+        found = expected_by_score(wrong, Sides(labeled, np.array([0.0, 5.0])), confidence=0.95)
+        assert found.value == pytest.approx(0.5)
+
+    def test_scores_that_are_all_equal_say_nothing_new(self):
+        wrong = np.arange(40) < 10
+        found = expected_by_score(wrong, Sides(np.ones(40), np.ones(7)), confidence=0.95)
+        assert found.value == pytest.approx(0.25)
+
+    @pytest.mark.parametrize(("images", "others"), [(200, 100), (2000, 2000)])
+    def test_coverage_where_the_error_depends_on_the_score_alone(self, images, others):
+        """Both the calibration on few images and the drawing of the others are in the interval."""
+        rng = np.random.default_rng(images)
+
+        def shifted(n):
+            return np.minimum(rng.gamma(2.0, 1.2, n), 9)
+
+        truth = error_at(shifted(2_000_000)).mean()
+        held, middle = [], []
+        for _ in range(400):
+            scores = np.minimum(rng.gamma(1.2, 1.0, images), 9)
+            wrong = rng.random(images) < error_at(scores)
+            found = expected_by_score(wrong, Sides(scores, shifted(others)), confidence=0.95)
+            held.append(found.low <= truth <= found.high)
+            middle.append(found.value)
+        assert 0.92 < np.mean(held) <= 0.995
+        assert np.mean(middle) == pytest.approx(truth, abs=0.02)
+
+    def test_calibration_is_a_part_of_the_interval(self):
+        """With the same others, fewer labeled images make it wider; with the same labeled ones, fewer others do."""
+        rng = np.random.default_rng(0)
+        scores = rng.gamma(1.2, 1.0, 4000)
+        wrong = rng.random(4000) < error_at(scores)
+        others = rng.gamma(2.0, 1.2, 4000)
+
+        def width(labeled, unlabeled):
+            found = expected_by_score(wrong[:labeled], Sides(scores[:labeled], others[:unlabeled]), confidence=0.95)
+            return found.high - found.low
+
+        assert width(400, 4000) > 1.5 * width(4000, 4000)
+        assert width(4000, 100) > 1.5 * width(4000, 4000)
+
+
+class TestByConfidence:
+    def test_by_hand(self):
+        found = expected_by_confidence(np.array([0.9, 0.8, 0.7, 0.6]), confidence=0.95)
+        reach = 1.959964 * np.std([0.1, 0.2, 0.3, 0.4], ddof=1) / 2
+        assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25 - reach, 0.25 + reach))
+
+    def test_one_image_says_nothing(self):
+        found = expected_by_confidence(np.array([0.9]), confidence=0.95)
+        assert (found.low, found.high) == (0, 1)
+
+
+class TestByThreshold:
+    def expected(self, wrong, own, other):
+        return expected_by_threshold(wrong, own, other, rng=np.random.default_rng(0), confidence=0.95)
+
+    def test_by_hand(self):
+        """3 of 10 labeled answers are wrong, and the three least sure are below 0.35: so are 4 of the 8 others."""
+        own = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+        wrong = np.array([1, 0, 1, 0, 1, 0, 0, 0, 0, 0], dtype=bool)
+        other = np.array([0.05, 0.15, 0.25, 0.29, 0.42, 0.55, 0.75, 0.95])
+        found = self.expected(wrong, own, other)
+        assert found.value == pytest.approx(0.5)
+        assert 0 <= found.low < found.value < found.high <= 1
+
+    def test_on_the_labeled_images_themselves_it_is_their_error(self):
+        rng = np.random.default_rng(1)
+        own = rng.random(3000)
+        wrong = rng.random(3000) < 1 - own
+        found = self.expected(wrong, own, own)
+        assert found.value == pytest.approx(wrong.mean(), abs=1e-3)
+        assert found.low < wrong.mean() < found.high
+
+    def test_equal_confidences_are_split_as_the_labeled_ones_are(self):
+        found = self.expected(np.arange(100) < 30, np.full(100, 0.5), np.full(40, 0.5))
+        assert found.value == pytest.approx(0.3)
+
+    @pytest.mark.parametrize("wrong", [np.zeros(20, dtype=bool), np.ones(20, dtype=bool)])
+    def test_all_right_or_all_wrong(self, wrong):
+        rng = np.random.default_rng(2)
+        found = self.expected(wrong, rng.random(20), rng.random(50))
+        assert found.value == pytest.approx(float(wrong[0]), abs=0.15)
+
+    def test_coverage_where_the_threshold_is_the_same(self):
+        """Wrong is what lies below a confidence, in both sets, whose confidences differ."""
+        rng = np.random.default_rng(3)
+        truth = 0.3**0.5
+        held = []
+        for _ in range(200):
+            own, other = rng.random(500), rng.random(400) ** 2
+            found = expected_by_threshold(own < 0.3, own, other, rng=rng, confidence=0.95)
+            held.append(found.low <= truth <= found.high)
+        assert 0.9 < np.mean(held) <= 0.995
+
+
+class TestAgreementLine:
+    def drawn(self, rng, skills, images, *, shift=0.0, spread=1.0, classes=10):
+        """Answers of models: right where a threshold exceeds the image's difficulty and some luck, as in probit models.
+
+        What is wrong is drawn from few classes, so that models agree in their errors as often as they err together.
+        """
+        difficulty = rng.normal(shift, spread, images)
+        right = np.array(skills)[:, None] + rng.normal(0, 0.5, (len(skills), images)) > difficulty
+        wrong = rng.integers(1, classes, images)  # the same wrong class for all, as for a confusing image
+        return np.where(right, 0, wrong), right
+
+    def test_too_few_models_or_no_line(self):
+        rng = np.random.default_rng(0)
+        classes, right = self.drawn(rng, (1.0, 2.0), 100)
+        with pytest.raises(UndefinedError, match="at least 3 models, got 2"):
+            agreement_lines(classes, right, classes, rng=rng)
+        with pytest.raises(UndefinedError, match="agree equally often"):
+            agreement_lines(
+                np.repeat(classes[:1], 4, axis=0), np.repeat(right[:1], 4, axis=0), classes[[0] * 4], rng=rng
+            )
+
+    def test_on_the_same_images_it_is_the_error(self):
+        rng = np.random.default_rng(1)
+        classes, right = self.drawn(rng, (0.0, 0.5, 1.0, 1.5, 2.0), 4000)
+        found = agreement_lines(classes, right, classes, rng=rng)
+        assert [one.value for one in found] == pytest.approx(1 - right.mean(axis=1), abs=1e-9)
+
+    def test_the_line_by_hand(self):
+        """Least squares of probits, restated for three models and their three pairs."""
+        rng = np.random.default_rng(2)
+        (classes, right), (other, _) = (self.drawn(rng, (0.0, 1.0, 2.0), 500, shift=s) for s in (0.0, 0.6))
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        x = special.ndtri([(classes[i] == classes[j]).mean() for i, j in pairs])
+        y = special.ndtri([(other[i] == other[j]).mean() for i, j in pairs])
+        slope, offset = np.polyfit(x, y, 1)
+        expected = 1 - special.ndtr(slope * special.ndtri(right.mean(axis=1)) + offset)
+        assert [one.value for one in agreement_lines(classes, right, other, rng=rng)] == pytest.approx(expected)
+
+    def test_harder_images_are_seen_as_harder(self):
+        rng = np.random.default_rng(3)
+        skills = np.linspace(1.0, 3.0, 8)
+        (classes, right), (other, _) = (self.drawn(rng, skills, 5_000, shift=s) for s in (0.0, 0.5))
+        for one, error in zip(agreement_lines(classes, right, other, rng=rng), 1 - right.mean(axis=1), strict=True):
+            assert one.low <= one.value <= one.high
+            assert one.low > error
+
+    def test_how_far_the_expectation_varies_is_in_the_interval(self):
+        """Against what very many images give: the bias of the method itself is left out."""
+        rng = np.random.default_rng(5)
+        skills = np.linspace(0.0, 2.5, 6)
+
+        def expected(images):
+            (classes, right), (other, _) = (self.drawn(rng, skills, images, shift=s) for s in (0.0, 0.5))
+            return agreement_lines(classes, right, other, rng=rng)
+
+        target = [one.value for one in expected(200_000)]
+        held = [[one.low <= t <= one.high for one, t in zip(expected(400), target, strict=True)] for _ in range(100)]
+        assert 0.88 < np.mean(held) <= 1
+
+    def test_of_very_many_models_some_make_up_the_line(self):
+        rng = np.random.default_rng(4)
+        skills = np.linspace(-0.5, 2.5, 90)
+        (classes, right), (other, _) = (self.drawn(rng, skills, 300, shift=s) for s in (0.0, 0.7))
+        assert len(agreement_lines(classes, right, other, rng=rng)) == 90
+
+
+@pytest.fixture(scope="module")
+def sets():
+    rng = np.random.default_rng(10)
+    old, new = world(1500, rng, name="old"), world(900, rng, name="new", shift=0.6)
+    skills = {"good": 4.0, "middling": 3.0, "poor": 2.0, "bare": 2.5}
+    here, there = (
+        [(each.model(name, skill, rng, scores=name != "bare"), each.scoring) for name, skill in skills.items()]
+        for each in (old, new)
+    )
+    return old, new, old.ensemble(rng), new.ensemble(rng), here, there
+
+
+class TestStudy:
+    def study(self, sets, there=None, test_set=None):
+        old, new, ensemble, other, here, _ = sets
+        target = test_set or new.test_set
+        side = WithoutLabels(target, other, sets[5] if there is None else there, Scoring(target))
+        return confusion(old.test_set, [ensemble], here, rng=np.random.default_rng(0), own=old.scoring, other=side)
+
+    def test_every_model_and_every_method(self, sets):
+        result = self.study(sets)
+        rows = {row.model: row for row in result.other.errors}
+        assert set(rows) == {"good", "middling", "poor", "bare", "E (after epoch 5)"}
+        assert rows["bare"].average_confidence is None and rows["bare"].thresholded is None
+        for row in rows.values():
+            assert row.agreement_line is not None
+            assert row.by_score.value > row.labeled.value  # the other set is harder, and its scores say so
+            assert row.by_score.low < row.actual.high and row.actual.low < row.by_score.high
+        table = result.part(ConfusionPart.EXPECTED)
+        assert len(table.rows) == 5 and "actual" in [column.key for column in table.columns]
+        json.dumps(result.as_dict(), allow_nan=False)
+
+    def test_labels_of_the_other_set_are_not_used(self, sets):
+        bare = replace(sets[1].test_set, labels=np.full(900, UNLABELED))
+        blind = [(model, Scoring(bare)) for model, _ in sets[5]]
+        with_labels, without = self.study(sets), self.study(sets, blind, bare)
+        for one, two in zip(with_labels.other.errors, without.other.errors, strict=True):
+            assert two.actual is None
+            assert replace(one, actual=None) == two
+        assert "actual" not in [column.key for column in without.part(ConfusionPart.EXPECTED).columns]
+
+    def test_a_model_without_answers_there_has_the_score_alone(self, sets):
+        result = self.study(sets, there=[])
+        rows = {row.model: row for row in result.other.errors}
+        assert rows["good"].by_score.value > 0
+        assert (rows["good"].thresholded, rows["good"].agreement_line, rows["good"].actual) == (None, None, None)
+        assert rows["E (after epoch 5)"].thresholded is not None
+
+    @pytest.mark.parametrize("kept", ["full_scores", "scores"])
+    def test_pictures_that_a_model_could_not_read(self, sets, kept):
+        """Their scores are no numbers; they count as wrong, as everywhere, and not as agreement."""
+        changed = [(without_the_first(answers, 90, kept=kept), scoring) for answers, scoring in sets[5]]
+        rows = {row.model: row for row in self.study(sets, there=changed).other.errors}
+        whole = {row.model: row for row in self.study(sets).other.errors}
+        found, before = rows["good"], whole["good"]
+        # a tenth is wrong for sure, and the others are as they were but for chance
+        assert found.average_confidence.value == pytest.approx(0.1 + 0.9 * before.average_confidence.value, abs=0.02)
+        assert 0.08 < found.thresholded.value - 0.9 * before.thresholded.value < 0.12
+        assert found.agreement_line.n == 810
+        assert found.agreement_line.value == pytest.approx(before.agreement_line.value, abs=0.03)
+
+    def test_other_epochs_are_refused(self, sets):
+        old, new, ensemble, *_ = sets
+        short = new.ensemble(np.random.default_rng(0), epochs=3)
+        with pytest.raises(MismatchError, match="other members, epochs or classes"):
+            confusion(
+                old.test_set, [ensemble], rng=np.random.default_rng(0), own=old.scoring,
+                other=WithoutLabels(new.test_set, short),
+            )  # fmt: skip
+
+    def test_nothing_to_learn_from_is_refused(self, sets):
+        old, new, ensemble, other, *_ = sets
+        with pytest.raises(UndefinedError, match="nothing can be learnt on"):
+            confusion(old.test_set, [ensemble], rng=np.random.default_rng(0), other=WithoutLabels(new.test_set, other))
+
+    def test_a_model_that_never_errs(self, sets):
+        old, new, *_ = sets
+        perfect = np.full((1500, len(SPACE)), -9.0)
+        perfect[np.arange(1500), old.test_set.labels] = 9.0
+        sure = checkpoints_of(
+            [[perfect]], kind=ScoreKind.LOGITS, ensemble="sure", test_set="old", class_space=SPACE.name
+        )
+        there = checkpoints_of(
+            np.zeros((1, 1, 900, len(SPACE))), kind=ScoreKind.LOGITS, ensemble="sure", class_space=SPACE.name
+        )
+        result = confusion(
+            old.test_set,
+            [sure],
+            rng=np.random.default_rng(0),
+            own=old.scoring,
+            other=WithoutLabels(new.test_set, there),
+        )
+        (row,) = result.other.errors
+        assert row.by_score.value == row.labeled.value == 0
+        assert row.by_score.high > 0
+        assert result.other.beyond == 900

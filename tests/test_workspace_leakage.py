@@ -1,0 +1,255 @@
+"""Leakage in a workspace: what is kept is not looked at again, and a run that was stopped goes on."""
+
+import shutil
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+
+import numpy as np
+import pytest
+from PIL import Image
+from planted import brighter, reencoded, textures
+
+import regrade
+from regrade.core import InputError, UnknownName
+from regrade.studies import ANY
+from regrade.workspace import find_twins
+from regrade.workspace import signing as signing_module
+
+
+def save(folder, pictures):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, pixels in pictures.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def some():
+    return textures(16)
+
+
+@pytest.fixture
+def work(tmp_path, some, monkeypatch):
+    """A workspace with the test set `test` of eight digits, three of which are in the folder `train` too."""
+    monkeypatch.setattr(signing_module, "PART_SIZE", 4)
+    test = save(tmp_path / "test", {f"{i % 4}/t{i}.png": some[i] for i in range(8)})
+    (test / "0" / "t8.png").write_bytes(b"no picture")
+    train = {f"{i % 4}/r{i}.png": some[i] for i in range(8, 16)}
+    train |= {"1/exact.png": some[0], "1/packed.png": reencoded(some[1]), "3/bright.png": brighter(some[3])}
+    save(tmp_path / "train", train)
+    here = regrade.init(tmp_path / "W")
+    here.add_test_set("test", test, classes="digits")
+    here.add_test_set("train", tmp_path / "train", classes="digits")
+    rng = np.random.default_rng(0)
+    here.add_predictions("m", rng.random((9, 10)).astype(np.float32), test_set="test")
+    return here
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """The positions that were decoded, in order."""
+    seen = []
+    usual = signing_module._Decoder.__call__
+
+    def look(self, position):
+        seen.append(self._source.locations[position])
+        return usual(self, position)
+
+    monkeypatch.setattr(signing_module._Decoder, "__call__", look)
+    return seen
+
+
+def pairs_of(result):
+    return {(pair.image, pair.reference) for pair in result.pairs}
+
+
+TWINS = {("t0.png", "exact.png"), ("t1.png", "packed.png"), ("t3.png", "bright.png")}
+
+
+def test_against_a_test_set(work):
+    result = work.leakage("test", against="train", size=64)
+    assert pairs_of(result) == TWINS
+    assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
+    assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
+    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not a picture of a known format")]
+    (model,) = result.models_by()
+    assert (model.found.n, model.others.n) == (3, 5)
+
+
+def test_nothing_is_decoded_twice(work, decoded):
+    first = work.leakage("test", against="train", by=["exact", "phash"], size=64)
+    assert sorted(decoded) == sorted({*decoded}) and len(decoded) == 20
+    decoded.clear()
+    assert work.leakage("test", against="train", by=["exact", "phash"], size=64).as_dict() == first.as_dict()
+    assert decoded == []
+    work.leakage("test", by=["phash"], size=64)
+    assert decoded == []
+    work.leakage("test", by=["phash"], size=96)
+    assert len(decoded) == 9
+
+
+def test_a_folder_that_grows_costs_only_what_is_new(work, tmp_path, some, decoded):
+    folder = tmp_path / "train"
+    before = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
+    decoded.clear()
+    save(folder, {"0/aaa.png": some[5], "9/zzz.png": textures(1, seed=5)[0]})
+    after = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
+    assert sorted(decoded) == ["0/aaa.png", "9/zzz.png"]
+    assert pairs_of(after) == pairs_of(before) | {("t5.png", "aaa.png")}
+    fresh = regrade.init(tmp_path / "V")
+    fresh.add_test_set("test", tmp_path / "test", classes="digits")
+    assert pairs_of(fresh.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
+
+
+def test_a_picture_that_was_unreadable_is_tried_again_as_a_folder_grows(work, tmp_path, some):
+    folder = tmp_path / "train"
+    (folder / "0" / "late.png").write_bytes(b"half a pict")
+    assert len(work.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
+    save(folder, {"0/late.png": some[5], "0/more.png": textures(1, seed=5)[0]})
+    after = work.leakage("test", against=folder, by=["exact"], size=64)
+    assert len(after.unreadable) == 1 and ("t5.png", "late.png") in pairs_of(after)
+
+
+def test_stopped_in_the_middle_it_goes_on(work, decoded):
+    def breaks_off(seen, total):
+        assert total == 9
+        for number, one in enumerate(seen):
+            if number == 6:
+                raise KeyboardInterrupt
+            yield one
+
+    with pytest.raises(KeyboardInterrupt):
+        work.leakage("test", by=["phash"], size=64, watch_pictures=breaks_off)
+    assert len(list(work.store.root.glob(".partial/.signatures/test/*/*.part"))) == 1
+    decoded.clear()
+    found = work.leakage("test", by=["phash"], size=64)
+    assert len(decoded) == 5
+    assert not (work.store.root / ".partial").exists()
+    kept = next(work.store.root.glob("neighbours/test/*/signatures.parquet")).parent
+    thumbnails = (kept / "thumbnails.npy").read_bytes()
+    shutil.rmtree(kept)
+    assert work.leakage("test", by=["phash"], size=64).as_dict() == found.as_dict()
+    assert (kept / "thumbnails.npy").read_bytes() == thumbnails
+
+
+def test_killed_in_the_middle_it_goes_on(work, decoded):
+    script = f"""
+        import os, signal
+        import regrade
+        from regrade.workspace import signing
+        signing.PART_SIZE = 4
+        def dies(seen, total):
+            for number, one in enumerate(seen):
+                if number == 5:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                yield one
+        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, watch_pictures=dies)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
+    assert done.returncode == -9
+    work.leakage("test", by=["phash"], size=64)
+    assert len(decoded) == 5
+
+
+def test_features_of_a_model(work):
+    rng = np.random.default_rng(3)
+    train = work.store.test_set("train")
+    features = {"test": rng.standard_normal((9, 12)), "train": rng.standard_normal((len(train), 12))}
+    features["test"][2] = 3 * features["train"][4]
+    features["test"][8] = np.nan
+    with pytest.raises(UnknownName, match="model on test"):
+        work.leakage("test", against="train", model="seer")
+    with pytest.raises(InputError, match="no features of m on test are stored"):
+        work.leakage("test", model="m")
+    store_features(work, features)
+    result = work.leakage("test", against="train", by=["features"], model="seer")
+    ids = train.ids
+    assert pairs_of(result) == {(work.store.test_set("test").ids[2], ids[4])}
+    assert result.by("features").share.n == 8
+    with_pictures = work.leakage("test", against="train", model="seer", size=64)
+    assert pairs_of(with_pictures) == pairs_of(result) | TWINS
+    with pytest.raises(InputError, match="is no test set and has no features"):
+        work.leakage("test", against=work.store.root, by=["features"], model="seer")
+
+
+def store_features(work, features):
+    """Predictions of the model `seer` with features, as a run would store them."""
+    from regrade.core import ModelSpec, Predictions
+    from regrade.store import Manifest, Source
+
+    for name, rows in features.items():
+        test_set = work.store.test_set(name)
+        answers = Predictions(
+            "seer", name, "digits", np.zeros((len(rows), 1), np.int32), features=rows.astype(np.float16)
+        )
+        manifest = Manifest(
+            ModelSpec("seer", "digits"), name, test_set.digest, "digits", test_set.class_space.digest, len(rows), 1,
+            answers.digest, None, False, Source(), "0", features=True,
+        )  # fmt: skip
+        work.store.add_predictions(test_set, [(answers, manifest)], test_set.class_space)
+
+
+def test_what_cannot_be_done_is_told_before_any_work(work, tmp_path, decoded):
+    for match, options in (
+        ("within it: leave out --against", {"against": "test"}),
+        ("no folder of this name either", {"against": "nowhere"}),
+        ("which is not searched by", {"by": ["exact"], "near": {"phash": 3}}),
+        ("exact duplicates have no cut", {"near": {"exact": 2}}),
+        ("must be a number from 0 on", {"near": {"phash": -1}}),
+        ("name it with --model", {"by": ["features"]}),
+        ("at least one twin", {"most": 0}),
+        ("must be a list of names", {"by": "exact"}),
+        ("written as .csv or .html", {"pairs": tmp_path / "pairs.pdf"}),
+        ("there is no folder", {"pairs": tmp_path / "none" / "pairs.csv"}),
+    ):
+        with pytest.raises(InputError, match=match):
+            work.leakage("test", size=64, **options)
+    with pytest.raises(UnknownName, match="Distance"):
+        work.leakage("test", by=["looks"])
+    assert decoded == []
+    with pytest.raises(InputError, match="multiple of 32"):
+        work.leakage("test", size=100)
+
+
+def test_a_test_set_without_pictures(tmp_path):
+    here = regrade.init(tmp_path / "W")
+    (tmp_path / "list.csv").write_text("image,label\na,1\nb,2\n")
+    here.add_test_set("bare", tmp_path / "list.csv", classes="digits")
+    with pytest.raises(InputError, match="bare has no pictures"):
+        here.leakage("bare")
+
+
+def test_pictures_that_are_all_gone_are_no_unreadable_pictures(work, tmp_path):
+    shutil.rmtree(tmp_path / "test")
+    with pytest.raises(InputError, match="which is gone"):
+        work.leakage("test", size=64)
+
+
+def test_folders_without_a_workspace(tmp_path, some):
+    first = save(tmp_path / "a", {"x.png": some[0], "y.png": some[1], "x again.png": some[0]})
+    second = save(tmp_path / "b", {"z.png": reencoded(some[1]), "q.png": some[9]})
+    between = find_twins(first, second, size=64)
+    assert pairs_of(between) == {("y.png", "z.png")}
+    within = find_twins(first, by=["exact"])
+    assert [(group.kept, group.surplus) for group in within.groups] == [("x again.png", ("x.png",))]
+    with pytest.raises(InputError, match="folders have no features"):
+        find_twins(first, by=["features"])
+    with pytest.raises(InputError, match="name it once"):
+        find_twins(first, first)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_pictures_are_never_held_together(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "pictures.npy", rng.integers(0, 256, (1_500, 96, 96, 3), dtype=np.uint8))  # 41 MB
+    here = regrade.init(tmp_path / "W")
+    here.add_test_set("s", tmp_path / "pictures.npy", classes="digits", layout="flat")
+    tracemalloc.start()
+    try:
+        here.leakage("s", by=["exact"], size=64)
+        assert tracemalloc.get_traced_memory()[1] < 15e6
+    finally:
+        tracemalloc.stop()

@@ -1,0 +1,238 @@
+"""What goes into the report on a workspace: every chapter there is material for, and why the others are not there."""
+
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from report_world import HOSTILE, IMAGES, make_world
+
+import regrade
+from regrade.core import AlreadyStored, InputError, TestSet, UnknownName
+from regrade.workspace.chapters import Material
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return make_world(tmp_path_factory.mktemp("world"))
+
+
+def kinds(workspace, *test_sets, original=None):
+    return [chapter.title for chapter in Material(workspace, test_sets, original).chapters()]
+
+
+class TestChapters:
+    def test_there_is_one_for_everything(self, world):
+        assert kinds(world, original="old") == [
+            "overview",
+            "grade on old against many@1",
+            "grade on new",
+            "comparison on old",
+            "comparison on old against many@1",
+            "comparison on new",
+            "generalization on old and new",
+            "slices on old",
+            "mistakes on old against many@1",
+            "hardest on old",
+            "hardest on new",
+            "people on old against many@1",
+            "similarity on old",
+        ]
+
+    def test_one_test_set_alone(self, world):
+        assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
+
+    def test_what_is_missing_is_told_with_what_it_takes(self, world):
+        told = dict(Material(world, ("new",)).open_questions())
+        assert set(told) == {
+            "Does it hold on new data?",
+            "Whom do models serve?",
+            "Which mistakes are mistakes?",
+            "Which images confuse models?",
+            "How do models stand beside people?",
+            "Are images of one set in another?",
+        }
+        assert "regrade import labels" in told["Which mistakes are mistakes?"]
+
+    def test_two_models_in_common_make_no_line(self, tmp_path):
+        few = regrade.init(tmp_path / "W")
+        for name, models in (("one", "abc"), ("two", "bcd")):
+            few.store.add_test_set(TestSet(name, few.class_space("digits"), ("0", "1"), np.array([0, 1])))
+            for model in models:
+                few.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
+        assert not any(title.startswith("generalization") for title in kinds(few))
+
+    def test_other_classes_make_no_line(self, tmp_path):
+        apart = regrade.init(tmp_path / "W")
+        for name, classes in (("one", "digits"), ("two", "cifar-10")):
+            apart.store.add_test_set(TestSet(name, apart.class_space(classes), ("0", "1"), np.array([0, 1])))
+            for model in "abc":
+                apart.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
+        assert not any(title.startswith("generalization") for title in kinds(apart))
+
+    def test_the_largest_set_is_the_original_unless_told(self, tmp_path):
+        sizes = regrade.init(tmp_path / "W")
+        for name, size in (("small", 2), ("large", 4)):
+            ids = tuple(str(number) for number in range(size))
+            sizes.store.add_test_set(TestSet(name, sizes.class_space("digits"), ids, np.arange(size)))
+            sizes.add_predictions("a", np.eye(10)[:size] + 0.1, test_set=name)
+        assert Material(sizes).original.name == "large"
+        assert Material(sizes, original="small").names == ("small", "large")
+
+    def test_geography_and_slices_by_their_columns(self, tmp_path):
+        placed = regrade.init(tmp_path / "W")
+        ids, labels = tuple(str(number) for number in range(8)), np.arange(8) % 10
+        groups = {
+            "region": ("Africa", "Asia") * 4, "light": ("day", "night") * 4, "same": ("x",) * 8, "each": ids * 1,
+        }  # fmt: skip
+        placed.store.add_test_set(TestSet("places", placed.class_space("digits"), ids, labels, groups))
+        placed.add_predictions("a", np.eye(10)[:8] + 0.1, test_set="places")
+        assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places"]
+
+
+class TestTrouble:
+    def test_an_empty_workspace(self, tmp_path):
+        with pytest.raises(InputError, match="there is nothing to report yet: bring predictions with regrade import"):
+            regrade.init(tmp_path / "W").report()
+        assert not (tmp_path / "W" / "reports").exists()
+
+    def test_a_test_set_without_predictions(self, tmp_path):
+        bare = regrade.init(tmp_path / "W")
+        bare.store.add_test_set(TestSet("bare", bare.class_space("digits"), ("0",), np.array([0])))
+        with pytest.raises(InputError, match="no model has predictions on bare yet"):
+            bare.report()
+
+    def test_an_unknown_test_set(self, world):
+        with pytest.raises(UnknownName, match="unknown test set 'odl'"):
+            world.report(test_sets=["odl"])
+
+    def test_an_original_that_is_not_there(self, world):
+        with pytest.raises(InputError, match="old is not among the test sets of this report: new"):
+            world.report(test_sets=["new"], original="old")
+
+    def test_names_not_a_text(self, world):
+        with pytest.raises(InputError, match="test_sets"):
+            world.report(test_sets="new")
+
+    def test_a_chapter_that_fails_breaks_nothing(self, world, monkeypatch, tmp_path):
+        def refuse(*_, **__):
+            raise InputError("no two models are alike")
+
+        monkeypatch.setattr(type(world), "similarity", refuse)
+        written = world.report(out=tmp_path / "r", test_sets=["new"])
+        failed = written.report.sections[-1]
+        assert failed.anchor == "similarity-new"
+        assert failed.trouble == "This could not be answered: no two models are alike."
+        assert failed.trouble in written.page.read_text()
+
+    def test_a_report_that_is_there_is_refused_before_the_work(self, world, monkeypatch, tmp_path):
+        (tmp_path / "r").mkdir()
+        monkeypatch.setattr(type(world), "grade", lambda *_, **__: pytest.fail("worked in vain"))
+        with pytest.raises(AlreadyStored):
+            world.report(out=tmp_path / "r")
+
+
+class TestWritten:
+    def test_without_a_name_it_has_its_date_and_a_number(self, world, monkeypatch):
+        from regrade.workspace import reporting
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz=None):
+                return cls(2026, 3, 1, 12, tzinfo=tz)
+
+        monkeypatch.setattr(reporting, "datetime", Clock)
+        monkeypatch.setattr(reporting, "write_report", lambda _, folder, **__: (folder.mkdir(parents=True), folder)[1])
+        monkeypatch.setattr(Material, "chapters", lambda _: iter(()))
+        names = [world.report().page.name for _ in range(3)]
+        assert names == ["2026-03-01", "2026-03-01-2", "2026-03-01-3"]
+
+    def test_it_says_what_it_rests_on(self, written):
+        found = json.loads((written.page.parent / "results.json").read_text())
+        behind = found["behind"]
+        assert behind["settings"]["confidence"] == "95%"
+        assert behind["settings"]["regrade"] == regrade.__version__
+        images = {one["test_set"]: one["images"] for one in behind["test_sets"]}
+        assert images == {"old": IMAGES, "far": 200, "new": IMAGES}
+        assert [one["labels"] for one in behind["label_sets"]] == ["many@1"]
+        assert all(
+            len(one["digest"]) == 64 for part in ("test_sets", "label_sets", "predictions") for one in behind[part]
+        )
+        named = {(one["model"]["name"], one["test_set"]) for one in behind["predictions"]}
+        assert {("good", "old"), ("good", "new"), ("person:Ada", "old"), (HOSTILE, "new")} <= named
+        assert datetime.fromisoformat(found["created"]).tzinfo == UTC
+
+    def test_every_chapter_has_its_evidence(self, written):
+        for section in written.report.sections:
+            assert section.trouble == ""
+            assert section.tables or section.gallery
+            if section.result is not None:
+                assert section.figures
+                assert section.findings or section.anchor == "slices-old"
+
+    def test_every_kind_of_chapter_is_there(self, written):
+        assert {section.anchor for section in written.report.sections} >= {
+            "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
+            "geography-far-by-country", "mistakes-old-against-many-1", "hardest-old", "confusion-old",
+            "people-old-against-many-1", "similarity-old", "leakage-old-against-new",
+        }  # fmt: skip
+        assert written.report.open_questions == ()
+
+    def test_nothing_is_said_twice(self, written):
+        told = [one for section in written.report.sections for one in section.findings]
+        assert len(told) == len(set(told))
+
+    def test_the_hardest_come_first(self, written):
+        gallery = next(section.gallery for section in written.report.sections if section.anchor == "hardest-old")
+        missed = [int(tile.missed.split()[0]) for tile in gallery.tiles]
+        assert missed == sorted(missed, reverse=True)
+        assert len(gallery.tiles) == 24
+        assert gallery.tiles[0].jpeg.startswith(b"\xff\xd8")
+        assert gallery.tiles[0].size == (32, 24)
+
+
+class TestHardest:
+    def make(self, tmp_path, answers):
+        from PIL import Image
+
+        found = regrade.init(tmp_path / "W")
+        for number in range(3):
+            (tmp_path / "P" / "cat").mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (400, 100), (80 * number, 0, 0)).save(tmp_path / "P" / "cat" / f"{number}.png")
+        found.add_test_set("cats", tmp_path / "P", classes="cifar-10")
+        for model, classes in answers.items():
+            found.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
+        return found
+
+    def pictures(self, workspace):
+        from regrade.workspace.hardest import hardest_pictures
+
+        return hardest_pictures(workspace.store, workspace.store.test_set("cats"), labels=None)
+
+    def test_counts_words_and_order_by_hand(self, tmp_path):
+        """Cats are class 3. Image 0 is missed by both as two things, 1 by both as one, 2 by one."""
+        found = self.pictures(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
+        assert [tile.image for tile in found.tiles] == ["1.png", "0.png", "2.png"]
+        assert [tile.said for tile in found.tiles] == [
+            "taken for dog (2)",
+            "taken for deer (1), dog (1)",
+            "taken for dog (1)",
+        ]
+        assert [tile.missed for tile in found.tiles] == ["2 of 2 models wrong"] * 2 + ["1 of 2 models wrong"]
+        assert found.title == "2 images of cats are missed by every model; the hardest 3 are shown"
+        assert found.tiles[0].size == (192, 48)
+
+    def test_no_mistake_is_told(self, tmp_path):
+        with pytest.raises(InputError, match="no model is wrong on any image of cats"):
+            self.pictures(self.make(tmp_path, {"a": [3, 3, 3]}))
+
+    def test_a_picture_that_cannot_be_read_is_left_out_and_counted(self, tmp_path):
+        workspace = self.make(tmp_path, {"a": [5, 5, 5]})
+        (tmp_path / "P" / "cat" / "0.png").write_bytes(b"no picture")
+        found = self.pictures(workspace)
+        assert [tile.image for tile in found.tiles] == ["1.png", "2.png"]
+        assert "left out, as they cannot be read: 1 picture" in found.notes
+        for number in (1, 2):
+            (tmp_path / "P" / "cat" / f"{number}.png").unlink()
+        with pytest.raises(InputError, match="none of the 3 pictures that models miss most can be read"):
+            self.pictures(workspace)
