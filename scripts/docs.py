@@ -31,6 +31,7 @@ PACKAGES = (
     "executors",
     "neighbours",
     "predict",
+    "ledger",
     "studies",
     "report",
     "workspace",

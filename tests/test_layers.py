@@ -11,7 +11,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"studies", "store", "testsets", "models", "executors", "neighbours"},
+    {"studies", "store", "testsets", "models", "executors", "neighbours", "ledger"},
     {"predict", "report"},
     {"workspace"},
     {"demo", "replicate"},

@@ -1,0 +1,94 @@
+"""Opening a ledger's database: SQLite in a file, or PostgreSQL by its address, brought to the newest form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError
+
+from regrade.core import InputError, StoreError, VersionError
+
+_WAIT = 30.0  # seconds that a writer waits for another
+
+
+def open_database(place: str | Path) -> Engine:
+    """The database of a ledger: a file (made if missing) or an address such as ``postgresql://host/name``."""
+    engine = _sqlite(Path(place)) if isinstance(place, Path) or "://" not in place else _postgres(place)
+    try:
+        with engine.connect() as connection:
+            _refuse_newer(connection)
+        command.upgrade(_migrations(engine), "head")
+    except DatabaseError as error:
+        engine.dispose()
+        raise StoreError(f"the ledger {_shown(engine)} cannot be opened: {_first_line(error)}") from None
+    except VersionError:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: all of it or nothing, one at a time in SQLite."""
+    with engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
+        yield connection
+
+
+def _sqlite(path: Path) -> Engine:
+    if not path.parent.is_dir():
+        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
+    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: object) -> None:
+        connection.isolation_level = None  # transactions begin where `begin` says so, not at the first change
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("regrade_writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgres(address: str) -> Engine:
+    try:
+        url = make_url(address)
+    except ArgumentError:
+        raise InputError("the ledger's address is none: give a file or postgresql://user@host/name") from None
+    if url.get_backend_name() != "postgresql":
+        raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
+    return create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+
+
+def _migrations(engine: Engine) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.attributes["engine"] = engine
+    return config
+
+
+def _refuse_newer(connection: Connection) -> None:
+    there = MigrationContext.configure(connection).get_current_revision()
+    known = {script.revision for script in ScriptDirectory(str(Path(__file__).parent / "migrations")).walk_revisions()}
+    if there is not None and there not in known:
+        raise VersionError(f"the ledger {_shown(connection.engine)} was written by a newer regrade: please upgrade")
+
+
+def _shown(engine: Engine) -> str:
+    """The database without its password."""
+    return engine.url.database or "" if engine.dialect.name == "sqlite" else engine.url.render_as_string()
+
+
+def _first_line(error: DatabaseError) -> str:
+    return str(error.orig).strip().splitlines()[0]

@@ -1,0 +1,10 @@
+"""How migrations run: on the engine they are given, all in one transaction."""
+
+from alembic import context
+
+from regrade.ledger.database import writing
+from regrade.ledger.schema import metadata
+
+with writing(context.config.attributes["engine"]) as connection:
+    context.configure(connection=connection, target_metadata=metadata)
+    context.run_migrations()

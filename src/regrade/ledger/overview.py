@@ -1,0 +1,59 @@
+"""How far a queue has come: who has answered how much, what waits for discussion, what is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
+
+from regrade.ledger.deciding import REOPENED
+from regrade.ledger.schema import decision, item, person, vote
+from regrade.ledger.standing import STANDS
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Items of a queue: all, those with every vote, those decided, and those to be discussed; and votes by person."""
+
+    items: int
+    answered: int
+    decided: int
+    disputed: int
+    by_person: dict[str, int]
+
+
+def progress(connection: Connection, queue_id: int) -> Progress:
+    """How far a queue has come."""
+    mine = item.c.queue_id == queue_id
+
+    def count(*where: ColumnElement[bool]) -> int:
+        return connection.execute(select(func.count()).select_from(item).where(mine, *where)).scalar_one()
+
+    complete = item.c.missing <= 0
+    votes = (
+        select(person.c.name, func.count())
+        .join(vote, vote.c.person_id == person.c.id)
+        .join(item, item.c.id == vote.c.item_id)
+        .where(mine, STANDS)
+        .group_by(person.c.name)
+        .order_by(person.c.name)
+    )
+    return Progress(
+        count(),
+        count(complete),
+        count(_is_decided()),
+        count(complete, ~_is_decided()),
+        dict(connection.execute(votes).all()),
+    )
+
+
+def disputed_items(queue_id: int) -> Select[Any]:
+    """Items that all have voted on and no one has decided, oldest first."""
+    return select(item).where(item.c.queue_id == queue_id, item.c.missing <= 0, ~_is_decided()).order_by(item.c.place)
+
+
+def _is_decided() -> ColumnElement[bool]:
+    later = decision.alias()
+    last = ~exists(select(later.c.id).where(later.c.replaces == decision.c.id))
+    return exists(select(decision.c.id).where(decision.c.item_id == item.c.id, decision.c.reached != REOPENED, last))

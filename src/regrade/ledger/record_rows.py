@@ -1,0 +1,71 @@
+"""The ledger as plain rows with names instead of numbers: what is exported, and read back in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Connection, Select, select
+
+from regrade.ledger.schema import comment, decision, item, person, queue, vote
+
+KINDS = ("person", "queue", "item", "vote", "comment", "decision")
+"""What rows speak of, in the order in which they are read back."""
+
+_ITEM = (queue.c.name.label("queue"), item.c.example, item.c["class"])
+
+
+def record_rows(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every person, queue, item, vote, comment and decision, oldest first, each with its ``kind``."""
+    for kind in KINDS:
+        for row in connection.execute(_SELECTS[kind]).mappings():
+            yield {"kind": kind, **row}
+
+
+def _of_items(*columns: Any, source: Any, by: Any) -> Select[Any]:
+    return (
+        select(*_ITEM, by.c.name.label("person"), *columns)
+        .select_from(source)
+        .join(item, item.c.id == source.c.item_id)
+        .join(queue, queue.c.id == item.c.queue_id)
+        .join(by, by.c.id == source.c.person_id, isouter=True)
+        .order_by(source.c.id)
+    )
+
+
+_SELECTS: dict[str, Select[Any]] = {
+    "person": select(person.c.name.label("person"), person.c.role, person.c.joined.label("at")).order_by(person.c.id),
+    "queue": select(
+        queue.c.name.label("queue"),
+        queue.c.question,
+        queue.c.test_set,
+        queue.c.labels,
+        queue.c.overlap,
+        queue.c.opened.label("at"),
+    ).order_by(queue.c.id),
+    "item": select(*_ITEM, item.c.stratum)
+    .join(queue, queue.c.id == item.c.queue_id)
+    .order_by(item.c.queue_id, item.c.place),
+    "vote": _of_items(
+        vote.c.key,
+        vote.c.answer,
+        vote.c.severity,
+        vote.c.reason,
+        vote.c.why,
+        vote.c.seconds,
+        vote.c.at,
+        source=vote,
+        by=person,
+    ),
+    "comment": _of_items(comment.c.text, comment.c.at, source=comment, by=person),
+    "decision": _of_items(
+        decision.c.answer,
+        decision.c.severity,
+        decision.c.reached,
+        decision.c.why,
+        select(vote.c.key).where(vote.c.id == decision.c.last_vote).scalar_subquery().label("last_vote"),
+        decision.c.at,
+        source=decision,
+        by=person,
+    ),
+}

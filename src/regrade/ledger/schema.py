@@ -1,0 +1,163 @@
+"""The tables of a ledger. Votes, comments and decisions are only ever added; triggers see to it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    CheckConstraint,
+    Column,
+    Dialect,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+
+
+class Moment(TypeDecorator[datetime]):
+    """A moment in UTC as text that sorts, the same in every database."""
+
+    impl = String(27)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """To text."""
+        return None if value is None else f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """From text."""
+        return None if value is None else datetime.fromisoformat(value)
+
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+person = Table(
+    "person",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(80), nullable=False, unique=True),
+    Column("role", String(10), nullable=False),
+    Column("joined", Moment, nullable=False),
+    CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name="role"),
+)
+
+queue = Table(
+    "queue",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(80), nullable=False, unique=True),
+    Column("question", String(10), nullable=False),
+    Column("test_set", String(200), nullable=False),
+    Column("labels", String(200), nullable=False),
+    Column("overlap", Integer, nullable=False),
+    Column("opened", Moment, nullable=False),
+    CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
+    CheckConstraint("overlap >= 1", name="overlap"),
+)
+
+block = Table(
+    "block",
+    metadata,
+    Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
+    Column("start", Integer, primary_key=True),
+    Column("size", Integer, nullable=False),
+)
+
+item = Table(
+    "item",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False),
+    Column("place", Integer, nullable=False),
+    Column("example", String(400), nullable=False),
+    Column("class", String(200), nullable=False),
+    Column("stratum", Integer, nullable=False),
+    Column("missing", Integer, nullable=False),
+    UniqueConstraint("queue_id", "place"),
+    UniqueConstraint("queue_id", "example", "class"),
+)
+_OPEN = text("missing > 0")
+Index("ix_item_missing", item.c.queue_id, item.c.place, sqlite_where=_OPEN, postgresql_where=_OPEN)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), primary_key=True),
+    Column("turn", Integer, nullable=False),
+)
+
+lease = Table(
+    "lease",
+    metadata,
+    Column("item_id", ForeignKey(item.c.id), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False),
+    Column("until", Moment, nullable=False),
+    Index("ix_lease_person", "queue_id", "person_id"),
+)
+
+vote = Table(
+    "vote",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("item_id", ForeignKey(item.c.id), nullable=False),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("replaces", ForeignKey("vote.id"), unique=True),
+    Column("answer", String(200)),
+    Column("severity", String(10)),
+    Column("reason", Text, nullable=False),
+    Column("why", Text, nullable=False),
+    Column("seconds", Float),
+    Column("at", Moment, nullable=False),
+    Index("ix_vote_item", "item_id", "person_id"),
+    Index("ix_vote_person", "person_id", "id"),
+)
+_FIRST = text("replaces IS NULL")
+Index("uq_vote_first", vote.c.item_id, vote.c.person_id, unique=True, sqlite_where=_FIRST, postgresql_where=_FIRST)
+
+comment = Table(
+    "comment",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+)
+
+decision = Table(
+    "decision",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
+    Column("replaces", ForeignKey("decision.id"), unique=True),
+    Column("answer", String(200), nullable=False),
+    Column("severity", String(10)),
+    Column("reached", String(12), nullable=False),
+    Column("person_id", ForeignKey(person.c.id)),
+    Column("why", Text, nullable=False),
+    Column("last_vote", Integer, nullable=False),
+    Column("at", Moment, nullable=False),
+)
+
+APPEND_ONLY = (vote, comment, decision)
+"""What is never changed or deleted."""

@@ -1,0 +1,51 @@
+"""Opening a ledger: made where there is none, brought up to date, refused when it is newer or cannot be reached."""
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from regrade.core import InputError, StoreError, VersionError
+from regrade.ledger import Ledger, Role
+from regrade.ledger.database import open_database
+from regrade.ledger.schema import metadata
+
+
+def test_migrations_make_the_tables_that_the_code_knows(ledger):
+    with ledger.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_what_was_written_is_there_after_opening_again(place):
+    first = Ledger.open(place)
+    ada = first.add_person("Ada", Role.OWNER)
+    first.engine.dispose()
+    again = Ledger.open(place)
+    assert again.people() == (ada,)
+    again.engine.dispose()
+
+
+def test_a_newer_ledger_is_refused(place):
+    engine = open_database(place)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(VersionError, match="newer regrade"):
+        open_database(place)
+
+
+def test_places_that_are_none(tmp_path):
+    with pytest.raises(StoreError, match="no folder"):
+        open_database(tmp_path / "missing" / "ledger.sqlite")
+    with pytest.raises(InputError, match="not in mysql"):
+        open_database("mysql://host/name")
+    (tmp_path / "text.sqlite").write_text("hello, this is no database at all")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        open_database(tmp_path / "text.sqlite")
+
+
+def test_a_password_is_not_told():
+    with pytest.raises(StoreError) as caught:
+        open_database("postgresql://ada:secret@127.0.0.1:1/ledger?connect_timeout=1")
+    assert "secret" not in str(caught.value)
+    assert "cannot be opened" in str(caught.value)
