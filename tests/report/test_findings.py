@@ -320,6 +320,12 @@ class TestSimilarity:
         assert "Most pairs of models are not shown to miss the same images of pets" in found
         assert "No two of 4 models are near copies of each other" in found
 
+    def test_one_pair_shares_its_errors(self):
+        independent = np.random.default_rng(7).random((2, 3000)) < 0.7
+        found = told(alike(np.stack([self.hard < 0.8, self.hard < 0.7, *independent])))
+        text = found["Most pairs of models are not shown to miss the same images of pets"].text
+        assert text.startswith("1 of 6 pairs shares errors more than independent models would")
+
 
 class TestMistakes:
     def test_what_people_overturned(self):

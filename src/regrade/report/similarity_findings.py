@@ -41,7 +41,8 @@ def _shared(result: Similarity) -> Finding:
     pairs = f"All {len(one):,} pairs" if same == len(one) else f"{same:,} of {len(one):,} pairs"
     less = f", and {other:,} less" if other else ""
     text = (
-        f"{pairs} share errors more than independent models would{less}. The weaker of two alone is right on "
+        f"{pairs} {'shares' if same == 1 else 'share'} errors more than independent models would{less}. The weaker of "
+        "two alone is right on "
         f"{observed:.1f}% of images (median), where independent errors would give {expected:.1f}%."
     )
     on = result.basis.title

@@ -39,10 +39,10 @@ def signed(number: float) -> str:
 def plain(estimate: Estimate) -> str:
     """A number that is no share, with its interval.
 
-    >>> plain(Estimate(0.712, 0.6, 0.8, 10, ""))
-    '0.71 (0.60 to 0.80)'
+    >>> plain(Estimate(0.712, -0.6, 0.8, 10, ""))
+    '0.71 (−0.60 to 0.80)'
     """
-    value, low, high = (f"{part:.2f}" for part in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (f"{part:z.2f}".replace("-", "−") for part in (estimate.value, estimate.low, estimate.high))
     return f"{value} ({low} to {high})"
 
 
