@@ -35,8 +35,13 @@ def test_every_chapter_was_answered(shown):
     results = json.loads((workspace / "reports" / "demo" / "results.json").read_text())
     page = (workspace / "reports" / "demo" / "index.html").read_text()
     assert "could not be answered" not in page
-    text = json.dumps(results)
-    assert all(name in text for name in ("mnist", "uci-digits", "small network", "mnist-train", "support vectors"))
+    behind = results["behind"]
+    assert [one["test_set"] for one in behind["test_sets"]] == ["mnist", "uci-digits", "mnist-train"]
+    assert {(one["ensemble"], one["test_set"]) for one in behind["checkpoints"]} == {
+        ("small network", "mnist"),
+        ("small network", "uci-digits"),
+    }
+    assert len(behind["predictions"]) == 16
 
 
 def test_its_workspace_is_like_any_other(shown):

@@ -173,10 +173,12 @@ class TestComparison:
     def test_two_models_apart(self):
         found = told(compared(0.8, 0.7))
         assert list(found) == ["a is ahead of b on pets"]
-        assert "by 8." in next(iter(found.values())).text
+        assert "The difference is +9.7 points (+8.5 to +11.1)" in next(iter(found.values())).text
 
     def test_the_second_may_be_ahead(self):
-        assert list(told(compared(0.7, 0.8))) == ["b is ahead of a on pets"]
+        found = told(compared(0.7, 0.8))
+        assert list(found) == ["b is ahead of a on pets"]
+        assert "The difference is +9.7 points (+8.5 to +11.1)" in next(iter(found.values())).text
 
     def test_two_models_together(self):
         found = told(compared(0.8, 0.8))

@@ -69,5 +69,19 @@ class NumpySearcher(Searcher):
             lowest = np.partition(scores, -best.k, axis=1)[:, -best.k]
             bar = np.maximum(np.nextafter(lowest, np.float32(-np.inf)), NEVER)
         rows = np.flatnonzero(scores.max(axis=1) > bar)
-        above, columns = np.nonzero(scores[rows] > bar[rows, None])
-        best.add(rows[above], columns + start, scores[rows[above], columns])
+        best.add(*_above(scores[rows], rows, bar[rows], start))
+
+
+def _above(scores: FloatArray, rows: IntArray, bar: FloatArray, start: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """All scores of some rows that exceed their bars, the highest of each row at a time: there are few in any."""
+    found = [(rows[:0], rows[:0], bar[:0])]
+    while len(rows):
+        columns = scores.argmax(axis=1)
+        highest = scores[np.arange(len(rows)), columns]
+        scores[np.arange(len(rows)), columns] = NEVER
+        left = highest > bar
+        found.append((rows[left], columns[left] + start, highest[left]))
+        if not left.all():
+            rows, scores, bar = rows[left], scores[left], bar[left]
+    queries, references, values = zip(*found, strict=True)
+    return np.concatenate(queries), np.concatenate(references), np.concatenate(values)

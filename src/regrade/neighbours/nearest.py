@@ -101,8 +101,6 @@ def _look_through(
         block, sound = _prepared(references[rows], shift, metric)
         if usable is not None:
             sound = sound & usable[rows]
-        if metric is Metric.EUCLIDEAN:
-            block[:, -1] = -_halved_squares(block[:, :-1])
         block[~sound, -1] = 2 * NEVER
         searcher.look_through(block, start, best)
     best.settle()
@@ -134,23 +132,21 @@ def _shift(references: Rows) -> FloatArray:
 def _prepared(rows: Rows, shift: FloatArray, metric: Metric) -> tuple[FloatArray, BoolArray]:
     """Rows in single precision, moved or brought to length 1, and which of them can be used; the others are zero.
 
-    One more column has room for what a row's score is lowered by, which the product then does along the way.
+    The last column is what a row's score is lowered by, half its square: the product then does so along the way.
     """
     single = np.zeros((len(rows), rows.shape[1] + 1), dtype=np.float32)
     values = single[:, :-1]
     with np.errstate(invalid="ignore", over="ignore"):
         np.subtract(np.asarray(rows, dtype=np.float32), shift, out=values)
-        usable = np.isfinite(np.einsum("ij->i", values))
+        halves = np.einsum("ij,ij->i", values, values) / 2
+        usable = np.isfinite(halves)
         if metric is Metric.COSINE:
-            lengths = np.sqrt(2 * _halved_squares(values))
-            usable &= (lengths > 0) & np.isfinite(lengths)
-            values /= np.where(usable, lengths, 1)[:, None]
+            usable &= halves > 0
+            values /= np.where(usable, np.sqrt(2 * halves), 1)[:, None]
+        else:
+            single[:, -1] = -halves
     values[~usable] = 0
     return single, usable
-
-
-def _halved_squares(rows: FloatArray) -> FloatArray:
-    return np.einsum("ij,ij->i", rows, rows) / 2
 
 
 def _in_order(queries: Rows, references: Rows, indices: IntArray, metric: Metric) -> tuple[IntArray, FloatArray]:

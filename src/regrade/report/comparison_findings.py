@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from regrade.core import Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, findings
-from regrade.report.wording import listed, share
+from regrade.report.wording import listed, points, share
 from regrade.studies import Comparison
 
 
@@ -22,12 +23,21 @@ def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
 
 def _pair(result: Comparison) -> Finding:
     (pair,), level = result.pairs, 1 - result.basis.confidence
-    settled = pair.holm <= level and (pair.difference.low > 0 or pair.difference.high < 0)
-    ahead, behind = (pair.first, pair.second) if pair.difference.value >= 0 else (pair.second, pair.first)
+    found = pair.difference
+    settled = pair.holm <= level and (found.low > 0 or found.high < 0)
+    ahead, behind = pair.first, pair.second
+    if found.value < 0:
+        ahead, behind = behind, ahead
+        found = Estimate(-found.value, -found.high, -found.low, found.n, found.method)
+    text = (
+        f"The difference is {points(found)} on the same {amount(found.n, 'image')} (exact McNemar test, "
+        f"p = {pair.p_values.exact:.2g})."
+    )
     on = f"on {result.basis.title}"
-    text = f"{pair.in_words(level)} (same images; exact McNemar test, p = {pair.p_values.exact:.2g})."
     if settled:
         return Finding(f"{ahead} is ahead of {behind} {on}", text, 0.6)
+    if pair.images_needed:
+        text += f" {amount(pair.images_needed, 'image')} would tell them apart in 4 of 5 cases."
     return Finding(f"{ahead} and {behind} cannot be told apart {on}", text, 0.6)
 
 

@@ -319,6 +319,10 @@ class Store:
             raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
         return read_checkpoints(folder)
 
+    def checkpoint_manifest(self, test_set: TestSet, ensemble: str) -> CheckpointManifest:
+        """What stands behind the checkpoints of an ensemble."""
+        return read_checkpoint_manifest(self._checkpoint_folder(test_set.name, ensemble))
+
     def checkpoint_writer(
         self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
     ) -> CheckpointWriter:

@@ -11,14 +11,14 @@ from typing import Any
 
 from regrade.core import Column, Table
 from regrade.report import Behind
-from regrade.store import Manifest, Store
+from regrade.store import CheckpointManifest, Manifest, Store
 
 _LIBRARIES = ("regrade", "numpy", "scipy", "pyarrow", "pillow", "altair", "vl-convert-python")
 _SHOWN = 16  # letters of a digest that people compare; all of them are in the data
 
 
-def behind_numbers(store: Store, test_sets: Sequence[str], *, created: str) -> Behind:
-    """The versions, settings and digests behind a report on these test sets."""
+def behind_numbers(store: Store, test_sets: Sequence[str], references: Sequence[str], *, created: str) -> Behind:
+    """The versions, settings and digests behind a report on these test sets, and on others they were held against."""
     sets = [store.test_set(name) for name in test_sets]
     labels = [store.label_set(found, name) for found in sets for name in store.label_set_names(found.name)]
     people = {found.name: store.people_names(found.name) for found in sets}
@@ -39,7 +39,7 @@ def behind_numbers(store: Store, test_sets: Sequence[str], *, created: str) -> B
             "test_set": found.name, "images": len(found), "labeled": int(found.labeled.sum()),
             "classes": found.class_space.name, "digest": found.digest,
         }
-        for found in sets
+        for found in (*sets, *(store.test_set(name) for name in references))
     ]  # fmt: skip
     label_rows = [
         {
@@ -50,11 +50,16 @@ def behind_numbers(store: Store, test_sets: Sequence[str], *, created: str) -> B
     ]  # fmt: skip
     tables = [_table("Test sets", set_rows)]
     tables += [_table("Label sets", label_rows)] if label_rows else []
+    ensembles = [
+        store.checkpoint_manifest(found, name) for found in sets for name in store.ensemble_names(found.name)
+    ]  # fmt: skip
+    tables += [_table("Ensembles over epochs", [_ensemble_row(one) for one in ensembles])] if ensembles else []
     tables.append(_table("Models and people", [_manifest_row(manifest) for manifest in manifests]))
     data = {
         "test_sets": set_rows,
         "label_sets": label_rows,
         "predictions": [asdict(manifest) for manifest in manifests],
+        "checkpoints": [asdict(manifest) for manifest in ensembles],
     }
     return Behind(settings, tuple(tables), data)
 
@@ -78,6 +83,17 @@ def _manifest_row(manifest: Manifest) -> dict[str, Any]:
         "digest": manifest.digest,
         "from": manifest.source.file or manifest.runtime or "scores given in Python",
         "file_digest": manifest.source.sha256 or None,
+        "stored": _moment(manifest.created),
+    }
+
+
+def _ensemble_row(manifest: CheckpointManifest) -> dict[str, Any]:
+    return {
+        "ensemble": manifest.ensemble,
+        "test_set": manifest.test_set,
+        "members": len(manifest.members),
+        "epochs": len(manifest.epochs),
+        "digest": manifest.digest,
         "stored": _moment(manifest.created),
     }
 

@@ -96,6 +96,11 @@ class Material:
         """The test sets, the original first."""
         return tuple(one.name for one in self.sets)
 
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Other test sets that those of the report are held against, picture by picture."""
+        return tuple(dict.fromkeys(other for _, other, _ in self._looked_at() if other not in self.names))
+
     @cached_property
     def answerers(self) -> tuple[str, ...]:
         """The models and people on any of the test sets."""
@@ -264,22 +269,23 @@ class Material:
 
     def _leakage(self) -> Iterator[Chapter]:
         """Every two sets whose pictures were looked at before: to do so, or to measure DSSIM, is too much here."""
-        sizes = {name: self._store.signature_sizes(name) for name in self._workspace.test_sets}
-        for name, other in self._once_each([name for name in sizes if sizes[name]]):
-            if both := sizes[name] & sizes[other]:
-                yield Chapter(
-                    "leakage",
-                    _TWINS,
-                    f"{name} against {other}",
-                    partial(self._workspace.leakage, name, against=other, by=_QUICK, size=max(both)),
-                    lambda result: [result.part(part) for part in _LEAKED if part in result.parts],
-                )
+        for name, other, size in self._looked_at():
+            yield Chapter(
+                "leakage",
+                _TWINS,
+                f"{name} against {other}",
+                partial(self._workspace.leakage, name, against=other, by=_QUICK, size=size),
+                lambda result: [result.part(part) for part in _LEAKED if part in result.parts],
+            )
 
-    def _once_each(self, signed: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Each set of the report with every other one, those of the report among themselves once."""
-        asked = [name for name in self.names if name in signed]
-        for place, name in enumerate(asked):
-            yield from ((name, other) for other in signed if other != name and other not in asked[:place])
+    def _looked_at(self) -> Iterator[tuple[str, str, int]]:
+        """Each set of the report with every other one, once, and the largest size at which both were looked at."""
+        sizes = {name: self._store.signature_sizes(name) for name in self._workspace.test_sets}
+        for place, name in enumerate(self.names):
+            for other, known in sizes.items():
+                both = sizes[name] & known
+                if both and other != name and other not in self.names[:place]:
+                    yield name, other, max(both)
 
     def _people(self, one: TestSet) -> Iterator[Chapter]:
         people = len(self._store.people_names(one.name))

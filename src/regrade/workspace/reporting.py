@@ -56,7 +56,7 @@ def write_workspace_report(
             for figure in section.figures:
                 drawing.begin(figure)
         created = now.isoformat(timespec="seconds")
-        behind = behind_numbers(workspace.store, material.names, created=created)
+        behind = behind_numbers(workspace.store, material.names, material.references, created=created)
         report = Report(
             title or material.title,
             material.subtitle(now),
