@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.errors import InputError
@@ -16,6 +14,9 @@ def components(first: IntArray, second: IntArray, size: int) -> IntArray:
     >>> components(np.array([0, 3]), np.array([2, 1]), 5).tolist()
     [0, 1, 0, 1, 2]
     """
+    from scipy import sparse  # slow to load, and few ask for it
+    from scipy.sparse import csgraph
+
     if len(first) != len(second) or np.any((np.minimum(first, second) < 0) | (np.maximum(first, second) >= size)):
         raise InputError(f"edges connect two of {size} things each")
     graph = sparse.coo_array((np.ones(len(first), dtype=bool), (first, second)), shape=(size, size))
