@@ -207,7 +207,7 @@ def test_what_cannot_be_done_is_told_before_any_work(work, tmp_path, decoded):
     ):
         with pytest.raises(InputError, match=match):
             work.leakage("test", size=64, **options)
-    with pytest.raises(UnknownName, match="Distance"):
+    with pytest.raises(UnknownName, match="unknown distance"):
         work.leakage("test", by=["looks"])
     assert decoded == []
     with pytest.raises(InputError, match="multiple of 32"):
