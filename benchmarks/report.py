@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.measure import command
 from benchmarks.result import Result
-from benchmarks.studies import DATA, NEW, ORIGINAL, PACK
+from benchmarks.studies import DATA, pack_workspace
 
 _ROUNDS = 2
 _OPENED = 5
@@ -29,13 +29,7 @@ def run() -> Iterator[Result]:
         return
     regrade = Path(sys.executable).with_name("regrade")
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder) / "W"
-        command([regrade, "init", workspace])
-        for name in (ORIGINAL, *NEW):
-            on = ("--test-set", name, "--classes", "imagenet-1k", "-w", workspace)
-            command([regrade, "import", "predictions", DATA / f"{name}.top5.parquet", *on])
-        labels = ("--format", "real", "--name", "real", "--test-set", ORIGINAL, "-w", workspace)
-        command([regrade, "import", "labels", PACK / "real" / "real.json", *labels])
+        workspace = pack_workspace(regrade, Path(folder))
         before = _processor()
         rounds = [command([regrade, "report", "bench", "--force", "-w", workspace]) for _ in range(_ROUNDS)]
         worked = (_processor() - before) / _ROUNDS

@@ -37,26 +37,9 @@ def run() -> Iterator[Result]:
         return
     regrade = Path(sys.executable).with_name("regrade")
     with tempfile.TemporaryDirectory() as folder:
-        workspace = Path(folder) / "W"
-        command([regrade, "init", workspace])
-        for name in (ORIGINAL, *NEW):
-            file, on = DATA / f"{name}.top5.parquet", ("--test-set", name, "--classes", "imagenet-1k")
-            command([regrade, "import", "predictions", file, *on, "-w", workspace])
-        on_original = ("--test-set", ORIGINAL, "-w", workspace)
-        command(
-            [
-                regrade,
-                "import",
-                "labels",
-                PACK / "real" / "real.json",
-                "--format",
-                "real",
-                "--name",
-                "real",
-                *on_original,
-            ]
-        )
-        command([regrade, "import", "people", _made_up_people(Path(folder)), *on_original])
+        workspace = pack_workspace(regrade, Path(folder))
+        people = _made_up_people(Path(folder))
+        command([regrade, "import", "people", people, "--test-set", ORIGINAL, "-w", workspace])
         total = 0.0
         for name, commands in _STUDIES.items():
             rounds = [[command([regrade, *one, "-w", workspace]) for one in commands] for _ in range(_ROUNDS)]
@@ -66,6 +49,18 @@ def run() -> Iterator[Result]:
             yield Result("studies", name, "s", seconds)
             yield Result("studies", f"{name}, peak memory", "GB", memory, aim_most=4)
         yield Result("studies", "all studies", "s", total, aim_most=15)
+
+
+def pack_workspace(regrade: Path, folder: Path) -> Path:
+    """A workspace with the predictions of 67 models on four sets, and ReaL's labels."""
+    workspace = folder / "W"
+    command([regrade, "init", workspace])
+    for name in (ORIGINAL, *NEW):
+        on = ("--test-set", name, "--classes", "imagenet-1k", "-w", workspace)
+        command([regrade, "import", "predictions", DATA / f"{name}.top5.parquet", *on])
+    labels = ("--format", "real", "--name", "real", "--test-set", ORIGINAL, "-w", workspace)
+    command([regrade, "import", "labels", PACK / "real" / "real.json", *labels])
+    return workspace
 
 
 def _made_up_people(folder: Path) -> Path:

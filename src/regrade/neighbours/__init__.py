@@ -5,7 +5,7 @@ from regrade.neighbours.cuts import default_cut
 from regrade.neighbours.engines import Engine
 from regrade.neighbours.nearest import Metric, Nearest, nearest
 from regrade.neighbours.perceptual_hash import perceptual_hashes
-from regrade.neighbours.picture_search import WORTH_A_LOOK, picture_pairs
+from regrade.neighbours.picture_search import WORTH_A_LOOK, picture_pairs, unwatched
 from regrade.neighbours.pixel_hash import pixel_hash
 from regrade.neighbours.scaling import SIZE, block_means, scaled
 from regrade.neighbours.search import NEIGHBOURS, exact_pairs, feature_pairs, phash_pairs
@@ -37,5 +37,6 @@ __all__ = [
     "scaled",
     "signatures",
     "squared_difference",
+    "unwatched",
     "window_moments",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,9 @@ _MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = 
 }
 
 
-def unwatched(things: Iterable[object], total: int) -> Iterable[object]:  # noqa: ARG001
+def unwatched(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
     """Show nothing."""
-    return things
+    return seen
 
 
 def picture_pairs(

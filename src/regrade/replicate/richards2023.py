@@ -37,7 +37,7 @@ from regrade.replicate.richards2023_printed import (
 from regrade.stats import Ratio
 from regrade.studies import ModelByGroup, Progress
 
-_SEED = 2023
+_SEED = 20261115
 _COUNT = 100  # populations
 _EQUAL = 40  # populations in which all regions are equal
 _WEAK = 0.05  # the disparity of the weakest quarter of models

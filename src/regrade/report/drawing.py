@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 from PIL import Image
@@ -83,7 +83,7 @@ def _drawn(wish: dict[str, Any] | _Bundle) -> DrawnFigure | str:
     convert = converter()
     if isinstance(wish, _Bundle):
         return str(convert.javascript_bundle(vl_version=VEGA_LITE))
-    to_svg: Callable[[dict[str, Any]], str] = lambda spec: convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)  # noqa: E731
+    to_svg = partial(convert.vegalite_to_svg, vl_version=VEGA_LITE)
     whole, bare = to_svg(wish), to_svg(without_title(wish))
     small = _few_colours(convert.svg_to_png(bare, scale=_PAGE_SCALE)) if len(bare) > _LARGE else b""
     return DrawnFigure(

@@ -35,13 +35,14 @@ from regrade.neighbours import (
     feature_pairs,
     phash_pairs,
     picture_pairs,
+    unwatched,
 )
 from regrade.report import Look, pairs_page, to_csv
 from regrade.store import Store, write_file
 from regrade.studies import Leakage, Scoring, leakage
 from regrade.testsets import Layout, Wanted, decode, open_pictures, reader_for
 from regrade.workspace.loading import Watch, scored_predictions
-from regrade.workspace.signing import WatchPictures, collection_of, fresh_signatures, kept_signatures, unwatched
+from regrade.workspace.signing import WatchPictures, collection_of, fresh_signatures, kept_signatures
 
 BY_PICTURES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
 """The distances that need nothing but pictures."""

@@ -27,11 +27,6 @@ class WatchPictures(Protocol):
         """Go through them."""
 
 
-def unwatched(seen: Iterable[Any], total: int) -> Iterable[Any]:  # noqa: ARG001
-    """Show nothing."""
-    return seen
-
-
 def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
     """The signatures of a set, computed as far as the workspace does not have them yet.
 

@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import ClassSpace, Distance
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
-from regrade.neighbours import NEIGHBOURS, SIZE, Engine
+from regrade.neighbours import NEIGHBOURS, SIZE, Engine, unwatched
 from regrade.stats import Scale
 from regrade.store import Store
 from regrade.studies import (
@@ -33,7 +33,7 @@ from regrade.workspace.likening import study_similarity
 from regrade.workspace.loading import Watch
 from regrade.workspace.mistaking import study_mistakes
 from regrade.workspace.peopling import study_people
-from regrade.workspace.signing import WatchPictures, unwatched
+from regrade.workspace.signing import WatchPictures
 
 
 class Studies:
