@@ -140,6 +140,7 @@ class TestMap:
         assert "India" not in rows  # of no region of GeoDE
         labels = [row["text"] for row in values(spec) if "text" in row]
         assert sorted(label.partition("|")[0] for label in labels) == sorted(REGIONS)
+        assert all("% [" in label for label in labels)  # on paper there are no tooltips
 
     def test_a_country_too_small_for_an_outline_is_a_dot(self):
         names = ("Singapore", "Kenya", "France", "Atlantis")

@@ -34,7 +34,7 @@ def draw_map(result: Geography, model: str | None) -> Figure:
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
         f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}, darker for more often right; "
-        f"grey: no images. Intervals are in the tooltips." + (f" Not on the map: {listed(missing)}." if missing else "")
+        f"grey: no images. In brackets: {100 * result.confidence:g}% intervals." + (f" Not on the map: {listed(missing)}." if missing else "")
     )
     chart = altair.LayerChart(layer=_layers(drawn, known), data=_world(), width=WIDTH, height=_HEIGHT)
     alt = f"{title}. " + "; ".join(f"{place.group} {known[place.group]}" for place in drawn) + "."
@@ -143,7 +143,7 @@ def _labels(drawn: list[Place], known: dict[str, Estimate]) -> list[dict[str, An
         {
             "latitude": place.latitude,
             "longitude": place.longitude,
-            "text": f"{place.group}|{100 * known[place.group].value:.1f}%",
+            "text": f"{place.group}|{interval_text(known[place.group], digits=0)}",
         }
         for place in placed
     ]
