@@ -34,8 +34,10 @@ def draw_map(result: Geography, model: str | None) -> Figure:
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
         f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}, darker for more often right; "
-        f"grey: no images. In brackets: {100 * result.confidence:g}% intervals." + (f" Not on the map: {listed(missing)}." if missing else "")
+        f"grey: no images. In brackets: {100 * result.confidence:g}% intervals."
     )
+    if missing:
+        subtitle += f" Not on the map: {listed(missing)}."
     chart = altair.LayerChart(layer=_layers(drawn, known), data=_world(), width=WIDTH, height=_HEIGHT)
     alt = f"{title}. " + "; ".join(f"{place.group} {known[place.group]}" for place in drawn) + "."
     return Figure(
