@@ -6,16 +6,18 @@ python -m benchmarks [--json FILE] [NAME ...]
 from __future__ import annotations
 
 import argparse
+import compileall
 import time
 from importlib import import_module
 from pathlib import Path
 
+import regrade
 from benchmarks.result import Result, as_table, write_json
 from regrade.report import print_table
 
 _NAMES = (
     "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbours", "confusion",
-    "report",
+    "report", "explore", "reviewers",
 )  # fmt: skip
 
 
@@ -26,6 +28,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - set(_NAMES):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_NAMES)}")
+    compileall.compile_dir(Path(regrade.__file__).parent, quiet=1)  # as pip does, whatever the working tree has
     results = [result for name in chosen.names or _NAMES for result in results_of(name)]
     print_table(as_table(results))
     if chosen.json:

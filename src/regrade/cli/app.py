@@ -21,7 +21,10 @@ from regrade.cli import (
     predict,
     replicate,
     report,
+    review,
+    serve,
     study,
+    team,
     testsets,
 )
 from regrade.core.errors import RegradeError
@@ -46,6 +49,9 @@ app.command("compare")(compare.compare)
 app.add_typer(study.app, name="study")
 app.command("neighbours")(neighbours.neighbours)
 app.command("report")(report.report)
+app.add_typer(review.app, name="review")
+app.command("serve")(serve.serve)
+app.add_typer(team.app, name="team")
 app.command("replicate")(replicate.replicate)
 
 

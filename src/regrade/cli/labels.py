@@ -1,4 +1,4 @@
-"""regrade labels: list them, find what no one has judged, draw a sample of it."""
+"""regrade labels: list them, compare versions, find what no one has judged, draw a sample of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.labels_diff import diff
+from regrade.cli.labels_export import export
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
 from regrade.cli.shown import Shown, shown
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from regrade.workspace import DrawnReview
 
 app = typer.Typer(help="Labels, and predictions that no one has judged yet.", no_args_is_help=True)
+app.command("diff")(diff)
+app.command("export")(export)
 LabelSet = Annotated[str, typer.Option("--labels", "-l", help="The label set: NAME or NAME@VERSION.")]
 _SHOWN = 20  # lines of a long list on the terminal
 

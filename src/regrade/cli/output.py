@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _MANY = 20  # models from which reading them is worth a progress bar
+_PIECES = 10_000  # of JSON, some bytes each, written at once
 
 
 class Form(Enum):
@@ -46,14 +48,21 @@ def show(table: Table, data: dict[str, Any], form: Form) -> None:
         case Form.TERMINAL:
             print_table(table)
         case Form.JSON:
-            json.dump(data, sys.stdout, indent=2, allow_nan=False)
-            sys.stdout.write("\n")
+            _write_json(data)
         case Form.CSV:
             sys.stdout.write(to_csv(table))
         case Form.MARKDOWN:
             sys.stdout.write(to_markdown(table))
         case Form.LATEX:
             sys.stdout.write(to_latex(table))
+
+
+def _write_json(data: dict[str, Any]) -> None:
+    """Write JSON piece by piece, so that little is in memory, and many at once: standard output may have no buffer."""
+    pieces = json.JSONEncoder(indent=2, allow_nan=False).iterencode(data)
+    while text := "".join(islice(pieces, _PIECES)):
+        sys.stdout.write(text)
+    sys.stdout.write("\n")
 
 
 def say(message: str) -> None:

@@ -26,6 +26,9 @@ def report(
             help="The test set that the others are held against; the one with most models and images if not said."
         ),
     ] = None,
+    labels: Annotated[
+        list[str], typer.Option("--labels", "-l", help="Use NAME@VERSION, not its newest. May be repeated.")
+    ] = [],
     out: Annotated[Path | None, typer.Option(help="The folder to write, instead of reports/NAME.")] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a report that is there already.")] = False,
@@ -38,7 +41,14 @@ def report(
     if name and out:
         raise typer.BadParameter("give a NAME or --out, not both")
     written = opened(workspace).report(
-        name, test_sets=test_set, original=original, out=out, title=title, force=force, watch=watching_chapters
+        name,
+        test_sets=test_set,
+        original=original,
+        labels=labels,
+        out=out,
+        title=title,
+        force=force,
+        watch=watching_chapters,
     )
     for number, one in enumerate(written.report.key_findings, start=1):
         typer.echo(f"{number}. {one.finding.headline}. {one.finding.text}")

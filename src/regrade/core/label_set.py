@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 from functools import cached_property
 
@@ -40,7 +41,8 @@ class LabelSet:
 
     ``examples``, ``classes`` and ``states`` (r,) hold one judgement a row. ``covered`` (n,) says which
     examples the set speaks about; the others are left out of every score. ``reasons`` gives for each
-    problematic example why it should not be scored, and is empty for the rest.
+    problematic example why it should not be scored, and is empty for the rest. ``queues`` are those of the ledger
+    whose decisions it holds, beside what the newest version before it without any held; none for what came from a file.
     """
 
     name: str
@@ -54,6 +56,7 @@ class LabelSet:
     reasons: tuple[str, ...]
     unlisted: Unlisted
     origin: str = ""
+    queues: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.reasons) != len(self.covered):
@@ -108,6 +111,26 @@ class LabelSet:
         states = np.where(answered, unlisted, LabelState.WRONG).astype(np.int8)
         states[found] = self._sorted_states[places[found]]
         return states
+
+    def with_judgements(
+        self, judgements: Mapping[tuple[int, int], LabelState], problems: Mapping[int, str]
+    ) -> LabelSet:
+        """The set with other judgements, by example and class, beside its own and in their place.
+
+        ``problems`` gives by example why it should not be scored; a reason that is there already stays.
+        """
+        pairs = np.array(list(judgements), dtype=np.int64).reshape(-1, 2)
+        kept = ~np.isin(self._keys, pairs[:, 0] * self.class_count + pairs[:, 1])
+        covered = self.covered.copy()
+        covered[[*pairs[:, 0].tolist(), *problems]] = True
+        return replace(
+            self,
+            examples=np.concatenate([self.examples[kept], pairs[:, 0]]),
+            classes=np.concatenate([self.classes[kept], pairs[:, 1]]),
+            states=np.concatenate([self.states[kept], np.array(list(judgements.values()), dtype=np.int8)]),
+            covered=covered,
+            reasons=tuple(reason or problems.get(place, "") for place, reason in enumerate(self.reasons)),
+        )
 
     @cached_property
     def digest(self) -> str:

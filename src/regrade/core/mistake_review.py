@@ -81,7 +81,8 @@ class MistakeReview:
     """Some mistakes of one model on one test set, with the category and severity that people gave each.
 
     ``examples``, ``classes`` (the predicted class), ``categories``, ``severities`` and ``spellings`` (the category as
-    it was written) hold one mistake a row; an example has at most one.
+    it was written) hold one mistake a row; an example has at most one. ``queues`` are those of the ledger whose
+    decisions it holds; none for what came from a file.
     """
 
     model: str
@@ -94,6 +95,7 @@ class MistakeReview:
     severities: tuple[Severity, ...]
     spellings: tuple[str, ...]
     origin: str = ""
+    queues: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         parts = (self.examples, self.classes, self.categories, self.severities, self.spellings)

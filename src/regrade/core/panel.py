@@ -20,6 +20,10 @@ class Answer(Enum):
     """The image should not be scored: its own label is wrong, or it is a drawing, edited or inappropriate."""
 
 
+NO_MISTAKE = "no mistake"
+"""What someone says of a mistake who finds the prediction right after all, or the image not fit to be scored."""
+
+
 class Reached(Enum):
     """How a verdict came about."""
 

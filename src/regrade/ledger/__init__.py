@@ -1,12 +1,21 @@
 """The ledger: what people say of pictures, never overwritten, and what follows from it."""
 
+from regrade.ledger.accounts import Accounts
+from regrade.ledger.assigning import may_answer
+from regrade.ledger.deciding import verdict_of
+from regrade.ledger.discussing import Discussion, Discussions, Stage, Topic, Wanted
+from regrade.ledger.guide import Guide, GuideEntry, GuideText
+from regrade.ledger.independent import IndependentVote
 from regrade.ledger.ledger import Ledger
+from regrade.ledger.outcomes import Outcome, PersonsAnswer
 from regrade.ledger.overview import Progress
+from regrade.ledger.pace import Pace
 from regrade.ledger.records import (
     Ballot,
     Comment,
     Decision,
     Item,
+    Mode,
     NewItem,
     Person,
     Question,
@@ -14,18 +23,37 @@ from regrade.ledger.records import (
     Role,
     Vote,
 )
+from regrade.ledger.row_files import rows_as_file, rows_from_file
 
 __all__ = [
+    "Accounts",
     "Ballot",
     "Comment",
     "Decision",
+    "Discussion",
+    "Discussions",
+    "Guide",
+    "GuideEntry",
+    "GuideText",
+    "IndependentVote",
     "Item",
     "Ledger",
+    "Mode",
     "NewItem",
+    "Outcome",
+    "Pace",
     "Person",
+    "PersonsAnswer",
     "Progress",
     "Question",
     "Queue",
     "Role",
+    "Stage",
+    "Topic",
     "Vote",
+    "Wanted",
+    "may_answer",
+    "rows_as_file",
+    "rows_from_file",
+    "verdict_of",
 ]

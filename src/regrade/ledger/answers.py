@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from regrade.core import InputError, MistakeCategory, Severity, UnknownName
-from regrade.core.panel import Answer
+from regrade.core.panel import NO_MISTAKE, Answer
 from regrade.ledger.records import Ballot, Question
 
-_ANSWERS = {Question.JUDGE: Answer, Question.MISTAKE: MistakeCategory}
+_ANSWERS = {
+    Question.JUDGE: [one.value for one in Answer],
+    Question.MISTAKE: [*(one.value for one in MistakeCategory), NO_MISTAKE],
+}
 
 
 def check_ballot(question: Question, ballot: Ballot) -> None:
@@ -16,9 +19,9 @@ def check_ballot(question: Question, ballot: Ballot) -> None:
     if ballot.answer is None:
         return
     known = _ANSWERS.get(question)
-    if known is not None and ballot.answer not in [one.value for one in known]:
-        raise UnknownName("answer", ballot.answer, [one.value for one in known])
-    if question is not Question.MISTAKE:
+    if known is not None and ballot.answer not in known:
+        raise UnknownName("answer", ballot.answer, known)
+    if question is not Question.MISTAKE or ballot.answer == NO_MISTAKE:
         if ballot.severity is not None:
             raise InputError("only a mistake is more or less grave")
     elif ballot.severity not in [one.value for one in Severity]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from alembic import command
 from alembic.config import Config
@@ -17,6 +19,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError
 from regrade.core import InputError, StoreError, VersionError
 
 _WAIT = 30.0  # seconds that a writer waits for another
+_turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
 
 def open_database(place: str | Path) -> Engine:
@@ -37,8 +40,21 @@ def open_database(place: str | Path) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: all of it or nothing, one at a time in SQLite."""
-    with engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
+    """A transaction that writes: all of it or nothing, one at a time in SQLite.
+
+    Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
+    sleep and look again.
+    """
+    alone = _turns[engine] if engine.dialect.name == "sqlite" else nullcontext()
+    with alone, engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
+        yield connection
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one state only, whatever others write meanwhile."""
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
@@ -46,6 +62,8 @@ def _sqlite(path: Path) -> Engine:
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
     engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False})
+
+    _turns[engine] = Lock()
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _: object) -> None:

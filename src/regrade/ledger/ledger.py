@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select
+from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, UnknownName
-from regrade.ledger import deciding, overview, queueing, voting
+from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
-from regrade.ledger.database import open_database, writing
+from regrade.ledger.clock import now_in_utc
+from regrade.ledger.database import open_database, snapshot, writing
+from regrade.ledger.independent import IndependentVote, independent_votes
+from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
 from regrade.ledger.overview import Progress
+from regrade.ledger.pace import Pace
 from regrade.ledger.reading_back import read_back
+from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
-from regrade.ledger.records import Ballot, Comment, Decision, Item, NewItem, Person, Question, Queue, Role, Vote
+from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
 from regrade.ledger.schema import block, comment, item, person, queue
-
-Record = TypeVar("Record", Person, Queue, Item, Vote, Comment, Decision)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 class Ledger:
@@ -34,7 +32,7 @@ class Ledger:
     ``clock`` tells the time, for tests that need to set it.
     """
 
-    def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = _now) -> None:
+    def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
@@ -51,13 +49,22 @@ class Ledger:
             raise InputError("a person has a name")
         row = insert(person).values(name=name.strip(), role=role.value, joined=self._now())
         with writing(self.engine) as connection:
-            return _record(Person, _added(connection, row, person, f"someone is called {name!r} already"))
+            return record_of(Person, _added(connection, row, person, f"someone is called {name!r} already"))
 
     def people(self) -> tuple[Person, ...]:
         """Everyone, in the order in which they came."""
         with self.engine.connect() as connection:
             found = connection.execute(select(person).order_by(person.c.id)).mappings()
-            return tuple(_record(Person, row) for row in found)
+            return tuple(record_of(Person, row) for row in found)
+
+    def set_role(self, of: Person, role: Role) -> Person:
+        """Let someone do more, or less; the last owner stays one."""
+        with writing(self.engine) as connection:
+            owners = connection.execute(select(person.c.id).where(person.c.role == Role.OWNER.value)).scalars().all()
+            if role is not Role.OWNER and owners == [of.id]:
+                raise InputError(f"{of.name} is the only owner: make someone else one first")
+            changed = update(person).where(person.c.id == of.id).values(role=role.value)
+            return record_of(Person, connection.execute(changed.returning(*person.c)).mappings().one())
 
     def person(self, name: str) -> Person:
         """Someone by name."""
@@ -65,25 +72,69 @@ class Ledger:
 
     # Queues
 
-    def open_queue(self, name: str, question: Question, *, test_set: str, labels: str = "", overlap: int = 1) -> Queue:
-        """A new queue, empty, whose items are each for ``overlap`` people; a name that is taken raises."""
+    def open_queue(
+        self,
+        name: str,
+        question: Question,
+        *,
+        test_set: str,
+        labels: str = "",
+        overlap: int = 1,
+        model: str = "",
+        mode: Mode = Mode.EXAMINATION,
+    ) -> Queue:
+        """A new queue, empty, whose items are each for ``overlap`` people; a name that is taken raises.
+
+        ``labels`` names the label set that its items are held against, and ``model`` whose predictions they are.
+        """
         if overlap < 1:
             raise InputError(f"an item is for one person or more, got an overlap of {overlap}")
         row = insert(queue).values(
-            name=name, question=question.value, test_set=test_set, labels=labels, overlap=overlap, opened=self._now()
-        )
+            name=name, question=question.value, test_set=test_set, labels=labels, overlap=overlap, opened=self._now(),
+            model=model, mode=mode.value,
+        )  # fmt: skip
         with writing(self.engine) as connection:
-            return _record(Queue, _added(connection, row, queue, f"there is a queue {name!r} already"))
+            return record_of(Queue, _added(connection, row, queue, f"there is a queue {name!r} already"))
 
     def queues(self) -> tuple[Queue, ...]:
         """All queues, oldest first."""
         with self.engine.connect() as connection:
             found = connection.execute(select(queue).order_by(queue.c.id)).mappings()
-            return tuple(_record(Queue, row) for row in found)
+            return tuple(record_of(Queue, row) for row in found)
 
     def queue(self, name: str) -> Queue:
         """A queue by name."""
         return _named(self.queues(), name, "queue")
+
+    def assign(self, of: Queue, people: Sequence[Person]) -> None:
+        """Give a queue to these people and no one else; to everyone again where there are none."""
+        for one in people:
+            if not assigning.may_answer(one.role, of.question):
+                raise InputError(f"{one.name} is a labeler, and {of.name} shows what models say: it is for reviewers")
+        with writing(self.engine) as connection:
+            assigning.assign(connection, of.id, [one.id for one in people])
+
+    def assigned(self, of: Queue) -> tuple[Person, ...]:
+        """The people a queue was given to, none where it is for everyone whose role allows it."""
+        with self.engine.connect() as connection:
+            return tuple(record_of(Person, row) for row in assigning.assigned(connection, of.id))
+
+    def queues_of(self, whom: Person) -> tuple[Queue, ...]:
+        """The queues that someone may work on, oldest first: those given to them, and those given to no one.
+
+        Labelers only label; what shows models' answers is for reviewers and owners.
+        """
+        queues = self.queues()
+        with self.engine.connect() as connection:
+            return assigning.open_to(connection, whom, queues)
+
+    def queue_for(self, whom: Person, queue_id: int) -> Queue:
+        """A queue by its number, if someone may work on it."""
+        with self.engine.connect() as connection:
+            found = assigning.queue_for(connection, whom, queue_id)
+        if found is None:
+            raise UnknownName("queue", str(queue_id), [])
+        return record_of(Queue, found)
 
     def add_items(self, to: Queue, items: Iterable[NewItem]) -> int:
         """Put items at the end of a queue and say how many are new: those it has already are passed over."""
@@ -109,11 +160,14 @@ class Ledger:
             connection.execute(insert(block).values(queue_id=to.id, start=start, size=len(fresh)))
         return len(fresh)
 
-    def next_item(self, of: Queue, to: Person) -> Item | None:
-        """What someone is asked next, and keeps for a while; nothing when they are done."""
+    def next_item(self, of: Queue, to: Person, *, after: int | None = None) -> Item | None:
+        """What someone is asked next, and keeps for a while; nothing when they are done.
+
+        ``after`` is the item before them: they are given the one that comes when it is answered.
+        """
         with writing(self.engine) as connection:
-            found = queueing.next_item(connection, of.id, to.id, now=self._now())
-        return None if found is None else _record(Item, found)
+            found = queueing.next_item(connection, of.id, to.id, now=self._now(), after=after)
+        return None if found is None else record_of(Item, found)
 
     def item(self, item_id: int) -> Item:
         """An item by its number."""
@@ -121,7 +175,7 @@ class Ledger:
             found = connection.execute(select(item).where(item.c.id == item_id)).mappings().first()
         if found is None:
             raise UnknownName("item", str(item_id), [])
-        return _record(Item, found)
+        return record_of(Item, found)
 
     # Votes
 
@@ -134,17 +188,32 @@ class Ledger:
         now = self._now()
         with writing(self.engine) as connection:
             asked = voting.locked_item(connection, item_id)
-            check_ballot(deciding.question_of(connection, asked), ballot)
-            if deciding.decided(connection, item_id) is not None and not voting.is_known(connection, ballot.key):
-                raise AlreadyStored("this item is decided: it must be opened again before a vote can change")
-            cast = voting.cast(connection, asked, by.id, ballot, now=now)
-            deciding.decide_if_unanimous(connection, item_id, now=now)
-        return _record(Vote, cast)
+            check_ballot(Question(asked["question"]), ballot)
+            cast = voting.counted(connection, asked, by.id, ballot)
+            if cast is None:
+                if asked["missing"] <= 0 and deciding.decided(connection, item_id) is not None:
+                    raise AlreadyStored("this item is decided: it must be opened again before a vote can change")
+                cast = voting.cast(connection, asked, by.id, ballot, now=now)
+                deciding.decide_if_unanimous(connection, asked, now=now)
+        return record_of(Vote, cast)
+
+    def take_back(self, item_id: int, by: Person, *, key: str, why: str) -> Vote:
+        """Take back someone's vote and give them the item again; a decision that all were at one on falls with it."""
+        now = self._now()
+        with writing(self.engine) as connection:
+            asked = voting.locked_item(connection, item_id)
+            ballot = Ballot(key, None, why=why)
+            taken = voting.counted(connection, asked, by.id, ballot)
+            if taken is None:
+                deciding.undo_unanimous(connection, item_id, by.id, why=why, now=now)
+                taken = voting.cast(connection, asked, by.id, ballot, now=now)
+            queueing.hold(connection, asked, by.id, now=now)
+        return record_of(Vote, taken)
 
     def votes_seen_by(self, item_id: int, viewer: Person) -> tuple[Vote, ...]:
         """The votes on an item that someone may see: their own, and everyone's once all have voted."""
         with self.engine.connect() as connection:
-            votes = [_record(Vote, row) for row in voting.standing_votes(connection, item_id)]
+            votes = [record_of(Vote, row) for row in voting.standing_votes(connection, item_id)]
             blind = connection.execute(select(item.c.missing).where(item.c.id == item_id)).scalar_one() > 0
         return tuple(one for one in votes if not blind or one.person_id == viewer.id)
 
@@ -152,55 +221,90 @@ class Ledger:
         """Someone's newest vote in a queue that stands: what undo takes back."""
         with self.engine.connect() as connection:
             found = voting.newest_vote(connection, of.id, by.id)
-        return None if found is None else _record(Vote, found)
+        return None if found is None else record_of(Vote, found)
+
+    def independent_votes(self, of: Queue) -> tuple[IndependentVote, ...]:
+        """What people said of a queue's items before they could see what others say: what agreement is made of."""
+        with self.engine.connect() as connection:
+            return independent_votes(connection, of.id)
 
     def progress(self, of: Queue) -> Progress:
         """How far a queue has come."""
         with self.engine.connect() as connection:
             return overview.progress(connection, of.id)
 
+    def pace(self, of: Queue, whom: Person) -> Pace:
+        """How fast someone works through a queue, and what is left for them."""
+        with self.engine.connect() as connection:
+            return pace.pace(connection, of.id, whom.id)
+
     # Discussion and decisions
 
     def disputed(self, of: Queue) -> tuple[Item, ...]:
         """Items that all have voted on and not alike, and that no one has decided yet."""
         with self.engine.connect() as connection:
-            return tuple(_record(Item, row) for row in connection.execute(overview.disputed_items(of.id)).mappings())
+            return tuple(record_of(Item, row) for row in connection.execute(overview.disputed_items(of.id)).mappings())
 
     def comment(self, item_id: int, by: Person, text: str) -> Comment:
-        """Say something of an item."""
+        """Say something of an item; one's own last words a second time are what they were."""
         if not text.strip():
             raise InputError("a comment has a text")
         row = insert(comment).values(item_id=item_id, person_id=by.id, text=text.strip(), at=self._now())
         with writing(self.engine) as connection:
-            return _record(Comment, _added(connection, row, comment, "this item is not there"))
+            voting.locked_item(connection, item_id)
+            last = discussing.last_comment(connection, item_id)
+            if last is not None and (last["person_id"], last["text"]) == (by.id, text.strip()):
+                return record_of(Comment, last)
+            return record_of(Comment, _added(connection, row, comment, "this item is not there"))
 
     def comments(self, item_id: int) -> tuple[Comment, ...]:
         """What was said of an item, oldest first."""
         found = select(comment).where(comment.c.item_id == item_id).order_by(comment.c.id)
         with self.engine.connect() as connection:
-            return tuple(_record(Comment, row) for row in connection.execute(found).mappings())
+            return tuple(record_of(Comment, row) for row in connection.execute(found).mappings())
 
-    def lock(self, item_id: int, by: Person, *, why: str = "") -> Decision:
-        """Decide an item that all have voted on by what most say."""
+    def lock(self, item_id: int, by: Person, *, why: str = "", seen: int | None = None) -> Decision:
+        """Decide an item that all have voted on by what most say.
+
+        ``seen`` is the newest vote that they have seen: where another one stands by now, nothing is decided.
+        """
         with writing(self.engine) as connection:
-            return _record(Decision, deciding.lock(connection, item_id, by.id, why=why, now=self._now()))
+            locked = deciding.lock(connection, item_id, by.id, why=why, seen=seen, now=self._now())
+            return record_of(Decision, locked)
 
     def reopen(self, item_id: int, by: Person, *, why: str) -> Decision:
         """Take a decision back, so that votes may change."""
         with writing(self.engine) as connection:
-            return _record(Decision, deciding.reopen(connection, item_id, by.id, why=why, now=self._now()))
+            return record_of(Decision, deciding.reopen(connection, item_id, by.id, why=why, now=self._now()))
 
     def decision(self, item_id: int) -> Decision | None:
         """What was decided of an item."""
         with self.engine.connect() as connection:
             found = deciding.decided(connection, item_id)
-        return None if found is None else _record(Decision, found)
+        return None if found is None else record_of(Decision, found)
+
+    # What came of it
+
+    def pairs(self, of: Queue) -> tuple[tuple[str, str], ...]:
+        """The picture and class of every item of a queue."""
+        with self.engine.connect() as connection:
+            return tuple((example, class_id) for example, class_id in connection.execute(_pairs(of.id)))
+
+    def outcomes(self, of: Queue) -> tuple[Outcome, ...]:
+        """The decisions of a queue that stand, in the order in which they were made."""
+        with self.engine.connect() as connection:
+            return outcomes(connection, of.id)
+
+    def last_answers(self, of: Queue) -> tuple[PersonsAnswer, ...]:
+        """Everyone's last answer to each item of a queue, oldest first."""
+        with self.engine.connect() as connection:
+            return last_answers(connection, of.id)
 
     # Taking it along
 
     def rows(self) -> list[dict[str, Any]]:
         """Everything in the ledger as plain rows, with names and times."""
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             return list(record_rows(connection))
 
     def read_back(self, rows: Iterable[Mapping[str, Any]]) -> int:
@@ -225,16 +329,3 @@ def _named(among: Sequence[Record], name: str, what: str) -> Record:
     if found is None:
         raise UnknownName(what, name, [getattr(one, "name", "") for one in among])
     return found
-
-
-_READ: dict[str, Callable[[Any], Any]] = {"role": Role, "question": Question}
-
-
-def _record(kind: type[Record], row: RowMapping) -> Record:
-    """A row as its record; what the record does not name is left out."""
-    values = {"class_id": row.get("class"), **row}
-    return kind(**{one.name: _READ.get(one.name, _as_it_is)(values[one.name]) for one in fields(kind)})
-
-
-def _as_it_is(value: Any) -> Any:
-    return value

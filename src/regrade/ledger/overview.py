@@ -42,18 +42,20 @@ def progress(connection: Connection, queue_id: int) -> Progress:
     return Progress(
         count(),
         count(complete),
-        count(_is_decided()),
-        count(complete, ~_is_decided()),
+        count(is_decided()),
+        count(complete, ~is_decided()),
         dict(connection.execute(votes).all()),
     )
 
 
 def disputed_items(queue_id: int) -> Select[Any]:
     """Items that all have voted on and no one has decided, oldest first."""
-    return select(item).where(item.c.queue_id == queue_id, item.c.missing <= 0, ~_is_decided()).order_by(item.c.place)
+    return select(item).where(item.c.queue_id == queue_id, item.c.missing <= 0, ~is_decided()).order_by(item.c.place)
 
 
-def _is_decided() -> ColumnElement[bool]:
+def is_decided(answer: str = "") -> ColumnElement[bool]:
+    """Whether an item has a decision that stands, and that says ``answer`` if one is given."""
     later = decision.alias()
     last = ~exists(select(later.c.id).where(later.c.replaces == decision.c.id))
-    return exists(select(decision.c.id).where(decision.c.item_id == item.c.id, decision.c.reached != REOPENED, last))
+    found = select(decision.c.id).where(decision.c.item_id == item.c.id, decision.c.reached != REOPENED, last)
+    return exists(found.where(decision.c.answer == answer) if answer else found)

@@ -5,73 +5,114 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, delete, exists, func, select
 
 from regrade.core.own_order import own_place
-from regrade.ledger.schema import block, item, lease, turn, vote
+from regrade.ledger.schema import Moment, block, item, lease, turn, vote
 from regrade.ledger.standing import STANDS
 from regrade.ledger.upsert import put
 
 LEASE = timedelta(minutes=15)
 """How long an item stays with the person it was given to, if no vote comes."""
 
-_STRIDE, _STRIDES = 64, 4  # turns looked up at once, and how often before the open items are looked through instead
+_STRIDES = (8, 64, 128)  # turns looked up at once, one after another, before the open items are looked through instead
 
 
-def next_item(connection: Connection, queue_id: int, person_id: int, *, now: datetime) -> RowMapping | None:
-    """Give someone their next item and lease it to them; what they hold already comes first.
+def next_item(
+    connection: Connection, queue_id: int, person_id: int, *, now: datetime, after: int | None = None
+) -> RowMapping | None:
+    """Give someone their next item and lease it to them; what they hold already comes first, but for ``after``.
 
     Everyone goes through a queue in an order of their own, and how far is kept: what lies behind is not looked at
     again, so the time it takes does not grow with the queue. Where nearly all is done, the index of open items helps.
     """
+    who = {"wanted": queue_id, "whose": person_id, "now": now, "but": after or 0}
     found = (
-        _held(connection, queue_id, person_id, now)
-        or _along_own_order(connection, queue_id, person_id, now)
-        or _among_open(connection, queue_id, person_id, now)
+        connection.execute(_HELD, who).mappings().first()
+        or _along_own_order(connection, who)
+        or _among_open(connection, who)
     )
     if found is not None:
-        put(connection, lease, {"item_id": found["id"], "person_id": person_id}, queue_id=queue_id, until=now + LEASE)
+        hold(connection, found, person_id, now=now)
     return found
+
+
+def hold(connection: Connection, asked: RowMapping, person_id: int, *, now: datetime) -> None:
+    """Lease an item to someone: no one else is given it by accident."""
+    mine = {"item_id": asked["id"], "person_id": person_id}
+    put(connection, lease, mine, queue_id=asked["queue_id"], until=now + LEASE)
+
+
+_RELEASED = delete(lease).where(lease.c.item_id == bindparam("asked"), lease.c.person_id == bindparam("whose"))
 
 
 def release(connection: Connection, item_id: int, person_id: int) -> None:
     """Take a lease back: someone has voted, or does not want to."""
-    connection.execute(delete(lease).where(lease.c.item_id == item_id, lease.c.person_id == person_id))
+    connection.execute(_RELEASED, {"asked": item_id, "whose": person_id})
 
 
-def _held(connection: Connection, queue_id: int, person_id: int, now: datetime) -> RowMapping | None:
-    mine = lease.c.queue_id == queue_id, lease.c.person_id == person_id, lease.c.until > now
-    held = select(item).join(lease, lease.c.item_id == item.c.id).where(*mine, ~_answered(person_id))
-    return connection.execute(held.order_by(lease.c.until).limit(1)).mappings().first()
+ANSWERED: ColumnElement[bool] = exists(
+    select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == bindparam("whose"), STANDS)
+)
+"""Whether the person ``whose`` has a vote on the item."""
+
+_GOOD: ColumnElement[bool] = lease.c.until > bindparam("now", type_=Moment)
+_HELD_BY_OTHERS = select(func.count()).where(
+    lease.c.item_id == item.c.id, _GOOD, lease.c.person_id != bindparam("whose")
+)
+_FREE = select(item).where(
+    item.c.queue_id == bindparam("wanted"),
+    item.c.id != bindparam("but"),
+    item.c.missing > 0,
+    item.c.missing > _HELD_BY_OTHERS.scalar_subquery(),
+    ~ANSWERED,
+)  # items that want more people than hold or have answered them, and not yet this one's answer
+_FREE_AT = _FREE.where(item.c.place.in_(bindparam("places", expanding=True)))
+_FREE_FROM = _FREE.where(item.c.place >= bindparam("middle")).order_by(item.c.place).limit(1)
+_FREE_UNTIL = _FREE.where(item.c.place < bindparam("middle")).order_by(item.c.place).limit(1)
+_HELD = (
+    select(item)
+    .join(lease, lease.c.item_id == item.c.id)
+    .where(
+        lease.c.queue_id == bindparam("wanted"),
+        lease.c.person_id == bindparam("whose"),
+        _GOOD,
+        lease.c.item_id != bindparam("but"),
+        ~ANSWERED,
+    )
+    .order_by(lease.c.until)
+    .limit(1)
+)
+_TURN = select(turn.c.turn).where(turn.c.queue_id == bindparam("wanted"), turn.c.person_id == bindparam("whose"))
+_BLOCKS = select(block.c.start, block.c.size).where(block.c.queue_id == bindparam("wanted"))
+_LAST = select(func.max(item.c.place)).where(item.c.queue_id == bindparam("wanted"))
 
 
-def _along_own_order(connection: Connection, queue_id: int, person_id: int, now: datetime) -> RowMapping | None:
-    where = turn.c.queue_id == queue_id, turn.c.person_id == person_id
-    begin = connection.execute(select(turn.c.turn).where(*where)).scalar() or 0
-    blocks = connection.execute(select(block.c.start, block.c.size).where(block.c.queue_id == queue_id)).all()
-    upcoming = own_order([(start, size) for start, size in blocks], begin, key=f"{queue_id} {person_id}")
-    for _ in range(_STRIDES):
-        places = list(islice(upcoming, _STRIDE))
-        free = _free(person_id, now).where(item.c.queue_id == queue_id, item.c.place.in_(places))
-        by_place = {row["place"]: row for row in connection.execute(free).mappings()}
+def _along_own_order(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
+    begin = connection.execute(_TURN, who).scalar() or 0
+    blocks = connection.execute(_BLOCKS, who).all()
+    upcoming = own_order([(start, size) for start, size in blocks], begin, key=_key(who))
+    for stride in _STRIDES:
+        places = list(islice(upcoming, stride))
+        by_place = {row["place"]: row for row in connection.execute(_FREE_AT, {**who, "places": places}).mappings()}
         chosen = next((n for n, place in enumerate(places) if place in by_place), None)
         begin += len(places) if chosen is None else chosen + 1
-        if chosen is not None or len(places) < _STRIDE:
+        if chosen is not None or len(places) < stride:
             break
-    put(connection, turn, {"queue_id": queue_id, "person_id": person_id}, turn=begin)
+    put(connection, turn, {"queue_id": who["wanted"], "person_id": who["whose"]}, turn=begin)
     return None if chosen is None else by_place[places[chosen]]
 
 
-def _among_open(connection: Connection, queue_id: int, person_id: int, now: datetime) -> RowMapping | None:
+def _among_open(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
     """The next open item from a place of one's own on, round to the first one if need be."""
-    last = connection.execute(select(func.max(item.c.place)).where(item.c.queue_id == queue_id)).scalar()
+    last = connection.execute(_LAST, who).scalar()
     if last is None:
         return None
-    middle = own_place(0, size=last + 1, key=f"{queue_id} {person_id}")
-    free = _free(person_id, now).where(item.c.queue_id == queue_id).order_by(item.c.place).limit(1)
-    for half in (item.c.place >= middle, item.c.place < middle):
-        found = connection.execute(free.where(half)).mappings().first()
+    middle = own_place(0, size=last + 1, key=_key(who))
+    for part in (_FREE_FROM, _FREE_UNTIL):
+        found = connection.execute(part, {**who, "middle": middle}).mappings().first()
         if found is not None:
             return found
     return None
@@ -84,14 +125,5 @@ def own_order(blocks: Sequence[tuple[int, int]], begin: int, *, key: str) -> Ite
             yield start + own_place(number, size=size, key=f"{key} {start}")
 
 
-def _free(person_id: int, now: datetime) -> Select[tuple[object, ...]]:
-    """Items that want more people than hold or have answered them, and not yet this one's answer."""
-    others = select(func.count()).where(
-        lease.c.item_id == item.c.id, lease.c.until > now, lease.c.person_id != person_id
-    )
-    return select(item).where(item.c.missing > 0, item.c.missing > others.scalar_subquery(), ~_answered(person_id))
-
-
-def _answered(person_id: int) -> ColumnElement[bool]:
-    """Whether someone has a vote on the item."""
-    return exists(select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == person_id, STANDS))
+def _key(who: dict[str, Any]) -> str:
+    return f"{who['wanted']} {who['whose']}"

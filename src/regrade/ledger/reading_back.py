@@ -2,70 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, select, update
 
-from regrade.core import FormatError, MismatchError
-from regrade.ledger.record_rows import KINDS
-from regrade.ledger.schema import block, comment, decision, item, person, queue, vote
+from regrade.core import FormatError, InputError, MismatchError
+from regrade.ledger.answers import check_ballot
+from regrade.ledger.deciding import REOPENED
+from regrade.ledger.records import Ballot, Question
+from regrade.ledger.row_form import Row, in_form
+from regrade.ledger.schema import assignment, block, comment, decision, guide_entry, item, person, queue, vote
 from regrade.ledger.standing import STANDS
 
-Row = Mapping[str, Any]
+ItemKey = tuple[str, str, str]
 
 
 def read_back(connection: Connection, rows: Iterable[Row]) -> int:
     """Add rows as `record_rows` gives them, and say how many votes were new.
 
-    People and queues are known by their names, items by image and class, votes by their keys. A queue that asks
-    something else under the same name raises.
+    People and queues are known by their names, items by image and class, votes by their keys. A row that is not as it
+    should be, or speaks of what neither the rows nor the ledger have, raises, and so does a queue that asks something
+    else under the same name.
     """
-    sorted_rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
-    for row in rows:
-        if row.get("kind") not in sorted_rows:
-            raise FormatError(f"a row of a ledger is a {', '.join(KINDS)}, not a {row.get('kind')!r}")
-        sorted_rows[row["kind"]].append(row)
-    people = _people(connection, sorted_rows["person"])
-    queues = _queues(connection, sorted_rows["queue"])
-    items = _items(connection, queues, sorted_rows["item"])
-    new = _votes(connection, people, items, sorted_rows["vote"])
-    keys = dict(connection.execute(select(vote.c.key, vote.c.id)).all())
-    _comments(connection, people, items, sorted_rows["comment"])
-    _decisions(connection, people, items, keys, sorted_rows["decision"])
+    found = in_form(rows)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("LOCK TABLE item IN EXCLUSIVE MODE")  # everyone who votes locks an item first
+    people = _people(connection, found["person"])
+    queues = _queues(connection, found["queue"])
+    _assignments(connection, people, queues, found["assignment"])
+    items = _items(connection, queues, found["item"])
+    new = _votes(connection, people, items, found["vote"])
+    _comments(connection, people, items, found["comment"])
+    _decisions(connection, people, items, found["decision"])
+    _guide(connection, people, found["guide"])
     _count_missing(connection)
     return new
 
 
 def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
     known = _numbers(connection, person)
-    fresh = [
-        {"name": row["person"], "role": row["role"], "joined": row["at"]} for row in rows if row["person"] not in known
-    ]
+    fresh = {
+        row["person"]: {"name": row["person"], "role": row["role"], "joined": row["at"]}
+        for row in rows
+        if row["person"] not in known
+    }
     if fresh:
-        connection.execute(insert(person), fresh)
+        connection.execute(insert(person), list(fresh.values()))
     return _numbers(connection, person)
 
 
 def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
-    asked = ("question", "test_set", "labels", "overlap")
-    known = {row["name"]: row for row in connection.execute(select(queue)).mappings()}
+    asked = ("question", "test_set", "labels", "overlap", "model", "mode")
+    known = {row["name"]: dict(row) for row in connection.execute(select(queue)).mappings()}
     for row in rows:
         there = known.get(row["queue"])
         if there is None:
-            values = {name: row[name] for name in asked}
+            known[row["queue"]] = values = {name: row[name] for name in asked}
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
         elif any(there[name] != row[name] for name in asked):
-            raise MismatchError(f"there is a queue {row['queue']!r} already, which asks something else")
+            raise MismatchError(
+                f"row {row['row']}: there is a queue {row['queue']!r} already, which asks something else"
+            )
     return _numbers(connection, queue)
 
 
-def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) -> dict[tuple[str, str, str], int]:
-    known = _item_numbers(connection)
-    by_queue: dict[str, list[Row]] = {}
+def _assignments(connection: Connection, people: dict[str, int], queues: dict[str, int], rows: Iterable[Row]) -> None:
+    known = {tuple(row) for row in connection.execute(select(assignment.c.queue_id, assignment.c.person_id))}
     for row in rows:
+        place = _known(queues, row["queue"], "queue", row), _known(people, row["person"], "person", row)
+        if place not in known:
+            connection.execute(insert(assignment).values(queue_id=place[0], person_id=place[1]))
+            known.add(place)
+
+
+def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) -> dict[ItemKey, int]:
+    known = _item_numbers(connection)
+    by_queue: dict[str, dict[ItemKey, Row]] = {}
+    for row in rows:
+        _known(queues, row["queue"], "queue", row)
         if _item_key(row) not in known:
-            by_queue.setdefault(row["queue"], []).append(row)
+            by_queue.setdefault(row["queue"], {})[_item_key(row)] = row
     for name, fresh in by_queue.items():
         start = connection.execute(select(func.count()).where(item.c.queue_id == queues[name])).scalar_one()
         connection.execute(
@@ -79,55 +96,100 @@ def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) 
                     "stratum": row["stratum"],
                     "missing": 0,
                 }
-                for number, row in enumerate(fresh)
+                for number, row in enumerate(fresh.values())
             ],
         )
         connection.execute(insert(block).values(queue_id=queues[name], start=start, size=len(fresh)))
     return _item_numbers(connection)
 
 
-def _votes(connection: Connection, people: dict[str, int], items: dict[Any, int], rows: Iterable[Row]) -> int:
+def _votes(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> int:
     known = set(connection.execute(select(vote.c.key)).scalars())
+    questions = _questions(connection)
     last = dict(
         ((row.item_id, row.person_id), row.id)
         for row in connection.execute(select(vote.c.item_id, vote.c.person_id, vote.c.id).order_by(vote.c.id))
     )
-    new = 0
+    fresh = []
     for row in rows:
         if row["key"] in known:
             continue
-        place = items[_item_key(row)], people[row["person"]]
+        place = _known(items, _item_key(row), "item", row), _known(people, row["person"], "person", row)
+        _check_answer(questions[row["queue"]], row)
         copied = {name: row[name] for name in ("key", "answer", "severity", "reason", "why", "seconds", "at")}
-        added = insert(vote).values(item_id=place[0], person_id=place[1], replaces=last.get(place), **copied)
-        last[place] = connection.execute(added.returning(vote.c.id)).scalar_one()
-        new += 1
-    return new
+        fresh.append((place, {"item_id": place[0], "person_id": place[1], **copied}))
+        known.add(row["key"])
+    _add_in_chains(connection, vote, fresh, last)
+    return len(fresh)
 
 
-def _comments(connection: Connection, people: dict[str, int], items: dict[Any, int], rows: Iterable[Row]) -> None:
-    known = set(connection.execute(select(comment.c.item_id, comment.c.person_id, comment.c.text, comment.c.at)))
+def _comments(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
+    names = ("item_id", "person_id", "text", "at")
+    known = {tuple(row) for row in connection.execute(select(*(comment.c[name] for name in names)))}
     for row in rows:
-        place = items[_item_key(row)], people[row["person"]], row["text"], row["at"]
+        by = _known(people, row["person"], "person", row)
+        place = _known(items, _item_key(row), "item", row), by, row["text"], row["at"]
         if place not in known:
-            values = dict(zip(("item_id", "person_id", "text", "at"), place, strict=True))
-            connection.execute(insert(comment).values(**values))
+            connection.execute(insert(comment).values(**dict(zip(names, place, strict=True))))
+            known.add(place)
 
 
-def _decisions(
-    connection: Connection, people: dict[str, int], items: dict[Any, int], keys: dict[str, int], rows: Iterable[Row]
-) -> None:
-    known = set(connection.execute(select(decision.c.item_id, decision.c.reached, decision.c.at)))
+def _decisions(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
+    keys = dict(connection.execute(select(vote.c.key, vote.c.id)).all())
+    questions = _questions(connection)
+    names = ("item_id", "reached", "at")
+    known = {tuple(row) for row in connection.execute(select(*(decision.c[name] for name in names)))}
     last = {row.item_id: row.id for row in connection.execute(select(decision).order_by(decision.c.id))}
+    fresh = []
     for row in rows:
-        place = items[_item_key(row)]
+        place = _known(items, _item_key(row), "item", row)
         if (place, row["reached"], row["at"]) in known:
             continue
+        if row["reached"] != REOPENED:
+            _check_answer(questions[row["queue"]], row)
         copied = {name: row[name] for name in ("answer", "severity", "reached", "why", "at")}
-        by = None if row["person"] is None else people[row["person"]]
-        added = insert(decision).values(
-            item_id=place, person_id=by, replaces=last.get(place), last_vote=keys[row["last_vote"]], **copied
-        )
-        last[place] = connection.execute(added.returning(decision.c.id)).scalar_one()
+        by = None if row["person"] is None else _known(people, row["person"], "person", row)
+        last_vote = _known(keys, row["last_vote"], "vote", row)
+        fresh.append((place, {"item_id": place, "person_id": by, "last_vote": last_vote, **copied}))
+        known.add((place, row["reached"], row["at"]))
+    _add_in_chains(connection, decision, fresh, last)
+
+
+def _add_in_chains(
+    connection: Connection, table: Table, rows: Iterable[tuple[Any, dict[str, Any]]], last: dict[Any, int]
+) -> None:
+    """Add rows in their order, each replacing the one before it at its place; as many at once as can be."""
+    added = insert(table).returning(table.c.id, sort_by_parameter_order=True)
+    waiting: dict[Any, dict[str, Any]] = {}
+
+    def add() -> None:
+        if waiting:
+            found = connection.execute(added, list(waiting.values())).scalars()
+            last.update(zip(waiting, found, strict=True))
+            waiting.clear()
+
+    for place, values in rows:
+        if place in waiting:
+            add()
+        waiting[place] = {**values, "replaces": last.get(place)}
+    add()
+
+
+def _guide(connection: Connection, people: dict[str, int], rows: Iterable[Row]) -> None:
+    copied = ("class_space", "class", "text", "traits", "examples", "alike", "why", "at")
+    names = (*copied, "person_id")
+    known, last = set[tuple[Any, ...]](), dict[tuple[str, str], int]()
+    for there in connection.execute(select(guide_entry).order_by(guide_entry.c.id)).mappings():
+        known.add(tuple(there[name] for name in names))
+        last[there["class_space"], there["class"]] = there["id"]
+    for row in rows:
+        values = {name: row[name] for name in copied} | {"person_id": _known(people, row["person"], "person", row)}
+        if tuple(values[name] for name in names) in known:
+            continue
+        known.add(tuple(values[name] for name in names))
+        place = row["class_space"], row["class"]
+        added = insert(guide_entry).values(replaces=last.get(place), **values)
+        last[place] = connection.execute(added.returning(guide_entry.c.id)).scalar_one()
 
 
 def _count_missing(connection: Connection) -> None:
@@ -143,14 +205,33 @@ def _count_missing(connection: Connection) -> None:
             connection.execute(update(item).where(some).values(missing=item.c.missing - count))
 
 
+def _check_answer(question: Question, row: Row) -> None:
+    """Raise where an answer is not one of the question's."""
+    try:
+        check_ballot(question, Ballot("", row["answer"], row["severity"]))
+    except InputError as error:
+        raise FormatError(f"row {row['row']}: {error}") from None
+
+
+def _known(numbers: dict[Any, int], name: Any, what: str, row: Row) -> int:
+    if name not in numbers:
+        told = " / ".join(part for part in name if part) if isinstance(name, tuple) else name
+        raise FormatError(f"row {row['row']}: there is no {what} {told!r}, neither in the rows nor in the ledger")
+    return numbers[name]
+
+
+def _questions(connection: Connection) -> dict[str, Question]:
+    return {name: Question(asked) for name, asked in connection.execute(select(queue.c.name, queue.c.question))}
+
+
 def _numbers(connection: Connection, table: Table) -> dict[str, int]:
     return dict(connection.execute(select(table.c.name, table.c.id)).all())
 
 
-def _item_numbers(connection: Connection) -> dict[tuple[str, str, str], int]:
+def _item_numbers(connection: Connection) -> dict[ItemKey, int]:
     found = select(queue.c.name, item.c.example, item.c["class"], item.c.id).join(queue, queue.c.id == item.c.queue_id)
     return {(name, example, class_id): number for name, example, class_id, number in connection.execute(found)}
 
 
-def _item_key(row: Row) -> tuple[str, str, str]:
+def _item_key(row: Row) -> ItemKey:
     return row["queue"], row["example"], row["class"]

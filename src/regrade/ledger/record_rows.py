@@ -7,16 +7,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from regrade.ledger.schema import comment, decision, item, person, queue, vote
+from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, vote
 
-KINDS = ("person", "queue", "item", "vote", "comment", "decision")
-"""What rows speak of, in the order in which they are read back."""
+KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "guide")
+"""What rows speak of, in the order in which they are read back. Accounts, invitations and secrets never leave."""
 
 _ITEM = (queue.c.name.label("queue"), item.c.example, item.c["class"])
 
 
 def record_rows(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every person, queue, item, vote, comment and decision, oldest first, each with its ``kind``."""
+    """Every person, queue, assignment, item, vote, comment, decision and entry of the guide, oldest first.
+
+    Each has its ``kind``.
+    """
     for kind in KINDS:
         for row in connection.execute(_SELECTS[kind]).mappings():
             yield {"kind": kind, **row}
@@ -41,8 +44,15 @@ _SELECTS: dict[str, Select[Any]] = {
         queue.c.test_set,
         queue.c.labels,
         queue.c.overlap,
+        queue.c.model,
+        queue.c.mode,
         queue.c.opened.label("at"),
     ).order_by(queue.c.id),
+    "assignment": select(queue.c.name.label("queue"), person.c.name.label("person"))
+    .select_from(assignment)
+    .join(queue, queue.c.id == assignment.c.queue_id)
+    .join(person, person.c.id == assignment.c.person_id)
+    .order_by(assignment.c.queue_id, assignment.c.person_id),
     "item": select(*_ITEM, item.c.stratum)
     .join(queue, queue.c.id == item.c.queue_id)
     .order_by(item.c.queue_id, item.c.place),
@@ -68,4 +78,17 @@ _SELECTS: dict[str, Select[Any]] = {
         source=decision,
         by=person,
     ),
+    "guide": select(
+        guide_entry.c.class_space,
+        guide_entry.c["class"],
+        person.c.name.label("person"),
+        guide_entry.c.text,
+        guide_entry.c.traits,
+        guide_entry.c.examples,
+        guide_entry.c.alike,
+        guide_entry.c.why,
+        guide_entry.c.at,
+    )
+    .join(person, person.c.id == guide_entry.c.person_id)
+    .order_by(guide_entry.c.id),
 }

@@ -29,6 +29,15 @@ class Question(Enum):
     """Of what kind is this mistake, and how grave?"""
 
 
+class Mode(Enum):
+    """What is told after an answer."""
+
+    EXAMINATION = "examination"
+    """Nothing."""
+    TRAINING = "training"
+    """Which classes are right: for learning, and never counted."""
+
+
 @dataclass(frozen=True)
 class Person:
     """Someone who votes."""
@@ -41,7 +50,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Queue:
-    """Items with one question, each for ``overlap`` people."""
+    """Items with one question, each for ``overlap`` people; ``model`` is whose predictions they are, if one's."""
 
     id: int
     name: str
@@ -50,6 +59,8 @@ class Queue:
     labels: str
     overlap: int
     opened: datetime
+    model: str
+    mode: Mode
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The tables of a ledger. Votes, comments and decisions are only ever added; triggers see to it."""
+"""The tables of a ledger. Votes, comments, decisions and the guide are only ever added to; triggers see to it."""
 
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ queue = Table(
     Column("labels", String(200), nullable=False),
     Column("overlap", Integer, nullable=False),
     Column("opened", Moment, nullable=False),
+    Column("model", String(200), nullable=False, server_default=""),
+    Column("mode", String(12), nullable=False, server_default="examination"),
     CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
@@ -159,5 +161,59 @@ decision = Table(
     Column("at", Moment, nullable=False),
 )
 
-APPEND_ONLY = (vote, comment, decision)
+account = Table(
+    "account",
+    metadata,
+    Column("person_id", ForeignKey(person.c.id), primary_key=True),
+    Column("password", String(200)),
+    Column("stamp", String(32), nullable=False),
+    Column("closed", Moment),
+)
+
+invitation = Table(
+    "invitation",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("until", Moment, nullable=False),
+    Column("used", Moment),
+)
+
+assignment = Table(
+    "assignment",
+    metadata,
+    Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), primary_key=True),
+)
+
+guide_entry = Table(
+    "guide_entry",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("class_space", String(80), nullable=False),
+    Column("class", String(200), nullable=False),
+    Column("replaces", ForeignKey("guide_entry.id"), unique=True),
+    Column("text", Text, nullable=False),
+    Column("traits", Text, nullable=False),
+    Column("examples", Text, nullable=False),
+    Column("alike", Text, nullable=False),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("why", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Index("ix_guide_entry_class", "class_space", "class"),
+)
+_FIRST_ENTRY = text("replaces IS NULL")
+Index(
+    "uq_guide_entry_first", guide_entry.c.class_space, guide_entry.c["class"], unique=True,
+    sqlite_where=_FIRST_ENTRY, postgresql_where=_FIRST_ENTRY,
+)  # fmt: skip
+
+secret = Table(
+    "secret",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", String(200), nullable=False),
+)
+
+APPEND_ONLY = (vote, comment, decision, guide_entry)
 """What is never changed or deleted."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Executable, Table, bindparam
 from sqlalchemy.dialects import postgresql, sqlite
 
 
 def put(connection: Connection, table: Table, key: dict[str, Any], **values: Any) -> None:
     """Insert a row by its primary key, or give the one that is there these values."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    row = insert(table).values(**key, **values)
-    connection.execute(row.on_conflict_do_update(index_elements=list(key), set_=values))
+    connection.execute(_statement(connection.dialect.name, table, tuple(key), tuple(values)), {**key, **values})
+
+
+@cache
+def _statement(dialect: str, table: Table, key: tuple[str, ...], values: tuple[str, ...]) -> Executable:
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    row = insert(table).values({name: bindparam(name) for name in (*key, *values)})
+    return row.on_conflict_do_update(index_elements=key, set_={name: row.excluded[name] for name in values})

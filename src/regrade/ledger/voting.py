@@ -5,46 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.ledger.queueing import release
 from regrade.ledger.records import Ballot
-from regrade.ledger.schema import item, vote
+from regrade.ledger.schema import item, queue, vote
 from regrade.ledger.standing import IS_LAST, STANDS
+
+_OF_KEY = select(vote).where(vote.c.key == bindparam("ballot"))
+_MINE = select(vote).where(vote.c.item_id == bindparam("asked"), vote.c.person_id == bindparam("whose"), IS_LAST)
+_ADD = insert(vote).returning(*vote.c)
+_COUNT = update(item).where(item.c.id == bindparam("asked")).values(missing=item.c.missing + bindparam("change"))
+_STANDING = select(vote).where(vote.c.item_id == bindparam("asked"), STANDS).order_by(vote.c.id)
+_ASKED = select(item, queue.c.question).join(queue, queue.c.id == item.c.queue_id)
+_LOCKED = _ASKED.where(item.c.id == bindparam("asked")).with_for_update(of=item)
+
+
+def counted(connection: Connection, asked: RowMapping, person_id: int, ballot: Ballot) -> RowMapping | None:
+    """The vote that a ballot was counted as before, if it was; one of another person or item raises."""
+    known = connection.execute(_OF_KEY, {"ballot": ballot.key}).mappings().first()
+    if known is None:
+        return None
+    if (known["item_id"], known["person_id"], known["answer"]) != (asked["id"], person_id, ballot.answer):
+        raise AlreadyStored("this ballot was used for another vote")
+    return known
 
 
 def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ballot, *, now: datetime) -> RowMapping:
-    """Add a vote; the same ballot a second time is the vote it was the first time.
-
-    A change without a reason and a key that another vote has raise.
-    """
-    known = connection.execute(select(vote).where(vote.c.key == ballot.key)).mappings().first()
-    if known is not None:
-        return _the_same(known, asked["id"], person_id, ballot)
-    mine = vote.c.item_id == asked["id"], vote.c.person_id == person_id
-    before = connection.execute(select(vote).where(*mine, IS_LAST)).mappings().first()
+    """Add a vote that was not counted before; a change without a reason raises."""
+    before = connection.execute(_MINE, {"asked": asked["id"], "whose": person_id}).mappings().first()
     stood = before is not None and before["answer"] is not None
     if stood and not ballot.why.strip():
         raise InputError("you have voted on this item: say why the vote changes")
     if not stood and ballot.answer is None:
         raise InputError("there is no vote on this item to take back")
-    row = insert(vote).values(
-        key=ballot.key, item_id=asked["id"], person_id=person_id, replaces=None if before is None else before["id"],
-        answer=ballot.answer, severity=ballot.severity, reason=ballot.reason, why=ballot.why, seconds=ballot.seconds,
-        at=now,
-    )  # fmt: skip
-    added = connection.execute(row.returning(*vote.c)).mappings().one()
-    missing = item.c.missing + int(stood) - int(ballot.answer is not None)
-    connection.execute(update(item).where(item.c.id == asked["id"]).values(missing=missing))
+    row = {
+        "key": ballot.key, "item_id": asked["id"], "person_id": person_id, "answer": ballot.answer,
+        "replaces": None if before is None else before["id"], "severity": ballot.severity, "reason": ballot.reason,
+        "why": ballot.why, "seconds": ballot.seconds, "at": now,
+    }  # fmt: skip
+    added = connection.execute(_ADD, row).mappings().one()
+    change = int(stood) - int(ballot.answer is not None)
+    connection.execute(_COUNT, {"asked": asked["id"], "change": change})
     release(connection, asked["id"], person_id)
     return added
 
 
 def standing_votes(connection: Connection, item_id: int) -> Sequence[RowMapping]:
     """Everyone's last vote on an item, those taken back left out, oldest first."""
-    found = select(vote).where(vote.c.item_id == item_id, STANDS).order_by(vote.c.id)
-    return connection.execute(found).mappings().all()
+    return connection.execute(_STANDING, {"asked": item_id}).mappings().all()
 
 
 def newest_vote(connection: Connection, queue_id: int, person_id: int) -> RowMapping | None:
@@ -54,20 +64,9 @@ def newest_vote(connection: Connection, queue_id: int, person_id: int) -> RowMap
     return connection.execute(found).mappings().first()
 
 
-def is_known(connection: Connection, key: str) -> bool:
-    """Whether a ballot was counted already."""
-    return connection.execute(select(vote.c.id).where(vote.c.key == key)).first() is not None
-
-
 def locked_item(connection: Connection, item_id: int) -> RowMapping:
-    """An item that no one else changes until this transaction ends."""
-    found = connection.execute(select(item).where(item.c.id == item_id).with_for_update()).mappings().first()
+    """An item and the question of its queue; no one else changes it until this transaction ends."""
+    found = connection.execute(_LOCKED, {"asked": item_id}).mappings().first()
     if found is None:
         raise UnknownName("item", str(item_id), [])
     return found
-
-
-def _the_same(known: RowMapping, item_id: int, person_id: int, ballot: Ballot) -> RowMapping:
-    if (known["item_id"], known["person_id"], known["answer"]) != (item_id, person_id, ballot.answer):
-        raise AlreadyStored("this ballot was used for another vote")
-    return known

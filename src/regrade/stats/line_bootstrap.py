@@ -16,7 +16,8 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import method_name, tail_share
 from regrade.stats.line_fit import Band, LineFit, Scale, r_squared, scaled_accuracies
 
-_BLOCK = 1 << 20  # resampled models at a time: the buffers, some megabytes, stay in the processor's cache
+_BLOCK = 1 << 20  # resampled models that are fitted at a time: some megabytes
+_PIECE = 1 << 17  # of these, drawn at a time: the buffers stay in the processor's cache
 
 _Line = tuple[float, float]  # slope and intercept
 _Lines = tuple[FloatArray, FloatArray]
@@ -91,9 +92,14 @@ def _bootstrap(a: FloatArray, b: FloatArray, draws: int, rng: np.random.Generato
 
 def _draw_counts(models: int, draws: int, rng: np.random.Generator) -> FloatArray:
     """Shape (draws, models): how often each model is drawn, with replacement."""
-    picks = rng.integers(models, size=(draws, models), dtype=np.int32)
-    picks += np.arange(draws, dtype=np.int32)[:, None] * models
-    return np.bincount(picks.ravel(), minlength=draws * models).reshape(draws, models).astype(np.float64)
+    counts = np.empty((draws, models))
+    step = max(1, _PIECE // models)
+    for start in range(0, draws, step):
+        piece = counts[start : start + step]
+        picks = rng.integers(models, size=piece.shape, dtype=np.int32)
+        picks += np.arange(len(piece), dtype=np.int32)[:, None] * models
+        piece[:] = np.bincount(picks.ravel(), minlength=piece.size).reshape(piece.shape)
+    return counts
 
 
 def _least_squares(a: FloatArray, b: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:

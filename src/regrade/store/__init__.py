@@ -9,8 +9,9 @@ from regrade.store.import_checkpoints import ImportedCheckpoints, import_checkpo
 from regrade.store.import_labels import ImportedLabels, import_labels
 from regrade.store.import_mistakes import ImportedMistakes, import_mistakes
 from regrade.store.import_people import ImportedPeople, import_people
-from regrade.store.import_predictions import ImportedPredictions, import_predictions, store_answers
+from regrade.store.import_predictions import ImportedPredictions, import_predictions, manifest_of, store_answers
 from regrade.store.import_slices import ImportedSlices, import_slices, keep_slices
+from regrade.store.label_export import Authors, KnownAuthors, labels_as_file
 from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.store.mistake_files import MistakeFormat, read_mistake_file
 from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
@@ -24,11 +25,13 @@ from regrade.store.prediction_files import (
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, Source
+from regrade.store.review_files import Verdicts
 from regrade.store.signature_folder import Signed
 from regrade.store.slice_files import SliceFormat, read_slice_file
 
 __all__ = [
     "Answers",
+    "Authors",
     "CheckpointArray",
     "CheckpointManifest",
     "CheckpointWriter",
@@ -38,6 +41,7 @@ __all__ = [
     "ImportedPeople",
     "ImportedPredictions",
     "ImportedSlices",
+    "KnownAuthors",
     "LabelFile",
     "LabelFormat",
     "Manifest",
@@ -54,6 +58,7 @@ __all__ = [
     "Spaces",
     "Store",
     "Stored",
+    "Verdicts",
     "answers_from_scores",
     "check_folder",
     "import_checkpoints",
@@ -64,6 +69,8 @@ __all__ = [
     "import_slices",
     "joined",
     "keep_slices",
+    "labels_as_file",
+    "manifest_of",
     "no_answers",
     "read_checkpoint_files",
     "read_label_file",

@@ -82,6 +82,27 @@ class Staging:
             os.rename(staged, final)  # noqa: PTH104 - the atomic call, by its name
             _sync_folder(final.parent)
 
+    def replace(self, staged: Path, final: Path) -> None:
+        """Put a staged file or folder where an older one is; if that fails, the older one comes back."""
+        with telling_refusals(self.root):
+            if final.is_file():
+                os.replace(staged, final)  # noqa: PTH105 - the atomic call, by its name
+            else:
+                old = self.new_folder() / final.name
+                os.rename(final, old)  # noqa: PTH104
+                try:
+                    os.rename(staged, final)  # noqa: PTH104
+                except OSError:
+                    os.rename(old, final)  # noqa: PTH104
+                    raise
+            _sync_folder(final.parent)
+
+    def remove(self, final: Path) -> None:
+        """Take a file or folder away, in one step."""
+        with telling_refusals(self.root):
+            os.rename(final, self.new_folder() / final.name)  # noqa: PTH104
+            _sync_folder(final.parent)
+
     def _clear(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
         if self._base.is_dir() and not any(self._base.iterdir()):
@@ -98,6 +119,12 @@ def write_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -
     """Write one file atomically."""
     with Staging(root) as staging:
         staging.place(staging.write(staging.new_folder() / final.name, content), final)
+
+
+def replace_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -> None:
+    """Write one file atomically in the place of an older one."""
+    with Staging(root) as staging:
+        staging.replace(staging.write(staging.new_folder() / final.name, content), final)
 
 
 def write_picture(path: Path, picture: Image) -> None:

@@ -20,6 +20,10 @@ version = {FORMAT}
 
 # Intervals in every table: 0.95 means 95%.
 confidence = 0.95
+
+# Where people's judgements are kept: a file in this folder, or a database for teams such as
+# "postgresql://user@host/name". A password is better left to PGPASSWORD or ~/.pgpass.
+ledger = "ledger.sqlite"
 """
 
 
@@ -30,6 +34,7 @@ class Config(BaseModel):
 
     version: int = Field(ge=1)
     confidence: float = Field(default=0.95, gt=0, lt=1)
+    ledger: str = Field(default="ledger.sqlite", min_length=1)
 
 
 def read_config(path: Path) -> Config:

@@ -32,7 +32,7 @@ from regrade.core import (
     TestSet,
     UnknownName,
 )
-from regrade.store.atomic import Staging, telling_refusals, write_once
+from regrade.store.atomic import Staging, replace_once, telling_refusals, write_once
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
     CheckpointManifest,
@@ -58,11 +58,14 @@ from regrade.store.prediction_folder import (
 )
 from regrade.store.review_files import (
     FRAME,
+    Verdicts,
+    add_decisions,
     add_verdicts,
     draw_more,
     read_frame,
     read_verdict_file,
     stored_frame_digest,
+    with_decisions,
     write_frame,
 )
 from regrade.store.signature_folder import TABLE, Signed, read_signatures, stage_signatures, taken_over
@@ -260,7 +263,8 @@ class Store:
     ) -> Stored:
         """Store predictions of any number of models in one class space: all of them or none.
 
-        The test set and the class space come along if they are new. A model that is called as people are raises.
+        The test set and the class space come along if they are new. A model that is called as people are raises, and
+        so do other predictions than are stored; only answers of a ledger may replace earlier ones, which it still has.
         """
         for predictions, _ in entries:
             if predictions.model.startswith(PERSON_PREFIX) and predictions.by is not Answerer.PERSON:
@@ -278,17 +282,23 @@ class Store:
             self._place_class_space(staging, space)
             self._place_test_set(staging, test_set)
             for folder, final in staged:
-                staging.place(folder, final)
+                (staging.replace if final.exists() else staging.place)(folder, final)
         return Stored(new, unchanged)
+
+    def remove_answers(self, test_set: str, person: str) -> None:
+        """Take away the answers of a person that came from a ledger and of which none stands."""
+        with Staging(self.root) as staging:
+            staging.remove(self.prediction_folder(test_set, person))
 
     def _split(self, manifests: Iterable[Manifest]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         new, unchanged = [], []
         for manifest in manifests:
             folder = self.prediction_folder(manifest.test_set, manifest.model.name)
-            if not (folder / MANIFEST).is_file():
-                new.append(manifest.model.name)
-            elif read_manifest(folder).digest == manifest.digest:
+            stored = read_manifest(folder) if (folder / MANIFEST).is_file() else None
+            if stored is not None and stored.digest == manifest.digest:
                 unchanged.append(manifest.model.name)
+            elif stored is None or (manifest.queues and stored.queues):
+                new.append(manifest.model.name)
             else:
                 raise AlreadyStored(
                     f"other predictions of {manifest.model.name!r} on {manifest.test_set} are stored: import under "
@@ -389,6 +399,14 @@ class Store:
         """The newest version of a label set, 0 if there is none."""
         split = (full.rpartition("@") for full in self.label_set_names(test_set))
         return max((int(version) for base, _, version in split if base == name), default=0)
+
+    def newest_from_file(self, test_set: str, name: str) -> str:
+        """The newest version of a label set, as ``name@version``, that holds no decisions of a ledger."""
+        for full in reversed(self.label_set_names(test_set)):
+            if full.rpartition("@")[0] == name and not read_meta(self._label_path(test_set, full)).get("queues"):
+                return full
+        known = sorted({full.rpartition("@")[0] for full in self.label_set_names(test_set)})
+        raise UnknownName(f"label set of {test_set}", name, known)
 
     # Pictures
 
@@ -499,6 +517,16 @@ class Store:
         folder = self._review_folder(test_set.name, frame.labels)
         return add_verdicts(self.root, folder, frame, test_set, verdicts, correction=correction)
 
+    def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
+        """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""
+        folder = self._review_folder(test_set.name, frame.labels)
+        return with_decisions(folder, frame, test_set, verdicts, queue=queue)
+
+    def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
+        """Add to a review what the decisions of a queue change in it."""
+        folder = self._review_folder(test_set.name, before.labels)
+        add_decisions(self.root, folder, before, after, test_set, queue=queue)
+
     def _review_folder(self, test_set: str, labels: str) -> Path:
         return self.root / "reviews" / file_name(test_set) / file_name(labels)
 
@@ -516,17 +544,28 @@ class Store:
         return read_mistake_review(path, test_set)
 
     def add_mistake_review(self, review: MistakeReview, test_set: TestSet) -> Stored:
-        """Store a review of mistakes; the same again is no change, another for the same model raises."""
+        """Store a review of mistakes; the same again is no change, another for the same model raises.
+
+        Decisions of a ledger may replace earlier ones, which it still has.
+        """
         path = self._mistake_folder(test_set.name) / f"{file_name(review.model)}.parquet"
-        if path.is_file():
-            if stored_digest(path) != review.digest:
-                raise AlreadyStored(
-                    f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose another "
-                    f"--model, or remove {path} first"
-                )
+        if not path.is_file():
+            write_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
+            return Stored((review.model,), ())
+        if stored_digest(path) == review.digest:
             return Stored((), (review.model,))
-        write_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
+        if not (review.queues and read_meta(path).get("queues")):
+            raise AlreadyStored(
+                f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose another "
+                f"--model, or remove {path} first"
+            )
+        replace_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
         return Stored((review.model,), ())
+
+    def remove_mistake_review(self, test_set: str, model: str) -> None:
+        """Take away a review of mistakes that came from a ledger and of which no decision stands."""
+        with Staging(self.root) as staging:
+            staging.remove(self._mistake_folder(test_set) / f"{file_name(model)}.parquet")
 
     def _mistake_folder(self, test_set: str) -> Path:
         return self.root / "mistakes" / file_name(test_set)

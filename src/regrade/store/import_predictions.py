@@ -97,7 +97,9 @@ def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
     return np.arange(given)
 
 
-def manifest_of(predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source) -> Manifest:
+def manifest_of(
+    predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source, *, queues: tuple[str, ...] = ()
+) -> Manifest:
     """What stands behind predictions that came from outside."""
     return Manifest(
         model=ModelSpec(predictions.model, space.name),
@@ -115,6 +117,7 @@ def manifest_of(predictions: Predictions, test_set: TestSet, space: ClassSpace, 
         by=predictions.by.value,
         asked=None if predictions.asked is None else int(predictions.asked.sum()),
         times=predictions.times is not None,
+        queues=queues,
     )
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from regrade.core import LabelSet, LabelState, MismatchError, TestSet, Unlisted
 from regrade.core.arrays import IntArray
 from regrade.store.parquet import read_parquet, write_parquet
-from regrade.tables import text_array
+from regrade.tables import number_array, text_array
 
 _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
@@ -31,6 +31,7 @@ def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None
         "test_set_digest": test_set.digest,
         "unlisted": labels.unlisted.value,
         "origin": labels.origin,
+        "queues": labels.queues,
         "digest": labels.digest,
     }
     write_parquet(pa.table(columns), meta, file)
@@ -41,7 +42,7 @@ def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
-    positions = pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy()
+    positions = number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids)))
     examples, classes, states = _judgements(table, positions, test_set)
     covered = np.zeros(len(test_set), dtype=bool)
     covered[positions] = True
@@ -59,6 +60,7 @@ def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
         tuple(reasons),
         Unlisted(meta["unlisted"]),
         meta["origin"],
+        tuple(meta.get("queues", ())),
     )
 
 
@@ -72,11 +74,11 @@ def _class_lists(labels: LabelSet, test_set: TestSet, state: LabelState, covered
 
 
 def _judgements(table: pa.Table, positions: IntArray, test_set: TestSet) -> tuple[IntArray, IntArray, IntArray]:
-    class_ids = pa.array(test_set.class_space.ids)
+    class_ids = text_array(test_set.class_space.ids)
     examples, classes, states = [], [], []
     for state in _STATES:
         lists = table[state.name.lower()].combine_chunks()
-        examples.append(np.repeat(positions, pc.list_value_length(lists).to_numpy()))
-        classes.append(pc.index_in(lists.flatten(), value_set=class_ids).to_numpy())
+        examples.append(np.repeat(positions, number_array(pc.list_value_length(lists))))
+        classes.append(number_array(pc.index_in(lists.flatten(), value_set=class_ids)))
         states.append(np.full(len(classes[-1]), state, dtype=np.int8))
     return np.concatenate(examples), np.concatenate(classes), np.concatenate(states)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, SliceSet, TestSet, Unlisted
 from regrade.store.places import Places
@@ -37,7 +38,10 @@ class LabelFormat(Enum):
     """
 
     PLAIN = "plain"
-    """A table with image, class and optionally state and problematic; or JSON from image to classes."""
+    """A table with image, class and optionally state and problematic; or JSON from image to classes.
+
+    A row with neither class nor state speaks of an image for which no class was judged.
+    """
 
 
 class _Conflict(Enum):
@@ -199,16 +203,24 @@ def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judge
     if class_column not in table.column_names:
         raise FormatError(f"{path}: there is no column with classes: call it class")
     judgements = _Judgements(test_set)
-    images = texts(table, columns.id_in(table))
-    states = texts(table, "state") if "state" in table.column_names else ("correct",) * len(images)
-    reasons = table["problematic"].to_pylist() if "problematic" in table.column_names else [None] * len(images)
+    id_column = columns.id_in(table)
+    images = texts(table, id_column)
+    if "problematic" in table.column_names:
+        for image, reason in zip(images, table["problematic"].to_pylist(), strict=True):
+            if reason:
+                judgements.reasons[_known_place(image, test_set, path)] = str(reason)
+    if "state" in table.column_names:
+        bare = pc.and_(table[class_column].is_null(), table["state"].is_null())
+        judgements.covered.update(_known_place(image, test_set, path) for image in texts(table.filter(bare), id_column))
+        table = table.filter(pc.invert(bare))
+    if not table.num_rows:
+        return judgements
+    states = texts(table, "state") if "state" in table.column_names else ("correct",) * table.num_rows
     classes = class_indices(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
-    for image, row, state, reason in zip(images, classes, states, reasons, strict=True):
+    for image, row, state in zip(texts(table, id_column), classes, states, strict=True):
         example = _known_place(image, test_set, path)
         for class_index in row:
             judgements.add(example, int(class_index), state_named(state))
-        if reason:
-            judgements.reasons[example] = str(reason)
     return judgements
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
-from regrade.tables import Reading, one_class_each, text_array
+from regrade.tables import Reading, number_array, one_class_each, text_array
 
 
 def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
@@ -28,6 +28,7 @@ def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryI
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,
         "origin": review.origin,
+        "queues": review.queues,
         "digest": review.digest,
     }
     write_parquet(pa.table(columns), meta, file)
@@ -43,10 +44,11 @@ def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
         test_set.name,
         len(test_set),
         len(test_set.class_space),
-        pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy(),
+        number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids))),
         one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS),
         tuple(MistakeCategory(value) for value in table["category"].to_pylist()),
         tuple(Severity(value) for value in table["severity"].to_pylist()),
         tuple(table["spelling"].to_pylist()),
         meta["origin"],
+        tuple(meta.get("queues", ())),
     )

@@ -25,7 +25,7 @@ from regrade.core import (
 )
 from regrade.store.array_file import open_array, write_array
 from regrade.store.atomic import Staging
-from regrade.tables import text_array
+from regrade.tables import number_array, text_array
 
 MANIFEST = "manifest.json"
 TOP_K = "topk.parquet"
@@ -38,7 +38,7 @@ _ROWS = 1 << 14  # that are in memory in the form of the file
 
 @dataclass(frozen=True)
 class Source:
-    """Where predictions came from: the name and hash of a file, or nothing for a run."""
+    """Where predictions came from: the name and hash of a file, or nothing for a run or a ledger."""
 
     file: str = ""
     sha256: str = ""
@@ -48,7 +48,8 @@ class Source:
 class Manifest:
     """What stands behind stored predictions, one field a line of manifest.json.
 
-    ``asked`` counts the examples that a person was asked about, none where it was all of them.
+    ``asked`` counts the examples that a person was asked about, none where it was all of them. ``queues`` are those of
+    the ledger whose answers they are; none for what came from a file or a run.
     """
 
     model: ModelSpec
@@ -73,6 +74,7 @@ class Manifest:
     by: str = Answerer.MODEL.value
     asked: int | None = None
     times: bool = False
+    queues: tuple[str, ...] = ()
     format: int = 1
 
 
@@ -98,9 +100,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return Manifest(
-            **{**raw, "model": ModelSpec(**raw["model"]), "source": Source(**raw["source"])},
-        )
+        model, source = ModelSpec(**raw["model"]), Source(**raw["source"])
+        return Manifest(**{**raw, "model": model, "source": source, "queues": tuple(raw.get("queues", ()))})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
 
@@ -109,7 +110,8 @@ def read_predictions(folder: Path) -> Predictions:
     """Read predictions back, full scores and features as memory maps."""
     manifest = read_manifest(folder)
     try:
-        table = pq.read_table(folder / TOP_K, columns=_wanted(manifest))
+        with pq.ParquetFile(folder / TOP_K) as file:
+            table = file.read(columns=_wanted(manifest), use_threads=False)
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{folder / TOP_K} cannot be read: {error}") from None
     shape = (manifest.examples, manifest.k)
@@ -124,7 +126,7 @@ def read_predictions(folder: Path) -> Predictions:
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
             open_array(folder / FEATURES) if manifest.features else None,
             Answerer(manifest.by),
-            table["asked"].to_numpy() if "asked" in table.column_names else None,
+            number_array(table["asked"]) if "asked" in table.column_names else None,
             _read_times(folder / TIMES) if manifest.times else None,
         )
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
@@ -169,7 +171,7 @@ def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
 
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
-    return column.combine_chunks().flatten().to_numpy()
+    return number_array(column.combine_chunks().flatten())
 
 
 def _write_text(file: BinaryIO, text: str) -> None:

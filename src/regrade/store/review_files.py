@@ -18,7 +18,7 @@ from regrade.core.arrays import IntArray
 from regrade.store.atomic import replace_file, write_once
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.tables import Columns, Reading, one_class_each, read_table, text_array, texts
+from regrade.tables import Columns, Reading, number_array, one_class_each, read_table, text_array, texts
 
 FRAME = "frame.parquet"
 _DRAWN = "drawn.json"
@@ -75,18 +75,24 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
         len(test_set.class_space),
         examples,
         classes,
-        table["stratum"].to_numpy(),
-        table["turn"].to_numpy(),
-        table["proxy"].to_numpy(),
+        number_array(table["stratum"]),
+        number_array(table["turn"]),
+        number_array(table["proxy"]),
         np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
         meta["stratified_by"],
     )
-    frame = replace(frame, drawn=_drawn(folder))
-    states, reasons = frame.states.copy(), dict[int, str]()
+    return _with_stored_verdicts(folder, replace(frame, drawn=_drawn(folder)), test_set)
+
+
+def _with_stored_verdicts(folder: Path, frame: ReviewFrame, test_set: TestSet, *, without: str = "") -> ReviewFrame:
+    """The frame with the verdicts of all files, the last one on a pair; those of one queue may be left out."""
+    states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
     for path in sorted(folder.glob(_VERDICTS)):
-        verdicts, _ = read_parquet(path)
+        verdicts, meta = read_parquet(path)
+        if without and meta.get("queue") == without:
+            continue
         rows = frame.find(*_pairs(verdicts, test_set))
-        states[rows] = [_state(word) for word in verdicts["verdict"].to_pylist()]
+        states[rows] = [LabelState[word.upper()] for word in verdicts["verdict"].to_pylist()]
         said = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
         reasons.update(zip(rows.tolist(), said, strict=True))
     kept = {row: reason for row, reason in reasons.items() if reason and states[row] == LabelState.PROBLEMATIC}
@@ -171,6 +177,41 @@ def add_verdicts(
     return len(places)
 
 
+def with_decisions(
+    folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str
+) -> ReviewFrame:
+    """The review with the decisions of a queue in place of what the same queue gave before.
+
+    A pair whose decision was taken back is again what others said of it, or not judged.
+    """
+    rest = _with_stored_verdicts(folder, frame, test_set, without=queue)
+    rows = frame.find(verdicts.examples, verdicts.classes)
+    states, reasons = rest.states.copy(), dict(rest.reasons)
+    states[rows] = verdicts.states
+    for place, row in enumerate(rows.tolist()):
+        reasons.pop(row, None)
+        if place in verdicts.reasons:
+            reasons[row] = verdicts.reasons[place]
+    return replace(frame, states=states, reasons=reasons)
+
+
+def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
+    """The rows of a review whose verdict, or whose reason, differs."""
+    listed = {*before.reasons, *after.reasons}
+    told = {row for row in listed if before.reasons.get(row) != after.reasons.get(row)}
+    return np.array(sorted(told.union(np.flatnonzero(before.states != after.states).tolist())), dtype=np.int64)
+
+
+def add_decisions(
+    root: Path, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
+) -> None:
+    """Add what a queue's decisions change in a review, as new rows."""
+    rows = changed_rows(before, after)
+    said = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
+    if said:
+        _write_verdicts(root, folder, before, test_set, said, reason=f"decided in queue {queue}", queue=queue)
+
+
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
     """Raise where one file gives two verdicts on a pair."""
     seen: dict[int, int] = {}
@@ -199,7 +240,14 @@ def _word(state: int) -> str:
 
 
 def _write_verdicts(
-    root: Path, folder: Path, frame: ReviewFrame, test_set: TestSet, said: dict[int, tuple[str, str]], *, reason: str
+    root: Path,
+    folder: Path,
+    frame: ReviewFrame,
+    test_set: TestSet,
+    said: dict[int, tuple[str, str]],
+    *,
+    reason: str,
+    queue: str = "",
 ) -> None:
     rows = np.array(list(said))
     table = pa.table(
@@ -210,12 +258,13 @@ def _write_verdicts(
             "reason": [why for _, why in said.values()],
         }
     )
-    meta: dict[str, Any] = {"created": datetime.now(UTC).isoformat(timespec="seconds"), "correction": reason}
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    meta: dict[str, Any] = {"created": created, "correction": reason, "queue": queue}
     number = len(list(folder.glob(_VERDICTS))) + 1
     path = folder / f"verdicts-{number:04d}.parquet"
     write_once(root, path, lambda file: write_parquet(table, meta, file))
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:
-    examples = pc.index_in(table["example"], value_set=text_array(test_set.ids)).to_numpy()
+    examples = number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids)))
     return examples, one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS)

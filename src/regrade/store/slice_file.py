@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from regrade.core import MismatchError, SliceSet, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
-from regrade.tables import shared_column, text_array
+from regrade.tables import number_array, shared_column, text_array
 
 _SLICE = "slice:"
 _GROUP = "group:"
@@ -42,7 +42,7 @@ def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
         meta["name"],
         test_set.name,
         len(test_set),
-        {name.removeprefix(_SLICE): table[name].to_numpy() for name in named[_SLICE]},
+        {name.removeprefix(_SLICE): number_array(table[name]) for name in named[_SLICE]},
         {name.removeprefix(_GROUP): shared_column(table[name]) for name in named[_GROUP]},
         meta["origin"],
     )

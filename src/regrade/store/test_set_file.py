@@ -7,11 +7,11 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, TestSet
+from regrade.core.arrays import IntArray
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.tables import packed_column, shared_column, text_array
+from regrade.tables import number_array, packed_column, shared_column, text_array
 
 _GROUP = "group:"
 
@@ -44,15 +44,21 @@ def read_test_set(path: Path, space: ClassSpace) -> TestSet:
     table, meta = read_parquet(path)
     if meta["class_space_digest"] != space.digest:
         raise FormatError(f"{path} was stored with other classes than the present {space.name!r}")
-    indices = pc.index_in(table["label"], value_set=pa.array(space.ids))
     return TestSet(
         meta["test_set"],
         space,
         packed_column(table["example"]),
-        pc.fill_null(indices, UNLABELED).to_numpy().astype(np.int32),
+        _labels(table["label"], space),
         {
             name.removeprefix(_GROUP): shared_column(table[name])
             for name in table.column_names
             if name.startswith(_GROUP)
         },
     )
+
+
+def _labels(column: pa.ChunkedArray, space: ClassSpace) -> IntArray:
+    """Shape (n,): the class indices of a column of class ids, of which some may be empty."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    indices = [space.index_of.get(class_id, UNLABELED) for class_id in encoded.dictionary.to_pylist()]
+    return np.array(indices, dtype=np.int32)[number_array(encoded.indices)]

@@ -34,6 +34,8 @@ from regrade.studies.geography import (
     grouping,
 )
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.label_change import LabelChange, ModelChange, label_change
+from regrade.studies.label_diff import LabelDiff, ProblemChange, label_diff, move_in_words
 from regrade.studies.leakage import (
     ANY,
     DuplicateGroup,
@@ -48,8 +50,24 @@ from regrade.studies.leakage import (
 )
 from regrade.studies.lines import ModelLine
 from regrade.studies.loss_parts import LossParts
-from regrade.studies.mistakes import MistakePart, MistakeReviews, Mistakes, TriageKind, TriageSources, mistakes
+from regrade.studies.mistakes import (
+    MistakePart,
+    MistakeReviews,
+    Mistakes,
+    RemainingMistakes,
+    TriageKind,
+    TriageSources,
+    mistakes,
+    remaining_mistakes,
+)
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.panel_agreement import (
+    AgreementMeasures,
+    PanelAgreement,
+    PanelVote,
+    ReviewerAgreement,
+    panel_agreement,
+)
 from regrade.studies.people import FAST_SECONDS, people
 from regrade.studies.people_agreement import Agreement, EqualPair
 from regrade.studies.people_result import Missed, MissedImage, People
@@ -58,6 +76,7 @@ from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
+from regrade.studies.seeding import Seeds, seeds_among
 from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of
 from regrade.studies.similarity import ALIKE, similarity, similarity_of
 
@@ -68,6 +87,7 @@ __all__ = [
     "FAST_SECONDS",
     "Adaptivity",
     "Agreement",
+    "AgreementMeasures",
     "AlikePair",
     "Basis",
     "BenchmarkKind",
@@ -97,6 +117,8 @@ __all__ = [
     "GrowthVerdict",
     "HardRule",
     "HardSet",
+    "LabelChange",
+    "LabelDiff",
     "Leakage",
     "LeakagePart",
     "LeakedModel",
@@ -109,6 +131,7 @@ __all__ = [
     "MistakeReviews",
     "Mistakes",
     "ModelByGroup",
+    "ModelChange",
     "ModelCounts",
     "ModelLine",
     "ModelShift",
@@ -118,14 +141,20 @@ __all__ = [
     "Novel",
     "Pair",
     "PairMatrix",
+    "PanelAgreement",
+    "PanelVote",
     "People",
+    "ProblemChange",
     "Progress",
     "ProgressGap",
     "ProgressRate",
     "Rank",
+    "RemainingMistakes",
     "ReviewedLabels",
+    "ReviewerAgreement",
     "SameImages",
     "Scoring",
+    "Seeds",
     "SetCounts",
     "SetPair",
     "SetShift",
@@ -151,13 +180,19 @@ __all__ = [
     "geography",
     "grade",
     "grouping",
+    "label_change",
+    "label_diff",
     "leakage",
     "mistakes",
+    "move_in_words",
     "novel_predictions",
+    "panel_agreement",
     "people",
+    "remaining_mistakes",
     "review_of",
     "same_images",
     "scoring_for",
+    "seeds_among",
     "similarity",
     "similarity_of",
     "slice_masks",

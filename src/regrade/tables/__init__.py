@@ -20,6 +20,7 @@ from regrade.tables.files import (
     read_json,
     read_table,
 )
+from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "first_line",
     "is_list",
     "is_text",
+    "number_array",
     "one_class_each",
     "packed_column",
     "read_examples",

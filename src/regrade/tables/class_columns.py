@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from regrade.core import ClassSpace, FormatError, InputError
 from regrade.core.arrays import IntArray
 from regrade.tables.files import is_list, is_text
+from regrade.tables.number_columns import number_array
+from regrade.tables.text_columns import text_array
 
 
 class Reading(Enum):
@@ -73,14 +75,14 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
 
 
 def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
-    found = pc.index_in(values, value_set=pa.array(space.ids, type=values.type))
+    found = pc.index_in(values, value_set=text_array(space.ids).cast(values.type))
     if found.null_count:
         place = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
         try:
             space.index(str(values[place].as_py()))
         except InputError as error:
             raise InputError(f"column {name!r}, row {place // k}: {error}") from None
-    return found.to_numpy(zero_copy_only=False)
+    return number_array(found)
 
 
 def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArray:

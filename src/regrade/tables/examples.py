@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from regrade.core import UNLABELED, ClassSpace, FormatError, MismatchError, TestSet, UnknownName
 from regrade.core.arrays import IntArray
 from regrade.tables.class_columns import Reading, one_class_each
+from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import text_array
 
 ID_COLUMNS = (
@@ -128,7 +129,7 @@ def rows_of(wanted: Sequence[str], given: Sequence[str], test_set: str) -> IntAr
         raise MismatchError(
             f"{len(given) - len(wanted):,} examples are not in test set {test_set}, for instance {stranger!r}"
         )
-    return rows.to_numpy()
+    return number_array(rows)
 
 
 def texts(table: pa.Table, name: str) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def _read_csv(path: Path, separator: str) -> pa.Table:
     names = _heading(path, separator)
     table = pyarrow.csv.read_csv(
         path,
-        parse_options=pyarrow.csv.ParseOptions(delimiter=separator),
+        parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types={name: pa.string() for name in names}, null_values=[""], strings_can_be_null=True
         ),

@@ -9,12 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import PackedTexts
+from regrade.tables.number_columns import number_array
 
 
 def packed_column(column: pa.ChunkedArray) -> PackedTexts:
     """The texts of a column of strings without empty cells, packed."""
     bounds = np.zeros(len(column) + 1, dtype=np.int64)
-    np.cumsum(pc.binary_length(column).to_numpy(), out=bounds[1:])
+    np.cumsum(number_array(pc.binary_length(column)), out=bounds[1:])
     return PackedTexts(b"".join(_data(chunk) for chunk in column.chunks), bounds)
 
 
@@ -22,15 +23,14 @@ def shared_column(column: pa.ChunkedArray) -> tuple[str, ...]:
     """The texts of a column of which many are equal: those are one object."""
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
-    return tuple(values[index] for index in encoded.indices.to_numpy())
+    return tuple(values[index] for index in number_array(encoded.indices))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:
-    """Texts as a column of strings."""
-    if not isinstance(texts, PackedTexts):
-        return pa.array(texts, type=pa.string())
-    bounds, data = pa.py_buffer(texts.bounds), pa.py_buffer(texts.data)
-    return pa.LargeStringArray.from_buffers(len(texts), bounds, data).cast(pa.string())
+    """Texts as a column of strings, without pandas, which ``pa.array`` loads where it is installed."""
+    packed = texts if isinstance(texts, PackedTexts) else PackedTexts.of(texts)
+    bounds, data = pa.py_buffer(packed.bounds), pa.py_buffer(packed.data)
+    return pa.LargeStringArray.from_buffers(len(packed), bounds, data).cast(pa.string())
 
 
 def _data(chunk: pa.StringArray) -> pa.Buffer | bytes:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tabular, TestSet
+from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tabular, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.report import Figure, Gallery, map_figure
 from regrade.studies import EVERYTHING, ConfusionPart, Grade, LeakagePart, MistakePart
@@ -72,7 +72,13 @@ class Chapter:
 class Material:
     """What a workspace holds for a report on some of its test sets, or on all."""
 
-    def __init__(self, workspace: Workspace, test_sets: Sequence[str] = (), original: str | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        test_sets: Sequence[str] = (),
+        original: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> None:
         self._workspace = workspace
         self._store = workspace.store
         wanted = [self._store.test_set(name) for name in test_sets or workspace.test_sets]
@@ -84,6 +90,11 @@ class Material:
             raise InputError(f"{original} is not among the test sets of this report: {', '.join(self.names)}")
         self.original = named[0] if named else max(self.sets, key=lambda one: (self._models(one), len(one)))
         self.sets.sort(key=lambda one: one.name != self.original.name)
+        self._chosen_labels = {full.rpartition("@")[0]: full for full in labels}
+        known = {full for one in self.sets for full in self._store.label_set_names(one.name)}
+        for full in labels:
+            if full not in known:
+                raise UnknownName("version of labels", full, sorted(known))
 
     def _answered(self, name: str) -> bool:
         return bool(self._store.model_names(name) or self._store.people_names(name))
@@ -302,9 +313,11 @@ class Material:
             yield Chapter("similarity", question, name, partial(self._workspace.similarity, name))
 
     def _labels(self, one: TestSet) -> tuple[str, ...]:
-        """The newest version of each label set."""
-        newest = {full.rpartition("@")[0]: full for full in self._store.label_set_names(one.name)}
-        return tuple(newest.values())
+        """The newest version of each label set, or the one that was chosen."""
+        known = self._store.label_set_names(one.name)
+        newest = {full.rpartition("@")[0]: full for full in known}
+        chosen = {name: full for name, full in self._chosen_labels.items() if full in known}
+        return tuple((newest | chosen).values())
 
 
 def _against(one: TestSet, labels: str | None) -> str:

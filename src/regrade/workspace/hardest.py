@@ -12,10 +12,9 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, Tile
 from regrade.store import Store
-from regrade.studies import ReviewedLabels
 from regrade.studies.same_images import judged_answers
 from regrade.testsets import decode, open_pictures
-from regrade.workspace.loading import Watch, chosen_models, multilabel_scoring, scored_predictions
+from regrade.workspace.loading import Watch, chosen_models, reviewed_labels, scored_predictions
 
 _TILES = 24
 _SIDE, _QUALITY = 192, 80
@@ -81,10 +80,7 @@ def _answers(
     store: Store, test_set: TestSet, names: Sequence[str], labels: str | None, watch: Watch
 ) -> tuple[BoolArray, BoolArray, IntArray]:
     """Whether each model is wrong, whether no one has judged that, and what it said: (models, images)."""
-    judged = None
-    if labels is not None:
-        rule = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
-        judged = ReviewedLabels(rule, store.review(test_set, rule.labels))
+    judged = None if labels is None else reviewed_labels(store, test_set, labels)
     wrong, novel, answers = [], [], []
     for predictions, scoring in scored_predictions(store, test_set, tuple(names), watch=watch):
         found = judged_answers(predictions, scoring, judged)

@@ -10,7 +10,7 @@ from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRul
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies import CleanAnswers, MultilabelScoring, Scoring, scoring_for
+from regrade.studies import CleanAnswers, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
 
 Watch = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
@@ -62,6 +62,20 @@ def multilabel_scoring(
         raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
     chosen = member(MultilabelRule, rule or MultilabelRule.IMAGES)
     return MultilabelScoring(store.label_set(test_set, labels), chosen, also)
+
+
+def reviewed_labels(
+    store: Store,
+    test_set: TestSet,
+    labels: str,
+    *,
+    rule: MultilabelRule | str | None = None,
+    collapsed: bool = False,
+    half_width: float | None = None,
+) -> ReviewedLabels:
+    """A label set as in `multilabel_scoring`, with the verdicts on what is novel under it."""
+    scoring = multilabel_scoring(store, test_set, labels, rule=rule, collapsed=collapsed)
+    return ReviewedLabels(scoring, store.review(test_set, scoring.labels), half_width)
 
 
 def scored_predictions(

@@ -8,8 +8,8 @@ from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeReview, Predictions, TestSet, UnknownName
 from regrade.core.arguments import refuse_text
 from regrade.store import Store
-from regrade.studies import MistakeReviews, Mistakes, ReviewedLabels, TriageSources, mistakes
-from regrade.workspace.loading import Watch, multilabel_scoring
+from regrade.studies import MistakeReviews, Mistakes, TriageSources, mistakes
+from regrade.workspace.loading import Watch, reviewed_labels
 
 _USUAL_PAIRS = "real"  # the label set that shows which classes occur together, if it is here
 
@@ -45,15 +45,15 @@ def study_mistakes(
     return mistakes(
         test_set,
         (store.predictions(test_set, name) for name in watch(names)),
-        labels=_reviewed(store, test_set, labels, collapsed=collapsed),
-        relabeled=None if relabeled is None else _reviewed(store, test_set, relabeled, collapsed=collapsed),
+        labels=reviewed_labels(store, test_set, labels, collapsed=collapsed),
+        relabeled=None if relabeled is None else reviewed_labels(store, test_set, relabeled, collapsed=collapsed),
         reviews=MistakeReviews(
             [store.mistake_review(test_set, name) for name in reviews],
             _elsewhere(store, other_sets),
             by_review,
             least_major,
         ),
-        triage=TriageSources(superclasses(test_set.class_space), _pair_labels(store, test_set, labels, pairs_from)),
+        triage=TriageSources(superclasses(test_set.class_space), pair_labels(store, test_set, labels, pairs_from)),
         against=source,
         confidence=store.config.confidence,
     )
@@ -86,11 +86,6 @@ def _chosen(models: Sequence[str], known: Sequence[str], reviewed: Sequence[str]
     return models or known or reviewed
 
 
-def _reviewed(store: Store, test_set: TestSet, name: str, *, collapsed: bool) -> ReviewedLabels:
-    scoring = multilabel_scoring(store, test_set, name, rule=None, collapsed=collapsed)
-    return ReviewedLabels(scoring, store.review(test_set, scoring.labels))
-
-
 def _elsewhere(store: Store, names: Sequence[str]) -> list[MistakeReview]:
     """The reviews of other test sets; one without any raises."""
     found = []
@@ -113,7 +108,7 @@ def _source(store: Store, test_set: TestSet, name: str) -> Predictions | Mistake
     raise UnknownName(f"model on {test_set.name}", name, [*known, *reviewed])
 
 
-def _pair_labels(store: Store, test_set: TestSet, labels: str, wanted: str | None) -> LabelSet:
+def pair_labels(store: Store, test_set: TestSet, labels: str, wanted: str | None = None) -> LabelSet:
     """The labels that show which classes occur together: as named, ReaL's, or those of the study itself."""
     if wanted is not None:
         return store.label_set(test_set, wanted)

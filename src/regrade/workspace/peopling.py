@@ -9,12 +9,12 @@ import numpy as np
 from regrade.core import InputError, TestSet
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies import People, ReviewedLabels, people
+from regrade.studies import People, people
 from regrade.workspace.loading import (
     Watch,
     chosen_models,
     chosen_people,
-    multilabel_scoring,
+    reviewed_labels,
     scored_predictions,
 )
 
@@ -39,10 +39,7 @@ def study_people(
     names = chosen_people(store, test_set, persons)
     if not names:
         raise InputError(f"no person has answers on {test_set.name} yet: regrade import people")
-    judged = None
-    if labels:
-        scoring = multilabel_scoring(store, test_set, labels, rule=rule, collapsed=collapsed)
-        judged = ReviewedLabels(scoring, store.review(test_set, scoring.labels))
+    judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=collapsed) if labels else None
     everyone = (*names, *chosen_models(store, test_set, models))
     return people(
         test_set,

@@ -33,6 +33,7 @@ def write_workspace_report(
     *,
     test_sets: Sequence[str],
     original: str | None,
+    labels: Sequence[str],
     out: Path | None,
     title: str | None,
     force: bool,
@@ -40,9 +41,10 @@ def write_workspace_report(
 ) -> WrittenReport:
     """Make every chapter that the workspace has the material for, and write them as one report."""
     refuse_text(test_sets, "test_sets")
+    refuse_text(labels, "labels")
     if name is not None and (not name.strip() or Path(name).name != name or name.startswith(".")):
         raise InputError(f"{name!r} is no name for a report: give a plain one, or --out for a folder elsewhere")
-    material = Material(workspace, tuple(test_sets), original)
+    material = Material(workspace, tuple(test_sets), original, labels)
     now = datetime.now(UTC)
     folder = out or workspace.store.root / "reports" / (name or _by_date(workspace.store.root / "reports", now))
     check_replaceable(folder, force=force)

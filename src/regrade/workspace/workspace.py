@@ -66,7 +66,6 @@ from regrade.studies import (
     CorruptionGrade,
     Grade,
     Novel,
-    ReviewedLabels,
     Scoring,
     StratifyBy,
     compare,
@@ -83,12 +82,13 @@ from regrade.testsets import (
 from regrade.testsets.check import Watch as WatchPictures
 from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalogue
 from regrade.workspace.corrupting import corrupt_test_set
+from regrade.workspace.judgements import Judgements
 from regrade.workspace.loading import (
     Watch,
     chosen_models,
     chosen_rows,
     clean_answers,
-    multilabel_scoring,
+    reviewed_labels,
     scored_predictions,
     space_named,
 )
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Workspace(Studies):
+class Workspace(Studies, Judgements):
     """A folder with test sets, predictions and labels, and everything that can be asked of it.
 
     Get one with `regrade.open` or `regrade.init`.
@@ -436,8 +436,7 @@ class Workspace(Studies):
             raise InputError(f"{test_set} is scored through a class map, and --clean compares within the same classes")
         judged = None
         if labels:
-            scoring = multilabel_scoring(self.store, target, labels, rule=rule, collapsed=collapsed)
-            judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels), half_width)
+            judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed, half_width=half_width)
         result = grade(
             target,
             self._scored(target, models, within, class_map, watch),
@@ -489,10 +488,7 @@ class Workspace(Studies):
             raise InputError("multi-label accuracy is over all classes: leave out either labels or within and map")
         if not labels and (rule or collapsed):
             raise InputError("rule and collapsed speak of multi-label accuracy: name the labels too")
-        judged = None
-        if labels:
-            scoring = multilabel_scoring(self.store, target, labels, rule=rule, collapsed=collapsed)
-            judged = ReviewedLabels(scoring, self.store.review(target, scoring.labels))
+        judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed) if labels else None
         return compare(
             target,
             self._scored(target, models or self.models(test_set), within, class_map, watch),
@@ -519,6 +515,7 @@ class Workspace(Studies):
         *,
         test_sets: Sequence[str] = (),
         original: str | None = None,
+        labels: Sequence[str] = (),
         out: str | Path | None = None,
         title: str | None = None,
         force: bool = False,
@@ -527,11 +524,20 @@ class Workspace(Studies):
         """Write one page with everything that the test sets, all unless some are named, can tell.
 
         It goes to ``reports/name`` in the workspace, by default named after the day, or to the folder ``out``; one that
-        is there is replaced only by ``force``. New sets are held against ``original``, or the largest set.
+        is there is replaced only by ``force``. New sets are held against ``original``, or the largest set. ``labels``
+        names versions, such as ``own@1``, to use instead of the newest.
         """
         where = None if out is None else Path(out)
         return write_workspace_report(
-            self, name, test_sets=test_sets, original=original, out=where, title=title, force=force, watch=watch
+            self,
+            name,
+            test_sets=test_sets,
+            original=original,
+            labels=labels,
+            out=where,
+            title=title,
+            force=force,
+            watch=watch,
         )
 
     # Novel predictions

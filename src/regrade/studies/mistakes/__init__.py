@@ -8,6 +8,7 @@ from regrade.studies.mistakes.flow import Flow, MultilabelAccuracies
 from regrade.studies.mistakes.ground import MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
 from regrade.studies.mistakes.pairs import ConfusedPair, PairTail
+from regrade.studies.mistakes.remaining import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
 from regrade.studies.mistakes.study import MistakeReviews, TriageSources, mistakes
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
@@ -29,11 +30,13 @@ __all__ = [
     "Mistakes",
     "MultilabelAccuracies",
     "PairTail",
+    "RemainingMistakes",
     "TriageKind",
     "TriageRow",
     "TriageSources",
     "change_between",
     "major_slice",
     "mistakes",
+    "remaining_mistakes",
     "reviewed_mistakes",
 ]

@@ -84,21 +84,23 @@ class Triage:
 
     def kinds(self, examples: IntArray, answers: IntArray) -> IntArray:
         """Shape (r,): for answers to distinct images the index of the kind among `TriageKind`, or `NO_ERROR`."""
-        own = self.ground.test_set.labels[examples]
         accepts = np.isin(self._states(examples, answers), _RIGHT)
-        own_accepted = self._own_accepted[examples]
-        answered = answers >= 0
-        right = self.ground.right
+        errors = (answers != self.ground.test_set.labels[examples]) | ~accepts
+        kinds = np.full(len(examples), NO_ERROR)
+        kinds[errors] = self._kinds_of_errors(examples[errors], answers[errors], accepts[errors])
+        return kinds
+
+    def _kinds_of_errors(self, examples: IntArray, answers: IntArray, accepts: BoolArray) -> IntArray:
+        own, right = self.ground.test_set.labels[examples], self.ground.right
         hits = {
-            TriageKind.COLLAPSED: answered & own_accepted & self.collapsed[answers, own],
+            TriageKind.COLLAPSED: (answers >= 0) & self._own_accepted[examples] & self.collapsed[answers, own],
             TriageKind.MULTILABEL: accepts,
             TriageKind.FINE_GRAINED: right.any_of(self.same_kind, examples, answers),
             TriageKind.CO_OCCURRENCE: right.any_of(self.together, examples, answers),
             TriageKind.NON_PROTOTYPICAL: self.unusual[examples],
             TriageKind.FAILURE: np.ones(len(examples), dtype=bool),
         }
-        kinds = np.select([hits[kind] for kind in TriageKind], list(range(len(TriageKind))))
-        return np.where((answers == own) & accepts, NO_ERROR, kinds)
+        return np.select([hits[kind] for kind in TriageKind], list(range(len(TriageKind))))
 
     @cached_property
     def _own_accepted(self) -> BoolArray:

@@ -1,0 +1,173 @@
+"""How soon the pages behind a number come over HTTP: 50,000 images, 100 models, and a queue of 100,000 items."""
+
+from __future__ import annotations
+
+import http.client
+import math
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+
+import regrade
+from benchmarks.result import Result
+from benchmarks.synthetic import correctness
+from regrade.app.sessions import COOKIE, Sessions
+from regrade.classes import class_space
+from regrade.core import LabelSet, LabelState, PictureSource, Predictions, ScoreKind, Signatures, TestSet, Unlisted
+from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.store import Signed, Source, manifest_of
+from regrade.workspace import Workspace
+
+_MODELS, _IMAGES, _CLASSES, _ITEMS = 100, 50_000, 1_000, 100_000
+_ASKED = 200
+_SET = "synthetic"
+
+
+def run() -> Iterator[Result]:
+    """Make the workspace, serve it in a process of its own, and ask for pages one after another on one connection."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = made_up_workspace(Path(folder) / "W")
+        cookie = _cookie(workspace)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(port), "-w", folder + "/W"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+            try:
+                yield from _asked(_connected(port), cookie, server.pid)
+            finally:
+                server.kill()
+
+
+def made_up_workspace(root: Path) -> Workspace:
+    """Images without picture files but with signatures; models with their best five classes; a label set; a queue."""
+    rng = np.random.default_rng(0)
+    workspace = regrade.init(root)
+    space = class_space("imagenet-1k")
+    ids = tuple(f"image {number:05}" for number in range(_IMAGES))
+    labels = rng.integers(_CLASSES, size=_IMAGES)
+    test_set = TestSet(_SET, space, ids, labels, {"part": tuple(f"part {number % 7}" for number in range(_IMAGES))})
+    for number, right in enumerate(correctness(_MODELS, _IMAGES, rng)):
+        first = np.where(right, labels, (labels + rng.integers(1, 30, _IMAGES)) % _CLASSES)
+        classes = (first[:, None] + np.array([0, 30, 31, 32, 33])) % _CLASSES
+        scores = np.sort(rng.random((_IMAGES, 5), dtype=np.float32), axis=1)[:, ::-1]
+        answers = Predictions(
+            f"model {number:03}", _SET, space.name, classes.astype(np.int32), np.ascontiguousarray(scores), None,
+            ScoreKind.PROBABILITIES,
+        )  # fmt: skip
+        workspace.store.add_predictions(test_set, [(answers, manifest_of(answers, test_set, space, Source()))], space)
+    workspace.store.add_label_set(_labels(test_set), test_set)
+    _sign(workspace, test_set, rng)
+    queue = workspace.ledger.open_queue("queue", Question.JUDGE, test_set=_SET, labels="multi")
+    items = [NewItem(ids[n % _IMAGES], space.ids[(n + n // _IMAGES) % _CLASSES]) for n in range(_ITEMS)]
+    workspace.ledger.add_items(queue, items)
+    return workspace
+
+
+def _labels(test_set: TestSet) -> LabelSet:
+    correct = np.full(_IMAGES, LabelState.CORRECT, dtype=np.int8)
+    return LabelSet(
+        "multi", 1, _SET, _CLASSES, np.arange(_IMAGES), test_set.labels, correct, np.ones(_IMAGES, dtype=bool),
+        ("",) * _IMAGES, Unlisted.NOVEL,
+    )  # fmt: skip
+
+
+def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> None:
+    source = PictureSource("folder", "/nowhere", test_set.ids)
+    workspace.store.add_pictures(test_set, source)
+    found = Signatures(
+        64,
+        np.zeros((_IMAGES, 16), dtype=np.uint8),
+        rng.integers(2**63, size=(_IMAGES, 2), dtype=np.uint64),
+        np.zeros((_IMAGES, 1, 1, 3), dtype=np.uint8),
+        np.ones(_IMAGES, dtype=np.int64),
+    )
+    workspace.store.add_signatures(_SET, Signed(source, 64), [found])
+
+
+def _cookie(workspace: Workspace) -> str:
+    owner = workspace.ledger.add_person("Olga", Role.OWNER)
+    accounts = Accounts(workspace.ledger.engine)
+    accounts.accept(accounts.invite(owner), "correct horse battery")
+    return f"{COOKIE}={Sessions(accounts).cookie_for(owner)}"
+
+
+def _connected(port: int) -> http.client.HTTPConnection:
+    for _ in range(300):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        try:
+            connection.connect()
+        except OSError:
+            time.sleep(0.1)
+            continue
+        return connection
+    raise SystemExit("the server did not start")
+
+
+def _asked(connection: http.client.HTTPConnection, cookie: str, process: int) -> Iterator[Result]:
+    rng = np.random.default_rng(1)
+
+    def seconds(path: str, **query: object) -> float:
+        start = time.perf_counter()
+        connection.request("GET", f"{path}?{urlencode({'set': _SET, **query})}", headers={"Cookie": cookie})
+        answer = connection.getresponse()
+        content = answer.read()
+        if answer.status != 200:
+            raise SystemExit(f"{path} {query} came back with {answer.status}: {content[-300:].decode()}")
+        return time.perf_counter() - start
+
+    def model() -> str:
+        return f"model {rng.integers(_MODELS):03}"
+
+    def wnid() -> str:
+        return class_space("imagenet-1k").ids[rng.integers(_CLASSES)]
+
+    yield Result("explore", "the first page after a start", "s", seconds("/explore/image", image=1, labels="multi"))
+    pages: dict[str, Callable[[], float]] = {
+        "image page": lambda: seconds("/explore/image", image=rng.integers(_IMAGES), labels="multi"),
+        "image page among a model's mistakes": lambda: seconds(
+            "/explore/image", image=rng.integers(_IMAGES), model=model(), outcome="wrong"
+        ),
+        "class page": lambda: seconds("/explore/class", **{"class": wnid(), "labels": "multi"}),
+        "grid of a model's mistakes": lambda: seconds(
+            "/explore/images", model=model(), outcome="wrong", page=rng.integers(1, 100)
+        ),
+        "grid over all models": lambda: seconds(
+            "/explore/images", label=wnid(), outcome="missed", labels="multi", order="hardest"
+        ),
+        "table and plot": lambda: seconds("/explore", labels="multi", sort="-top1"),
+    }
+    for case, ask in pages.items():
+        ask()
+        before = _processor(process)
+        found = [1000 * ask() for _ in range(_ASKED)]
+        worked = 1000 * (_processor(process) - before) / _ASKED
+        yield Result("explore", f"{case}, processor", "ms", worked)
+        yield Result("explore", f"{case}, median", "ms", percentile(found, 0.5))
+        yield Result("explore", f"{case}, p95", "ms", percentile(found, 0.95), aim_most=100)
+    yield Result("explore", "memory of the server, its temporary file left out", "GB", _own_memory(process))
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The least value that so many are not above."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def _processor(process: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_memory(process: int) -> float:
+    """What a process holds that the system cannot put aside."""
+    lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024 / 1e9

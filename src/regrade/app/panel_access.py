@@ -1,0 +1,63 @@
+"""What the panel's routes are about: a queue that a panel decides, one of its items, and the filters of its list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Path, Query
+
+from regrade.app.access import Reviewer, SiteHere
+from regrade.app.site import Site
+from regrade.core import UnknownName
+from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, Wanted
+
+_Number = Annotated[int, Path(ge=1, lt=2**31)]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Someone before a queue that a panel decides."""
+
+    site: Site
+    person: Person
+    queue: Queue
+
+    @property
+    def discussions(self) -> Discussions:
+        """What is talked about."""
+        return Discussions(self.site.ledger.engine)
+
+
+@dataclass(frozen=True)
+class Subject(Desk):
+    """Someone before one of its items."""
+
+    item: Item
+
+
+def _desk(queue_id: _Number, site: SiteHere, session: Reviewer) -> Desk:
+    queue = site.queue(queue_id, session.person)
+    if queue.question is Question.LABEL:
+        raise UnknownName("queue of a panel", queue.name, [])
+    return Desk(site, session.person, queue)
+
+
+def _subject(item_id: _Number, desk: Annotated[Desk, Depends(_desk)]) -> Subject:
+    item = desk.site.ledger.item(item_id)
+    if item.queue_id != desk.queue.id:
+        raise UnknownName("item", str(item_id), [])
+    return Subject(desk.site, desk.person, desk.queue, item)
+
+
+def _wanted(
+    show: Stage = Stage.DISPUTED,
+    class_id: Annotated[str, Query(alias="class", max_length=200)] = "",
+    answer: Annotated[str, Query(max_length=200)] = "",
+) -> Wanted:
+    return Wanted(show, class_id, answer)
+
+
+DeskHere = Annotated[Desk, Depends(_desk)]
+SubjectHere = Annotated[Subject, Depends(_subject)]
+WantedHere = Annotated[Wanted, Depends(_wanted)]

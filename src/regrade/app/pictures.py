@@ -1,0 +1,98 @@
+"""Pictures by addresses that do not tell which test set, class or file they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from io import BytesIO
+from zlib import crc32
+
+import numpy as np
+
+from regrade.app.opaque import conceal, reveal
+from regrade.core import Pictures, PictureSource, UnknownName
+from regrade.store import Store
+from regrade.testsets import decode, open_pictures
+
+SIDES = (160, 320, 640)
+"""The sides that a picture can be asked for in, in pixels; without one it comes in its own size."""
+
+_LARGEST = 2048  # pixels along the longer side of a picture in its own size
+_KEPT = 512  # small pictures kept in memory
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture as a browser takes it."""
+
+    content: bytes
+    media_type: str
+
+
+class PictureShelf:
+    """The pictures of a workspace's test sets, as a browser asks for them."""
+
+    def __init__(self, store: Store, key: bytes) -> None:
+        self._store = store
+        self._key = key
+        self._small = lru_cache(_KEPT)(self._drawn)
+        self._opened = lru_cache(64)(self._open)
+        self._test_set = lru_cache(16)(store.test_set)
+
+    def address(self, test_set: str, position: int) -> str | None:
+        """Where a picture is found, or none where the test set has no pictures."""
+        if not self._store.has_pictures(test_set):
+            return None
+        return f"/pictures/{conceal(self._key, _number(test_set), position)}"
+
+    def shown(self, word: str, side: int | None) -> Shown:
+        """A picture by the last part of its address, in its own size or shrunk to a side."""
+        found = reveal(self._key, word)
+        test_set = None if found is None else self._sets.get(found[0])
+        if found is None or test_set is None:
+            raise UnknownName("picture", word, [])
+        return self._drawn(test_set, found[1], None) if side is None else self._small(test_set, found[1], side)
+
+    def references(self, class_space: str, class_index: int, *, but: frozenset[str]) -> Iterator[tuple[str, int]]:
+        """Pictures of a class in test sets other than ``but``, with their places, in a mixed but fixed order.
+
+        The sets that people are asked about are left out: they would give their own answers away.
+        """
+        for name in self._store.test_set_names():
+            if name in but or not self._store.has_pictures(name):
+                continue
+            test_set = self._test_set(name)
+            if test_set.class_space.name != class_space:
+                continue
+            places = np.flatnonzero(test_set.labels == class_index)
+            for place in np.random.default_rng(class_index).permutation(places):
+                yield name, int(place)
+
+    @cached_property
+    def _sets(self) -> dict[int, str]:
+        return {_number(name): name for name in self._store.test_set_names()}
+
+    def _open(self, test_set: str) -> tuple[PictureSource, Pictures]:
+        source = self._store.pictures(self._store.test_set(test_set))
+        return source, open_pictures(source)
+
+    def _drawn(self, test_set: str, position: int, side: int | None) -> Shown:
+        source, pictures = self._opened(test_set)
+        if position >= len(source.locations):
+            raise UnknownName("picture", str(position), [])
+        picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+        picture.thumbnail((side or _LARGEST,) * 2)
+        file = BytesIO()
+        if max(picture.size) <= _SMALLEST_JPEG:
+            picture.save(file, "PNG")
+            return Shown(file.getvalue(), "image/png")
+        picture.convert("RGB").save(file, "JPEG", quality=90)
+        return Shown(file.getvalue(), "image/jpeg")
+
+
+_SMALLEST_JPEG = 64  # pixels up to which a picture comes as it is, since every one of them is seen
+
+
+def _number(test_set: str) -> int:
+    return crc32(test_set.encode())

@@ -1,0 +1,41 @@
+"""The pages and what they call, one file each."""
+
+from regrade.app.routes import (
+    classes,
+    discussion,
+    explore,
+    explore_class,
+    explore_image,
+    explore_images,
+    guide,
+    guide_api,
+    home,
+    judge,
+    label,
+    mistake,
+    panel,
+    pictures,
+    sign_in,
+    team,
+    votes,
+)
+
+ROUTERS = (
+    sign_in.router,
+    home.router,
+    judge.router,
+    mistake.router,
+    panel.router,
+    discussion.router,
+    label.router,
+    guide.router,
+    guide_api.router,
+    team.router,
+    votes.router,
+    classes.router,
+    explore.router,
+    explore_images.router,
+    explore_image.router,
+    explore_class.router,
+    pictures.router,
+)

@@ -1,0 +1,92 @@
+"""What the panel's pages call: how an item stands, a comment, locking a verdict and opening it again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from regrade.app.panel_access import Subject, SubjectHere
+from regrade.app.panel_view import panel_state
+from regrade.app.plain_text import PlainText
+from regrade.core import InputError
+from regrade.workspace.second_look import judge_again
+
+router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"])
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class CommentForm(_Form):
+    """What someone says, with links to evidence in its text."""
+
+    text: Annotated[PlainText, Field(min_length=1, max_length=5000)]
+
+
+class LockForm(_Form):
+    """``seen`` is the newest vote on the page: where another one stands by now, nothing is locked."""
+
+    seen: Annotated[int, Field(ge=1, lt=2**31)]
+    why: Annotated[PlainText, Field(max_length=1000)] = ""
+
+
+class ReopenForm(_Form):
+    """Why a decision is taken back."""
+
+    why: Annotated[PlainText, Field(min_length=1, max_length=1000)]
+
+
+class PanelState(BaseModel):
+    """How an item stands; nothing where it is as it was at the version that was asked with."""
+
+    state: dict[str, Any] | None
+
+
+class Address(BaseModel):
+    """Where to go."""
+
+    address: str
+
+
+@router.get("")
+def state(subject: SubjectHere, version: Annotated[str, Query(max_length=64)] = "") -> PanelState:
+    """How an item stands, if that has changed since ``version``."""
+    now = _state(subject)
+    return PanelState(state=None if now["version"] == version else now)
+
+
+@router.post("/comments")
+def comment(subject: SubjectHere, form: CommentForm) -> PanelState:
+    """Say something; the same words at once a second time are said once."""
+    if subject.item.missing > 0:
+        raise InputError("the discussion opens once all have voted")
+    subject.site.ledger.comment(subject.item.id, subject.person, form.text)
+    return PanelState(state=_state(subject))
+
+
+@router.post("/lock")
+def lock(subject: SubjectHere, form: LockForm) -> PanelState:
+    """Decide by what most say."""
+    subject.site.ledger.lock(subject.item.id, subject.person, why=form.why, seen=form.seen)
+    return PanelState(state=_state(subject))
+
+
+@router.post("/reopen")
+def reopen(subject: SubjectHere, form: ReopenForm) -> PanelState:
+    """Take a decision back, with a reason."""
+    subject.site.ledger.reopen(subject.item.id, subject.person, why=form.why)
+    return PanelState(state=_state(subject))
+
+
+@router.post("/again")
+def again(subject: SubjectHere) -> Address:
+    """Have a class judged again whose mistake was found to be none."""
+    asked = judge_again(subject.site.ledger, subject.queue, subject.item)
+    return Address(address=f"/panel/{asked.queue_id}/{asked.id}")
+
+
+def _state(subject: Subject) -> dict[str, Any]:
+    return panel_state(subject.site, subject.queue, subject.item, subject.person)

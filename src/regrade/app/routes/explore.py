@@ -1,0 +1,34 @@
+"""Explore: the models of a test set with their intervals, and two accuracies against each other."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from regrade.app.access import Reviewer, SiteHere
+from regrade.app.explore.asking import Given, chosen, options, shorter
+from regrade.app.explore.axes import axes_offered, chosen_axes, plotted
+from regrade.app.explore.table import HEADINGS, models_table
+from regrade.app.pages import page
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/explore")
+def explore(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Response:
+    """The table of models, and the plot of two accuracies."""
+    if (elsewhere := shorter(request, given)) is not None:
+        return elsewhere
+    if not site.workspace.test_sets:
+        return page(request, "explore_empty.html")
+    choice, view = chosen(site, given)
+    shown = options(site, choice, view)
+    if not shown["rows"]:
+        return page(request, "explore.html", table=None, left_out=view.answers.left_out, **shown)
+    table = models_table(site.explorer, view, choice)
+    x, y = chosen_axes(site.explorer, choice)
+    wanted = {line.grade.model for line in table.lines} if choice.models else None
+    plot = plotted(site.explorer, choice, x, y, wanted)
+    return page(
+        request, "explore.html", table=table, headings=HEADINGS, plot=plot, x=x, y=y,
+        axes=axes_offered(site.explorer), **shown,
+    )  # fmt: skip

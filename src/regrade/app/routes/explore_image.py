@@ -1,0 +1,63 @@
+"""One image: its labels, what every model says of it, what people decided, and what looks like it."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from regrade.app.access import Reviewer, SiteHere
+from regrade.app.explore.alike import Neighbour
+from regrade.app.explore.asking import Given, chosen, label_sets
+from regrade.app.explore.choice import Choice
+from regrade.app.explore.explorer import View
+from regrade.app.explore.image_report import position_of, said_of, slices_with, taken_for, versions_of
+from regrade.app.explore.selecting import selected
+from regrade.app.explore.tiles import label_of
+from regrade.app.pages import page
+from regrade.app.site import Site
+from regrade.core import UNLABELED
+from regrade.ledger.about_picture import about_picture
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/explore/image")
+def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
+    """Everything that is known of one image."""
+    choice, view = chosen(site, given)
+    test_set = view.test_set
+    position = position_of(test_set, choice.image, choice.id)
+    choice = choice.model_copy(update={"image": position, "id": ""})
+    number, before, after = selected(site.explorer, view, choice).around(position)
+    label = int(test_set.labels[position])
+    return page(
+        request, "explore_image.html", choice=choice, id=test_set.ids[position], space=test_set.class_space,
+        picture=site.pictures.address(test_set.name, position), label=None if label == UNLABELED else label,
+        said=said_of(view, position, by_name=choice.sort == "model"), taken=taken_for(view, position),
+        versions=versions_of(site, test_set, position, choice.labels), slices=slices_with(test_set, position),
+        number=number, before=before, after=after, position=position,
+        asked=about_picture(site.ledger.engine, test_set.name, test_set.ids[position], session.person),
+        with_features=[row.name for row in view.answers.rows if row.has_features],
+        kinds=sorted({row.score_kind.value for row in view.answers.rows if row.score_kind}),
+        label_sets=label_sets(site, choice), alike=alike(site, view, choice),
+    )  # fmt: skip
+
+
+def alike(site: Site, view: View, choice: Choice) -> list[dict[str, str | None]] | None:
+    """The pictures that look like this one, each with its address, label and distance; none where none are known."""
+    likeness, test_set, position = site.explorer.likeness, view.test_set, choice.image or 0
+    if choice.near:
+        found: list[Neighbour] | None = likeness.by_features(view.answers, choice.near, position)
+    else:
+        found = likeness.by_hash(test_set, position)
+    if found is None:
+        return None
+    return [
+        {
+            "picture": site.pictures.address(test_set.name, one.position),
+            "address": choice.basis().image_page(one.position),
+            "id": test_set.ids[one.position],
+            "label": label_of(test_set, one.position),
+            "words": one.words,
+        }
+        for one in found
+    ]

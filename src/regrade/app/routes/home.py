@@ -1,0 +1,39 @@
+"""Home: what is there to do, how far it has come, and what waits for discussion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import APIRouter, Request, Response
+
+from regrade.app.access import Labeler, SiteHere
+from regrade.app.pages import page
+from regrade.app.site import Site
+from regrade.ledger import Pace, Person, Progress, Queue, Role
+from regrade.studies import PanelAgreement
+
+router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True)
+class MyQueue:
+    """A queue as someone sees it who works on it."""
+
+    queue: Queue
+    progress: Progress
+    pace: Pace
+    mine: int
+    agreement: PanelAgreement | None
+
+
+@router.get("/")
+def home(request: Request, site: SiteHere, session: Labeler) -> Response:
+    """The queues of whoever is signed in, those with something to do for them first."""
+    queues = [_mine(site, queue, session.person) for queue in site.ledger.queues_of(session.person)]
+    return page(request, "home.html", queues=sorted(queues, key=lambda one: one.pace.left == 0))
+
+
+def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
+    progress = site.ledger.progress(queue)
+    agreement = None if person.role is Role.LABELER else site.agreement(queue, sum(progress.by_person.values()))
+    return MyQueue(queue, progress, site.ledger.pace(queue, person), progress.by_person.get(person.name, 0), agreement)

@@ -1,0 +1,24 @@
+"""Label: one picture at a time, and all classes to choose from."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+
+from regrade.app.access import Labeler, SiteHere
+from regrade.app.pages import page
+from regrade.core import UnknownName
+from regrade.ledger import Question
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/label/{queue_id}")
+def label(queue_id: int, request: Request, site: SiteHere, session: Labeler) -> Response:
+    """The page on which pictures are labeled."""
+    queue = site.queue(queue_id, session.person)
+    if queue.question is not Question.LABEL:
+        raise UnknownName("queue of pictures to label", queue.name, [])
+    progress = site.ledger.progress(queue)
+    done = progress.by_person.get(session.person.name, 0)
+    space = site.test_set(queue.test_set).class_space.name
+    return page(request, "label.html", queue=queue, space=space, done=done, items=progress.items)

@@ -1,0 +1,131 @@
+"""Panel: what waits for discussion and what was decided, and the page on which one item is talked over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import RedirectResponse
+
+from regrade.app.pages import page
+from regrade.app.panel_access import Desk, DeskHere, SubjectHere, WantedHere
+from regrade.app.routes.judge import REASONS
+from regrade.app.routes.mistake import CATEGORIES, OVERTURNED
+from regrade.app.views import item_view, score_words
+from regrade.core import MistakeCategory, Severity
+from regrade.core.panel import NO_MISTAKE, Answer
+from regrade.ledger import Question, Queue, Stage, Topic, Wanted
+
+router = APIRouter(include_in_schema=False)
+
+PAGE = 60
+"""Items on one page of the list."""
+
+
+@router.get("/panel/{queue_id}")
+def panel(
+    request: Request,
+    desk: DeskHere,
+    wanted: WantedHere,
+    number: Annotated[int, Query(alias="page", ge=1, lt=2**20)] = 1,
+) -> Response:
+    """What waits for discussion, or what was decided."""
+    queue, found = desk.queue, desk.discussions
+    counts = {stage: found.count(queue, Wanted(stage)) for stage in Stage}
+    filtered = wanted != Wanted(wanted.stage)
+    matching = found.count(queue, wanted) if filtered else counts[wanted.stage]
+    pages = max(1, -(-matching // PAGE))
+    here = min(number, pages)
+    topics = found.topics(queue, wanted, start=(here - 1) * PAGE, count=PAGE)
+    return page(
+        request,
+        "panel.html",
+        queue=queue,
+        wanted=wanted,
+        filtered=filtered,
+        stages={stage: (counts[stage], address(queue, Wanted(stage))) for stage in Stage},
+        classes=_class_names(desk, found.classes(queue, wanted.stage)),
+        answers=_answers(queue),
+        people={one.id: one.name for one in desk.site.ledger.people()},
+        cards=[_card(desk, wanted, one) for one in topics],
+        matching=matching,
+        here=here,
+        pages=pages,
+        before=address(queue, wanted, page=here - 1) if here > 1 else "",
+        after=address(queue, wanted, page=here + 1) if here < pages else "",
+    )
+
+
+@router.get("/panel/{queue_id}/{item_id}")
+def discuss(request: Request, subject: SubjectHere, wanted: WantedHere) -> Response:
+    """One item: vote, see what the others say, discuss, lock."""
+    site, queue, item = subject.site, subject.queue, subject.item
+    mistake = queue.question is Question.MISTAKE
+    return page(
+        request,
+        "panel_item.html",
+        queue=queue,
+        item=item,
+        wanted=wanted,
+        shown=item_view(site, queue, item),
+        score=score_words(site, queue, item, all_voted=item.missing <= 0),
+        mistake=mistake,
+        categories=CATEGORIES,
+        severities=[one.value for one in Severity],
+        no_mistake=NO_MISTAKE,
+        reasons=OVERTURNED if mistake else REASONS,
+        everything=address(queue, wanted),
+        previous=address(queue, wanted, item.id, "previous"),
+        following=address(queue, wanted, item.id, "next"),
+    )
+
+
+@router.get("/panel/{queue_id}/{item_id}/next")
+def following(subject: SubjectHere, wanted: WantedHere) -> Response:
+    """Go to the item after this one, or back to the list after the last."""
+    return _to(subject.queue, wanted, subject.discussions.after(subject.item.id, wanted))
+
+
+@router.get("/panel/{queue_id}/{item_id}/previous")
+def previous(subject: SubjectHere, wanted: WantedHere) -> Response:
+    """Go to the item before this one, or back to the list before the first."""
+    return _to(subject.queue, wanted, subject.discussions.before(subject.item.id, wanted))
+
+
+def address(queue: Queue, wanted: Wanted, *parts: int | str, **more: int) -> str:
+    """Where the list is, or one item of it; the filters stand in it."""
+    place = "/".join(["/panel", str(queue.id), *map(str, parts)])
+    show = wanted.stage.value if wanted.stage is not Stage.DISPUTED else ""
+    chosen = {"show": show, "class": wanted.class_id, "answer": wanted.answer, **more}
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    return f"{place}?{query}" if query else place
+
+
+def _to(queue: Queue, wanted: Wanted, item_id: int | None) -> Response:
+    return RedirectResponse(address(queue, wanted) if item_id is None else address(queue, wanted, item_id), 303)
+
+
+def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
+    test_set = desk.site.test_set(desk.queue.test_set)
+    space = test_set.class_space
+    return {
+        "topic": topic,
+        "address": address(desk.queue, wanted, topic.item.id),
+        "picture": desk.site.pictures.address(test_set.name, test_set.position_of[topic.item.example]),
+        "class_name": space.names[space.index(topic.item.class_id)],
+    }
+
+
+def _class_names(desk: Desk, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
+    """The classes that items ask about: id, name and how many, by name."""
+    space = desk.site.test_set(desk.queue.test_set).class_space
+    named = [(one, space.names[space.index(one)], count) for one, count in counts.items()]
+    return sorted(named, key=lambda one: one[1])
+
+
+def _answers(queue: Queue) -> list[str]:
+    if queue.question is Question.JUDGE:
+        return [one.value for one in Answer]
+    return [*(one.value for one in MistakeCategory), NO_MISTAKE]

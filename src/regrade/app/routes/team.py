@@ -1,0 +1,114 @@
+"""Team: who may come in and as what, whose queue is whose, and taking everything along."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from regrade.app.access import Owner, SiteHere
+from regrade.app.pages import page
+from regrade.app.sessions import Session
+from regrade.app.site import Site
+from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.core.arguments import member
+from regrade.ledger import Person, Role
+from regrade.ledger.row_files import rows_as_file
+
+router = APIRouter(prefix="/team", include_in_schema=False)
+_MEDIA = {"csv": "text/csv", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
+
+
+@router.get("")
+def team(request: Request, site: SiteHere, _: Owner) -> Response:
+    """Everyone, their roles, and the queues."""
+    return _shown(request, site)
+
+
+@router.post("/people")
+def add(
+    request: Request,
+    site: SiteHere,
+    _: Owner,
+    name: Annotated[str, Form(max_length=80)],
+    role: Annotated[str, Form(max_length=20)],
+) -> Response:
+    """Add someone and show their invitation, once."""
+    try:
+        person = site.ledger.add_person(name, member(Role, role))
+    except (InputError, AlreadyStored) as error:
+        return _shown(request, site, trouble=str(error), status=400)
+    return _invited(request, site, person)
+
+
+@router.post("/people/{person_id}/invite")
+def invite(person_id: int, request: Request, site: SiteHere, _: Owner) -> Response:
+    """A new invitation: for someone who lost theirs, or their password."""
+    return _invited(request, site, _person(site, person_id))
+
+
+@router.post("/people/{person_id}/role")
+def change_role(person_id: int, site: SiteHere, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
+    """Let someone do more, or less."""
+    site.ledger.set_role(_person(site, person_id), member(Role, role))
+    return RedirectResponse("/team", 303)
+
+
+@router.post("/people/{person_id}/close")
+def close(person_id: int, site: SiteHere, session: Owner) -> Response:
+    """Let someone in no more; what they said stays."""
+    _refuse_oneself(session, person_id)
+    site.accounts.close(_person(site, person_id))
+    return RedirectResponse("/team", 303)
+
+
+@router.post("/queues/{queue_id}")
+def assign(queue_id: int, site: SiteHere, _: Owner, people: Annotated[list[int] | None, Form()] = None) -> Response:
+    """Give a queue to some people, or to everyone again."""
+    found = next((one for one in site.ledger.queues() if one.id == queue_id), None)
+    if found is None:
+        raise UnknownName("queue", str(queue_id), [])
+    site.ledger.assign(found, [_person(site, number) for number in people or []])
+    return RedirectResponse("/team", 303)
+
+
+@router.get("/export.{form}")
+def export(form: Literal["csv", "json", "parquet"], site: SiteHere, _: Owner) -> Response:
+    """The whole ledger as one file, accounts left out."""
+    content = rows_as_file(site.ledger.rows(), f".{form}")
+    return Response(
+        content, media_type=_MEDIA[form], headers={"Content-Disposition": f"attachment; filename=ledger.{form}"}
+    )
+
+
+def _invited(request: Request, site: Site, person: Person) -> Response:
+    link = f"{request.base_url}join/{site.accounts.invite(person)}"
+    return _shown(request, site, invitation=(person.name, link))
+
+
+def _shown(
+    request: Request,
+    site: Site,
+    *,
+    trouble: str = "",
+    invitation: tuple[str, str] | None = None,
+    status: int = 200,
+) -> Response:
+    queues = [(one, {person.id for person in site.ledger.assigned(one)}) for one in site.ledger.queues()]
+    return page(
+        request, "team.html", status=status, people=site.ledger.people(), closed=site.accounts.closed(), queues=queues,
+        roles=[one.value for one in Role], trouble=trouble, invitation=invitation,
+    )  # fmt: skip
+
+
+def _person(site: Site, person_id: int) -> Person:
+    found = next((one for one in site.ledger.people() if one.id == person_id), None)
+    if found is None:
+        raise UnknownName("person", str(person_id), [])
+    return found
+
+
+def _refuse_oneself(session: Session, person_id: int) -> None:
+    if session.person.id == person_id:
+        raise InputError("you would lock yourself out: another owner can close your account")

@@ -1,0 +1,107 @@
+"""The app as a server: routes, headers, errors, and the one-time link of a local session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from regrade.app.access import SignInFirst
+from regrade.app.headers import SafeHeaders
+from regrade.app.limits import LimitedBody
+from regrade.app.pages import HERE, page
+from regrade.app.routes import ROUTERS
+from regrade.app.site import Site
+from regrade.core import AlreadyStored, InputError, RegradeError, UnknownName
+from regrade.ledger import Role
+from regrade.workspace import Workspace
+
+_LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "testserver"]
+
+
+def create_app(workspace: Workspace, *, local: bool) -> FastAPI:
+    """The app of a workspace; a ``local`` one answers this machine only and lets its owner in by a one-time link."""
+    site = Site(workspace, local=local)
+    app = FastAPI(title="regrade", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    app.state.site = site
+    for router in ROUTERS:
+        app.include_router(router)
+    app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
+    if local:
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=_LOCAL_NAMES)
+    app.add_middleware(LimitedBody)
+    app.add_middleware(SafeHeaders)
+    app.add_exception_handler(SignInFirst, _sign_in_first)
+    app.add_exception_handler(RegradeError, _expected_trouble)
+    app.add_exception_handler(AnyHTTPException, _http_trouble)
+    app.add_exception_handler(RequestValidationError, _bad_request)
+    return app
+
+
+def serve(workspace: Workspace, *, host: str, port: int, accounts: bool, told: Callable[[str], None]) -> None:
+    """Serve until interrupted; with ``accounts``, and on any address that others can reach, everyone signs in."""
+    import uvicorn
+
+    local = is_loopback(host) and not accounts
+    app = create_app(workspace, local=local)
+    site: Site = app.state.site
+    shown = f"[{host}]" if ":" in host else host
+    if local:
+        told(f"http://{shown}:{port}/enter/{site.one_time_word}")
+    else:
+        _check_owner(site)
+        told(f"http://{shown}:{port}/  (put it behind https: passwords and cookies travel with every request)")
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_owner(site: Site) -> None:
+    if not any(one.role is Role.OWNER for one in site.ledger.people()):
+        raise InputError(
+            "people need accounts to come in here, and no one has one: begin with `regrade team add NAME --role owner`"
+        )
+
+
+def _is_api(request: Request) -> bool:
+    return request.url.path.startswith("/api/")
+
+
+def _trouble(request: Request, status: int, message: str) -> Response:
+    if _is_api(request):
+        return JSONResponse({"error": message}, status)
+    return page(request, "trouble.html", status=status, message=message, code=status)
+
+
+async def _sign_in_first(request: Request, _: Exception) -> Response:
+    if _is_api(request):
+        return JSONResponse({"error": "sign in first"}, 401)
+    return RedirectResponse("/sign-in", 303)
+
+
+async def _expected_trouble(request: Request, error: Exception) -> Response:
+    status = 404 if isinstance(error, UnknownName) else 409 if isinstance(error, AlreadyStored) else 400
+    return _trouble(request, status, str(error))
+
+
+async def _http_trouble(request: Request, error: Exception) -> Response:
+    status, detail = (error.status_code, error.detail) if isinstance(error, AnyHTTPException) else (500, "")
+    return _trouble(request, status, str(detail))
+
+
+async def _bad_request(request: Request, error: Exception) -> Response:
+    first = error.errors()[0] if isinstance(error, RequestValidationError) else {"loc": (), "msg": str(error)}
+    where = ".".join(str(part) for part in first["loc"][1:])
+    return _trouble(request, 422, f"{where}: {first['msg']}" if where else str(first["msg"]))

@@ -1,0 +1,88 @@
+"""What every page needs: the workspace, the ledger, who is signed in, and the pictures."""
+
+from __future__ import annotations
+
+import secrets
+from functools import lru_cache
+
+from regrade.app.class_index import ClassIndex, class_index
+from regrade.app.explore import Explorer
+from regrade.app.label_book import LabelBook
+from regrade.app.pictures import PictureShelf
+from regrade.app.scores import ScoreShelf
+from regrade.app.sessions import Sessions
+from regrade.app.suggesting import Suggestions
+from regrade.app.throttle import Throttle
+from regrade.core import ClassSpace, InputError, TestSet, UnknownName
+from regrade.ledger import Accounts, Guide, Ledger, Mode, Person, Question, Queue
+from regrade.studies import PanelAgreement
+from regrade.workspace import Workspace
+
+
+class Site:
+    """One workspace in the browser. ``local`` sites are for one person on this machine, who needs no account."""
+
+    def __init__(self, workspace: Workspace, *, local: bool) -> None:
+        self.workspace = workspace
+        self.local = local
+        self.ledger: Ledger = workspace.ledger
+        self.accounts = Accounts(self.ledger.engine)
+        self.guide = Guide(self.ledger.engine)
+        self.sessions = Sessions(self.accounts)
+        self.pictures = PictureShelf(workspace.store, self.accounts.key())
+        self.explorer = Explorer(workspace)
+        self.scores = ScoreShelf(workspace.store)
+        self.suggestions = Suggestions(workspace.store)
+        self.sign_ins = Throttle()
+        self.one_time_word: str | None = secrets.token_urlsafe(24) if local else None
+        self.test_set = lru_cache(16)(self._test_set)
+        self.class_space = lru_cache(16)(self._class_space)
+        self.class_index = lru_cache(16)(self._class_index)
+        self.space_of = lru_cache(1024)(self._space_of)
+        self._books = lru_cache(16)(self._book)
+        self.agreement = lru_cache(64)(self._agreement)
+
+    @property
+    def name(self) -> str:
+        """The workspace's folder, for the heading of pages."""
+        return self.workspace.store.root.resolve().name
+
+    def label_book(self, test_set: str, labels: str) -> LabelBook:
+        """The labels of a test set, in their newest version unless one is named."""
+        store = self.workspace.store
+        name, _, version = labels.partition("@")
+        return self._books(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
+
+    def examined(self) -> frozenset[str]:
+        """The test sets that people are examined on: none of their pictures is shown with its class to anyone."""
+        asked = (one for one in self.ledger.queues() if one.question is Question.LABEL)
+        return frozenset(one.test_set for one in asked if one.mode is Mode.EXAMINATION)
+
+    def queue(self, queue_id: int, person: Person) -> Queue:
+        """A queue that someone may work on, by its number."""
+        return self.ledger.queue_for(person, queue_id)
+
+    def _agreement(self, queue: Queue, votes: int) -> PanelAgreement | None:  # noqa: ARG002
+        """How far a queue's people agree, worked out again when the number of ``votes`` changes; none if undefined."""
+        try:
+            return self.workspace.agreement(queue.name)
+        except InputError:
+            return None
+
+    def _book(self, test_set: str, labels: str) -> LabelBook:
+        return LabelBook(self.workspace.store.label_set(self.test_set(test_set), labels))
+
+    def _class_space(self, name: str) -> ClassSpace:
+        store = self.workspace.store
+        if name not in (known := store.class_space_names()):
+            raise UnknownName("class space", name, known)
+        return store.class_space(name)
+
+    def _space_of(self, test_set: str) -> str:
+        return self.test_set(test_set).class_space.name
+
+    def _class_index(self, name: str) -> ClassIndex:
+        return class_index(self.class_space(name))
+
+    def _test_set(self, name: str) -> TestSet:
+        return self.workspace.store.test_set(name)

@@ -1,0 +1,38 @@
+// What is asked about: a picture, a class with its names and definition, what is known of both, and pictures of the class.
+
+import { loaded } from "./desk.js";
+import { guideAddress, guideBlock } from "./guide_block.js";
+import { call } from "./sending.js";
+import { strip } from "./strip.js";
+
+const by = (id) => document.getElementById(id);
+
+const STATES = [["correct", "Known correct"], ["unclear", "Known unclear"], ["wrong", "Known wrong"], ["problematic", "Problematic"]];
+
+function known(item) {
+  const rows = STATES.map(([state, heading]) => [heading, [item.labels[state]].flat().filter(Boolean).join(", ")]);
+  if (item.score) rows.unshift(["Score", item.score]);
+  by("labels").replaceChildren(...rows.filter(([, said]) => said).flatMap((row) => row.map((text, place) => {
+    const part = document.createElement(place ? "dd" : "dt");
+    part.textContent = text;
+    return part;
+  })));
+}
+
+export async function showAsked(queue, item) {
+  // Resolves when the picture can be seen.
+  by("class-name").textContent = item.class.name;
+  by("words").textContent = item.class.words.filter((word) => word !== item.class.name).join(", ");
+  by("definition").textContent = item.class.definition;
+  by("guide").href = guideAddress(item.class.space, item.class.id);
+  guideBlock(by("entry"), item.class.space, item.class.id, { queue });
+  known(item);
+  strip(by("references"), item.references);
+  by("more").hidden = !item.references.length;
+  await loaded(by("picture"), item.picture);
+}
+
+export async function moreReferences(queue, classId) {
+  strip(by("references"), await call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(classId)}`));
+  by("more").hidden = true;
+}

@@ -1,0 +1,31 @@
+// Explore: forms that need no button, a picture that can be enlarged, and keys for the image before and the next one.
+
+import { onKeys } from "./keys.js";
+import { zoomable } from "./zoom.js";
+
+const TINY = 96;
+
+for (const form of document.querySelectorAll("form[data-at-once]")) {
+  form.addEventListener("change", (event) => { if (event.target.matches("select")) form.requestSubmit(); });
+}
+
+for (const image of document.querySelectorAll(".grid img, .strip img")) {
+  const mark = () => image.classList.toggle("tiny", image.naturalWidth > 0 && image.naturalWidth <= TINY);
+  if (image.complete) mark(); else image.addEventListener("load", mark);
+}
+
+const picture = document.getElementById("picture");
+const go = (which) => () => document.querySelector(`.trail a[rel="${which}"]`)?.click();
+const keys = { j: go("prev"), k: go("next") };
+if (picture) {
+  const lens = zoomable(picture.closest(".canvas"), picture);
+  const moves = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+  for (const [key, act] of Object.entries(lens.keys)) if (!moves.includes(key)) keys[key] = act;
+  picture.closest(".canvas").addEventListener("keydown", (event) => {
+    if (!moves.includes(event.key) || !lens.zoomed()) return;
+    event.preventDefault();
+    lens.keys[event.key]();
+  });
+  if (picture.complete) picture.dispatchEvent(new Event("load"));
+}
+onKeys(keys);

@@ -1,0 +1,23 @@
+// Guide: find any class by search or in the tree, and open its page.
+
+import { ClassSearch } from "./class_search.js";
+import { ClassTree } from "./class_tree.js";
+import { loadClasses } from "./classes.js";
+import { guideAddress } from "./guide_block.js";
+import { onKeys } from "./keys.js";
+import { notice } from "./sending.js";
+
+const by = (id) => document.getElementById(id);
+const { space } = by("guide").dataset;
+const field = by("search");
+
+try {
+  const classes = await loadClasses(space);
+  const open = (one) => location.assign(guideAddress(space, one.id));
+  const search = new ClassSearch(field, by("results"), classes, { picked: open });
+  search.escaped = () => search.clear();
+  new ClassTree(by("tree"), classes, open);
+  onKeys({ "/": () => field.focus() });
+} catch (error) {
+  notice(`${error.message}: load the page again.`);
+}

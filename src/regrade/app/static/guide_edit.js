@@ -1,0 +1,52 @@
+// Editing an entry: a preview of its text, and look-alike classes by search.
+
+import { ClassSearch } from "./class_search.js";
+import { loadClasses } from "./classes.js";
+import { formatted } from "./guide_block.js";
+import { call, notice } from "./sending.js";
+
+const by = (id) => document.getElementById(id);
+const page = by("edit");
+const lines = by("alike-lines");
+
+by("preview").addEventListener("click", async () => {
+  try {
+    const { html } = await call("/api/guide/preview", { text: by("text").value });
+    by("previewed").replaceChildren(...formatted(html));
+    by("previewed").hidden = false;
+  } catch (error) {
+    notice(error.message, 5);
+  }
+});
+
+const chosen = () => lines.value.split("\n").map((line) => line.trim()).filter(Boolean);
+
+function chips(classes) {
+  by("chips").replaceChildren(...chosen().map((id) => {
+    const [item, button] = [document.createElement("li"), document.createElement("button")];
+    button.type = "button";
+    button.textContent = "×";
+    const name = classes.get(id)?.name ?? id;
+    button.setAttribute("aria-label", `Remove ${name}`);
+    button.addEventListener("click", () => {
+      lines.value = chosen().filter((one) => one !== id).join("\n");
+      chips(classes);
+    });
+    item.append(name, button);
+    return item;
+  }));
+}
+
+const classes = await loadClasses(page.dataset.space);
+const search = new ClassSearch(by("search"), by("results"), classes, {
+  picked: (one) => {
+    if (one.id !== page.dataset.class && !chosen().includes(one.id)) lines.value = [...chosen(), one.id].join("\n");
+    search.clear();
+    chips(classes);
+  },
+});
+search.escaped = () => search.clear();
+lines.hidden = true;
+page.querySelector("label[for=alike-lines]").textContent = "Looks like";
+by("alike").hidden = false;
+chips(classes);

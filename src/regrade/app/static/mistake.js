@@ -1,0 +1,70 @@
+// Mistake: of what kind is it, and how grave? What the triage says comes after one's own answer.
+
+import { moreReferences, showAsked } from "./asked.js";
+import { choice } from "./choosing.js";
+import { Desk } from "./desk.js";
+import { onKeys } from "./keys.js";
+import { zoomable } from "./zoom.js";
+
+const by = (id) => document.getElementById(id);
+const page = by("mistake");
+const reasons = by("reasons");
+const NONE = page.dataset.none;
+const lens = zoomable(page.querySelector(".canvas"), by("picture"));
+let count = Number(page.dataset.done);
+
+const grades = page.querySelectorAll("[data-severity]");
+const kinds = page.querySelectorAll("[data-answer]");
+const kind = choice(kinds, { chosen: (value) => {
+  for (const button of grades) button.disabled = !value || value === NONE;
+  if (value === NONE && desk.ready) { reasons.returnValue = ""; reasons.showModal(); }
+} });
+
+async function show(item) {
+  page.hidden = false;
+  by("done").hidden = true;
+  lens.reset();
+  kind.clear();
+  by("count").textContent = (count + 1).toLocaleString("en");
+  await showAsked(desk.queue, item);
+}
+
+function told(item, ballot, { suggests }) {
+  const mine = ballot.severity ? `${ballot.answer}, ${ballot.severity}` : ballot.answer;
+  for (const place of [by("triage"), by("triage-last")]) {
+    place.textContent = `Before this: ${item.class.name}, ${mine}. ${suggests ? `The triage says: ${suggests}.` : "The triage has nothing to say."}`;
+    place.hidden = false;
+  }
+  return true;
+}
+
+const desk = new Desk(page.dataset.queue, {
+  show,
+  finished: () => { page.hidden = true; by("done").hidden = false; },
+  counted: (change) => { count += change; },
+  told,
+});
+
+const grade = (severity) => { if (kind.value && kind.value !== NONE) desk.vote({ answer: kind.value, severity }); };
+const pick = (place) => () => { if (desk.ready) kind.choose(kinds[place].dataset.answer); };
+const more = () => desk.current && moreReferences(desk.queue, desk.current.class.id);
+
+function undo() {
+  for (const place of [by("triage"), by("triage-last")]) place.hidden = true;
+  return desk.undo();
+}
+
+reasons.addEventListener("close", () => {
+  if (reasons.returnValue) desk.vote({ answer: NONE, reason: reasons.returnValue });
+  else kind.clear();
+});
+for (const button of grades) button.addEventListener("click", () => grade(button.dataset.severity));
+for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
+by("more").addEventListener("click", more);
+onKeys({
+  1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),
+  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, m: more, ...lens.keys,
+}, { when: () => !reasons.open });
+onKeys(Object.fromEntries([...reasons.querySelectorAll("[value]")].map((button, place) => [String(place + 1), () => reasons.close(button.value)])),
+  { when: () => reasons.open });
+desk.begin();

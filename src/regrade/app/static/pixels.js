@@ -1,0 +1,9 @@
+// Tiny pictures are shown pixel by pixel, not blurred.
+
+const TINY = 96;
+
+for (const image of document.querySelectorAll(".strip img")) {
+  const mark = () => image.classList.toggle("tiny", image.naturalWidth > 0 && image.naturalWidth <= TINY);
+  image.addEventListener("load", mark);
+  mark();
+}

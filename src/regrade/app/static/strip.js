@@ -1,0 +1,16 @@
+// A strip of small pictures.
+
+const SIDE = 160;
+const TINY = 96; // pixels below which every one of them is shown as a square
+
+export function strip(place, addresses, none = "There are none: add a test set of the same classes for reference.") {
+  place.replaceChildren(...addresses.map((address) => {
+    const image = new Image();
+    image.alt = "";
+    image.loading = "lazy";
+    image.onload = () => image.classList.toggle("tiny", image.naturalWidth <= TINY);
+    image.src = `${address}?side=${SIDE}`;
+    return image;
+  }));
+  if (!addresses.length) place.textContent = none;
+}

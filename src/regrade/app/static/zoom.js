@@ -1,0 +1,50 @@
+// A picture that can be enlarged and moved: wheel, two fingers, drag, + - 0 and the arrows.
+
+const FURTHEST = 12;
+const TINY = 96; // pixels below which every one of them is shown as a square
+
+export function zoomable(canvas, picture) {
+  let scale = 1, x = 0, y = 0;
+  const fingers = new Map();
+
+  const draw = () => { picture.style.transform = scale === 1 ? "" : `translate(${x}px, ${y}px) scale(${scale})`; };
+  const reset = () => { scale = 1; x = 0; y = 0; draw(); };
+  const zoom = (factor, atX, atY) => {
+    const next = Math.min(FURTHEST, Math.max(1, scale * factor));
+    x = atX - (atX - x) * (next / scale);
+    y = atY - (atY - y) * (next / scale);
+    scale = next;
+    if (scale === 1) reset(); else draw();
+  };
+  const middle = (factor) => zoom(factor, picture.clientWidth / 2, picture.clientHeight / 2);
+  const inside = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left - picture.offsetLeft + canvas.offsetLeft, event.clientY - box.top - picture.offsetTop + canvas.offsetTop];
+  };
+
+  picture.addEventListener("load", () => picture.classList.toggle("tiny", Math.max(picture.naturalWidth, picture.naturalHeight) <= TINY));
+  canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, ...inside(event)); }, { passive: false });
+  canvas.addEventListener("dblclick", (event) => (scale > 1 ? reset() : zoom(3, ...inside(event))));
+  canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); fingers.set(event.pointerId, event); });
+  canvas.addEventListener("pointermove", (event) => {
+    const before = fingers.get(event.pointerId);
+    if (!before) return;
+    if (fingers.size === 2) {
+      const other = [...fingers.values()].find((finger) => finger.pointerId !== event.pointerId);
+      const apart = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY);
+      zoom(apart(event) / Math.max(1, apart(before)), ...inside(event));
+    } else if (scale > 1) {
+      x += event.clientX - before.clientX;
+      y += event.clientY - before.clientY;
+      draw();
+    }
+    fingers.set(event.pointerId, event);
+  });
+  for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, (event) => fingers.delete(event.pointerId));
+  const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+  const keys = {
+    "+": () => middle(1.4), "=": () => middle(1.4), "-": () => middle(1 / 1.4), 0: reset,
+    ...Object.fromEntries(Object.entries(moves).map(([key, [dx, dy]]) => [key, () => { if (scale > 1) { x += dx; y += dy; draw(); } }])),
+  };
+  return { keys, reset, zoomed: () => scale > 1 };
+}

@@ -1,0 +1,85 @@
+"""What pages are told of classes and items: plain values that become JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from regrade.app.scores import in_words
+from regrade.app.site import Site
+from regrade.classes import definition
+from regrade.core import UNLABELED, ClassSpace
+from regrade.ledger import Item, Question, Queue
+
+_REFERENCES = 12  # pictures of a class that come with an item
+
+
+def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
+    """A class by its names and its definition, if one is at hand."""
+    return {
+        "space": space.name,
+        "id": space.ids[index],
+        "name": space.names[index],
+        "words": list(space.lemmas[index]),
+        "definition": definition(space.ids[index]) or "",
+    }
+
+
+def references(site: Site, queue: Queue, class_index: int, count: int = _REFERENCES) -> list[str]:
+    """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about."""
+    space = site.test_set(queue.test_set).class_space
+    found = site.pictures.references(space.name, class_index, but=site.examined() | {queue.test_set})
+    return [address for one in islice(found, count) if (address := site.pictures.address(*one)) is not None]
+
+
+def item_view(site: Site, queue: Queue, item: Item) -> dict[str, Any]:
+    """What someone is shown who is asked about an item; a labeler gets the picture and nothing else."""
+    test_set = site.test_set(queue.test_set)
+    position = test_set.position_of[item.example]
+    shown: dict[str, Any] = {"id": item.id, "picture": site.pictures.address(test_set.name, position)}
+    if queue.question is Question.LABEL:
+        return shown
+    space = test_set.class_space
+    asked = space.index(item.class_id)
+    if queue.question is Question.MISTAKE:
+        shown["score"] = score_words(site, queue, item, all_voted=False)
+    return shown | {
+        "class": class_view(space, asked),
+        "references": references(site, queue, asked),
+        "labels": known_labels(site, queue, position, but=asked),
+    }
+
+
+def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
+    """How sure the queue's model is of the class, or those that predict it.
+
+    Where people's answers may be among models', whose it is stays untold until all have voted.
+    """
+    if not all_voted and not queue.model and site.workspace.store.people_names(queue.test_set):
+        return "shown once all have voted, so that no one can tell whose answer it is"
+    test_set = site.test_set(queue.test_set)
+    place = test_set.position_of[item.example], test_set.class_space.index(item.class_id)
+    return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
+
+
+def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:
+    """The names of the classes that are known to be correct, unclear or wrong for a picture.
+
+    What is known of the class that is asked about is left out: who judges it a second time must not be told.
+    """
+    test_set = site.test_set(queue.test_set)
+
+    def named(classes: Iterable[int]) -> list[str]:
+        return [test_set.class_space.names[one] for one in classes if one != but]
+
+    if not queue.labels:
+        own = [int(label) for label in (test_set.labels[position],) if label != UNLABELED]
+        return {"correct": named(own), "unclear": [], "wrong": [], "problematic": ""}
+    known = site.label_book(test_set.name, queue.labels).of(position)
+    return {
+        "correct": named(known.correct),
+        "unclear": named(known.unclear),
+        "wrong": named(known.wrong),
+        "problematic": known.problematic,
+    }

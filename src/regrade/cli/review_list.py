@@ -1,0 +1,87 @@
+"""regrade review list and assign: how far queues are, and whose they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import say
+from regrade.cli.shown import Shown, shown
+from regrade.core.amounts import amount
+
+if TYPE_CHECKING:
+    from regrade.ledger import Ledger, Queue
+
+
+@shown
+def list_(
+    workspace: WorkspaceOption = Path(),
+) -> Shown:
+    """List the queues: what they ask, how far they are, and who has answered how much."""
+    from regrade.core import Column, Table
+
+    ledger = opened(workspace).ledger
+    found = [_as_dict(ledger, queue) for queue in ledger.queues()]
+    headings = {"overlap": "people an item", "disputed": "to discuss", "by_person": "votes by", "assigned": "for"}
+    keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "by_person",
+            "assigned")  # fmt: skip
+    rows = tuple(
+        tuple(
+            {
+                **row,
+                "question": row["question"] + (", training" if row["mode"] == "training" else ""),
+                "by_person": ", ".join(f"{who} {votes:,}" for who, votes in row["by_person"].items()),
+                "assigned": ", ".join(row["assigned"]) or "everyone",
+            }[key]
+            for key in keys
+        )
+        for row in found
+    )
+    columns = tuple(Column(key, headings.get(key, key.replace("_", " "))) for key in keys)
+    return Shown(Table("queues", columns, rows), {"queues": found})
+
+
+def assign(
+    queue: Annotated[str, typer.Argument(help="The queue.")],
+    people: Annotated[list[str] | None, typer.Argument(metavar="PERSON...", help="Whom it is for.")] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Give it to everyone whose role allows it.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Give a queue to these people and no one else; until then it is for everyone whose role allows its question.
+
+    Labelers label; judging and reviewing mistakes, which show what models say, is for reviewers and owners.
+    """
+    from regrade.core import InputError
+
+    names = people or []
+    if bool(names) == everyone:
+        raise InputError("say whom the queue is for: names of people, or --everyone")
+    ledger = opened(workspace).ledger
+    found = ledger.queue(queue)
+    ledger.assign(found, [ledger.person(name) for name in dict.fromkeys(names)])
+    given = ledger.assigned(found)
+    say(f"{queue} is for {', '.join(one.name for one in given) or 'everyone whose role allows it'}")
+    if given and len(given) < found.overlap:
+        say(f"an item wants {amount(found.overlap, 'person', 'people')}: with {len(given)} none will have all votes")
+
+
+def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
+    progress = ledger.progress(queue)
+    return {
+        "queue": queue.name,
+        "question": queue.question.value,
+        "test_set": queue.test_set,
+        "labels": queue.labels,
+        "model": queue.model,
+        "mode": queue.mode.value,
+        "overlap": queue.overlap,
+        "items": progress.items,
+        "answered": progress.answered,
+        "decided": progress.decided,
+        "disputed": progress.disputed,
+        "by_person": progress.by_person,
+        "assigned": [one.name for one in ledger.assigned(queue)],
+    }

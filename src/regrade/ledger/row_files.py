@@ -1,0 +1,124 @@
+"""The rows of a ledger as one file: CSV, JSON or Parquet; what is read is what was written, to the last letter."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from sqlalchemy import Column, Float, Integer
+
+from regrade.core import FormatError
+from regrade.ledger.row_form import columns_of_all
+from regrade.ledger.schema import Moment
+from regrade.tables.files import check_file, first_line, read_json
+
+SUFFIXES = (".csv", ".json", ".parquet")
+
+
+def rows_as_file(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
+    """Rows in the form that a file's ending stands for.
+
+    In CSV a text that is empty is quoted, and what is not there is not.
+    """
+    match suffix.lower():
+        case ".json":
+            lines = ",\n".join(json.dumps(_plain(row), ensure_ascii=False) for row in rows)
+            return f"[\n{lines}\n]\n".encode()
+        case ".csv":
+            buffer = io.BytesIO()
+            options = pyarrow.csv.WriteOptions(quoting_style="needed")
+            pyarrow.csv.write_csv(_table([_plain(row) for row in rows], moments=pa.string()), buffer, options)
+            return buffer.getvalue()
+        case ".parquet":
+            buffer = io.BytesIO()
+            table = _table(rows, moments=pa.timestamp("us", tz="UTC"))
+            pyarrow.parquet.write_table(table, buffer, compression="zstd")
+            return buffer.getvalue()
+    raise _unknown(suffix)
+
+
+def rows_from_file(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file, as they are; a file of another form raises."""
+    check_file(path)
+    match path.suffix.lower():
+        case ".json":
+            return _from_json(path)
+        case ".csv":
+            return _from_csv(path)
+        case ".parquet":
+            return _from_parquet(path)
+    raise _unknown(path.suffix)
+
+
+def _unknown(suffix: str) -> FormatError:
+    return FormatError(f"a ledger is written as {', '.join(SUFFIXES)}, not as {suffix or 'a file without an ending'}")
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _iso(value) if isinstance(value, datetime) else value for name, value in row.items()}
+
+
+def _iso(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def _table(rows: Sequence[Mapping[str, Any]], *, moments: pa.DataType) -> pa.Table:
+    kinds = {"kind": pa.string()} | {name: _arrow(column, moments) for name, column in columns_of_all().items()}
+    return pa.table({name: pa.array([row.get(name) for row in rows], type=kind) for name, kind in kinds.items()})
+
+
+def _arrow(column: Column[Any], moments: pa.DataType) -> pa.DataType:
+    kinds = {Moment: moments, Integer: pa.int64(), Float: pa.float64()}
+    return next((kind for type_, kind in kinds.items() if isinstance(column.type, type_)), pa.string())
+
+
+def _from_json(path: Path) -> list[dict[str, Any]]:
+    rows = read_json(path)
+    if not isinstance(rows, list):
+        raise FormatError(f"{path}: a list of rows is wanted")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, dict):
+            raise FormatError(f"{path}: row {number} is no object")
+    return rows
+
+
+def _from_csv(path: Path) -> list[dict[str, Any]]:
+    whole = min(path.stat().st_size + 1, 2**31 - 1)  # a row must lie within a block, and texts may be long
+    names = ("kind", *columns_of_all())
+    try:
+        table = pyarrow.csv.read_csv(
+            path,
+            pyarrow.csv.ReadOptions(use_threads=False, block_size=whole),
+            pyarrow.csv.ParseOptions(newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
+    return _rows(table, path)
+
+
+def _from_parquet(path: Path) -> list[dict[str, Any]]:
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
+    return _rows(table, path)
+
+
+def _rows(table: pa.Table, path: Path) -> list[dict[str, Any]]:
+    if "kind" not in table.column_names:
+        raise FormatError(f"{path} holds no rows of a ledger: there is no column kind")
+    found: list[dict[str, Any]] = table.to_pylist()
+    return found

@@ -1,0 +1,149 @@
+"""The form of a ledger's rows: what every kind of row holds, and rows held against it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Column, Float, Integer, String
+
+from regrade.core import FormatError
+from regrade.core.panel import Reached
+from regrade.ledger.deciding import REOPENED
+from regrade.ledger.record_rows import KINDS
+from regrade.ledger.records import Mode, Question, Role
+from regrade.ledger.schema import Moment, comment, decision, guide_entry, item, person, queue, vote
+
+Row = Mapping[str, Any]
+
+_PERSON, _QUEUE = {"person": person.c.name}, {"queue": queue.c.name}
+_ITEM = {**_QUEUE, "example": item.c.example, "class": item.c["class"]}
+
+
+def _own(table: Any, *names: str) -> dict[str, Column[Any]]:
+    return {name: table.c[name] for name in names}
+
+
+COLUMNS: dict[str, dict[str, Column[Any]]] = {
+    "person": {**_PERSON, **_own(person, "role"), "at": person.c.joined},
+    "queue": {
+        **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode"), "at": queue.c.opened
+    },
+    "assignment": {**_QUEUE, **_PERSON},
+    "item": {**_ITEM, **_own(item, "stratum")},
+    "vote": {**_ITEM, **_PERSON, **_own(vote, "key", "answer", "severity", "reason", "why", "seconds", "at")},
+    "comment": {**_ITEM, **_PERSON, **_own(comment, "text", "at")},
+    "decision": {
+        **_ITEM, **_PERSON, **_own(decision, "answer", "severity", "reached", "why"), "last_vote": vote.c.key,
+        **_own(decision, "at"),
+    },
+    "guide": {
+        **_own(guide_entry, "class_space", "class"), **_PERSON,
+        **_own(guide_entry, "text", "traits", "examples", "alike", "why", "at"),
+    },
+}  # fmt: skip
+"""What each kind of row holds, by the columns of the database that it comes from."""
+
+_MISSING = {("decision", "person")}  # none where a decision came of itself
+_MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
+_WORDS: dict[str, list[str]] = {
+    "role": [one.value for one in Role],
+    "question": [one.value for one in Question],
+    "mode": [one.value for one in Mode],
+    "reached": [*(one.value for one in Reached), REOPENED],
+}
+_LARGEST = 2**31 - 1  # of a whole number in PostgreSQL
+
+
+def in_form(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by their kind, each complete and of the right types, with its number from 1 as ``row``; others raise."""
+    found: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    for number, row in enumerate(rows, start=1):
+        kind = row.get("kind")
+        if kind not in found:
+            raise FormatError(f"row {number}: a row of a ledger is a {', '.join(KINDS)}, not a {kind!r}")
+        try:
+            values = {name: _value(kind, name, column, row.get(name)) for name, column in COLUMNS[kind].items()}
+        except ValueError as error:
+            raise FormatError(f"row {number}, a {kind}: {error}") from None
+        found[kind].append({"row": number, **values})
+    return found
+
+
+def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
+    if value is None:
+        if column.nullable or (kind, name) in _MISSING:
+            return None
+        if name not in _MAY_BE_EMPTY:
+            raise ValueError(f"{name} is missing")
+        value = ""
+    read = next(reader for type_, reader in _READERS.items() if isinstance(column.type, type_))
+    found = read(name, value)
+    if isinstance(found, str):
+        _check_text(name, column, found)
+    if name == "overlap" and found < 1:
+        raise ValueError(f"an item is for one person or more, got an overlap of {found}")
+    return found
+
+
+def _check_text(name: str, column: Column[Any], text: str) -> None:
+    length = getattr(column.type, "length", None)
+    if length is not None and len(text) > length:
+        raise ValueError(f"{name} has {len(text)} letters, and {length} are the most")
+    if not text and name not in _MAY_BE_EMPTY and name != "answer":
+        raise ValueError(f"{name} is empty")
+    if "\x00" in text or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
+        raise ValueError(f"{name} holds a letter that is none")
+    if name in _WORDS and text not in _WORDS[name]:
+        raise ValueError(f"{name} is one of {', '.join(_WORDS[name])}, not {text!r}")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is a text, not {value!r}")
+    return value
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = int(value) if isinstance(value, str) else value
+    except ValueError:
+        number = None
+    if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LARGEST:
+        raise ValueError(f"{name} is a whole number, not {value!r}")
+    return number
+
+
+def _seconds(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(value, bool) or not 0 <= number < math.inf:
+        raise ValueError(f"{name} is a time of 0 or more, not {value!r}")
+    return number
+
+
+def _moment(name: str, value: Any) -> datetime:
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        found = None
+    if not isinstance(found, datetime) or found.tzinfo is None:
+        raise ValueError(f"{name} is a moment with its zone (2026-01-31T12:00:00Z), not {value!r}")
+    return found.astimezone(UTC)
+
+
+_READERS: dict[type[Any], Callable[[str, Any], Any]] = {
+    Moment: _moment,
+    Integer: _whole,
+    Float: _seconds,
+    String: _text,
+}
+
+
+def columns_of_all() -> dict[str, Column[Any]]:
+    """Every column that any kind of row has, by its name."""
+    return {name: column for kind in KINDS for name, column in COLUMNS[kind].items()}

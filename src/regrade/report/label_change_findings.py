@@ -1,0 +1,85 @@
+"""What another version of the labels says in words: what changed, whom it moved, and whether the order held."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from regrade.core.amounts import amount
+from regrade.report.finding import Finding, findings
+from regrade.report.wording import listed, points, share, signed
+from regrade.studies import LabelChange, ModelChange
+
+
+@findings.register
+def label_change_findings(result: LabelChange) -> tuple[Finding, ...]:
+    """What changed and whom it moved most, and what became of the ranks."""
+    if not result.diff:
+        return (Finding(f"{_versions(result)} are the same", "No judgement and no image differs.", 0.2),)
+    moved = [row for row in result.models if row.difference is not None]
+    if not moved:
+        return (Finding(f"{_versions(result)} differ", _changed(result), 0.3),)
+    return (_differences(result, moved), *_ranks(result))
+
+
+def _differences(result: LabelChange, moved: list[ModelChange]) -> Finding:
+    shown = [row for row in moved if row.difference and (row.difference.low > 0 or row.difference.high < 0)]
+    most = moved[0]
+    middle = median(row.difference.value for row in moved if row.difference)
+    one = f"{most.model} changed by {points(most.difference)}" if most.difference else ""
+    if len(moved) == 1:
+        text = f"{_changed(result)} {one} over the images that both versions score{_own(most)}."
+    else:
+        text = (
+            f"{_changed(result)} Over the images that both versions score, the median of {len(moved):,} models changed "
+            f"by {signed(100 * middle)} points; most of all {one}{_own(most)}."
+        )
+    on = result.test_set.name
+    if not shown:
+        return Finding(f"{_versions(result)} are not shown to move any model on {on}", text, 0.4)
+    up, down = (sum(sign * row.difference.value > 0 for row in shown if row.difference) for sign in (1, -1))
+    way = "up" if not down else "down" if not up else "up or down"
+    return Finding(f"{_from(result)} moves {up + down:,} of {amount(len(moved), 'model')} {way} on {on}", text, 0.55)
+
+
+def _own(row: ModelChange) -> str:
+    if row.before is None or row.after is None:
+        return ""
+    return f", from {share(row.before)} to {share(row.after)} over the images of each"
+
+
+def _ranks(result: LabelChange) -> tuple[Finding, ...]:
+    ranked = [row for row in result.models if row.rank_before is not None and row.rank_after is not None]
+    if len(ranked) < 2:
+        return ()
+    other = [row for row in ranked if row.rank_before != row.rank_after]
+    first, then = (sorted(row.model for row in ranked if rank(row) == 1) for rank in (_before, _after))
+    if not other:
+        return (Finding("The order of the models stays the same", f"None of {len(ranked):,} changes its rank.", 0.3),)
+    moves = f"{len(other):,} of {len(ranked):,} models {'changes its' if len(other) == 1 else 'change their'} rank"
+    text = f"{moves} by accuracy, intervals left aside."
+    if first != then:
+        text += f" Before, {listed(first)} came first; now {listed(then)}."
+    if not set(first) & set(then):
+        return (Finding(f"Another model comes first under {result.diff.after}", text, 0.5),)
+    return (Finding(moves, text, 0.35),)
+
+
+def _before(row: ModelChange) -> int | None:
+    return row.rank_before
+
+
+def _after(row: ModelChange) -> int | None:
+    return row.rank_after
+
+
+def _changed(result: LabelChange) -> str:
+    counts = ", ".join(f"{number:,} {what}" for what, number in result.diff.counts().items())
+    return f"Changed: {counts}."
+
+
+def _versions(result: LabelChange) -> str:
+    return f"{result.diff.before} and {result.diff.after}"
+
+
+def _from(result: LabelChange) -> str:
+    return f"Going from {result.diff.before} to {result.diff.after}"

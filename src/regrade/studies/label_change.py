@@ -1,0 +1,209 @@
+"""What another version of the labels did: which judgements changed, and how every model fares under both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from regrade.core import Column, Estimate, InputError, Predictions, Table, Tabular, TestSet
+from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray
+from regrade.metrics import MultilabelRule
+from regrade.stats import paired_difference
+from regrade.stats.intervals import method_name
+from regrade.stats.ranks import ranks
+from regrade.studies.label_diff import LabelDiff, label_diff, state_word
+from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
+from regrade.studies.same_images import JudgedAnswers, judged_answers
+from regrade.studies.scoring import Scoring
+
+
+@dataclass(frozen=True)
+class ModelChange:
+    """One model under two versions of the labels; what is undefined is none.
+
+    ``before`` and ``after`` are its multi-label accuracies over the images that each version scores, novel predictions
+    counted as wrong. ``difference`` is the second less the first over the images that both score, with its paired
+    interval: ``gained`` of them are right only under the second, ``lost`` only under the first. ``left`` counts its
+    images that are scored no longer and ``came`` those that are only now. Ranks are 1 for the best.
+    """
+
+    model: str
+    before: Estimate | None
+    after: Estimate | None
+    difference: Estimate | None
+    gained: int
+    lost: int
+    left: int
+    came: int
+    novel_before: int
+    novel_after: int
+    rank_before: int | None = None
+    rank_after: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row, ready for JSON."""
+        values = dict(vars(self))
+        return {key: value.as_dict() if isinstance(value, Estimate) else value for key, value in values.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelChange(Tabular):
+    """Two versions of labels held against each other, and every model under both, those that changed most first."""
+
+    test_set: TestSet
+    diff: LabelDiff
+    rule: str
+    models: tuple[ModelChange, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result, ready for JSON."""
+        return {
+            "test_set": self.test_set.name,
+            "before": self.diff.before,
+            "after": self.diff.after,
+            "rule": self.rule,
+            "counts": self.diff.counts(),
+            "pairs": self.pair_table().records(),
+            "models": [row.as_dict() for row in self.models],
+            "notes": list(self.notes),
+        }
+
+    def table(self) -> Table:
+        """One line a model; what changed, counted, where there is no model."""
+        if not self.models:
+            return self.count_table()
+        columns = [
+            Column("model", "model"),
+            Column("before", self.diff.before),
+            Column("after", self.diff.after),
+            Column("difference", "difference", digits=2),
+            Column("gained", "right only now"),
+            Column("lost", "right only before"),
+            Column("rank_before", "rank before"),
+            Column("rank_after", "rank after"),
+        ]
+        rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.models)
+        counts = ", ".join(f"{number:,} {what}" for what, number in self.diff.counts().items()) or "nothing"
+        return Table(f"{self._title}, in %", tuple(columns), rows, (f"changed: {counts}", *self.notes))
+
+    def count_table(self) -> Table:
+        """One line a kind of change."""
+        columns = (Column("change", "change"), Column("number", "number"))
+        return Table(f"changes from {self._title}", columns, tuple(self.diff.counts().items()), ())
+
+    def pair_table(self) -> Table:
+        """One line a pair that changed, and one an image that became problematic or is so no longer."""
+        columns = tuple(Column(key, key) for key in ("image", "class", "name", "before", "after"))
+        space, ids, diff = self.test_set.class_space, self.test_set.ids, self.diff
+        pairs = zip(diff.examples.tolist(), diff.classes.tolist(), diff.was.tolist(), diff.now.tolist(), strict=True)
+        rows = [(ids[e], space.ids[c], space.names[c], state_word(was), state_word(now)) for e, c, was, now in pairs]
+        problems = [(ids[one.example], None, None, _problem(one.before), _problem(one.after)) for one in diff.problems]
+        return Table(f"changes from {self._title}", columns, (*rows, *problems), ())
+
+    @property
+    def _title(self) -> str:
+        return f"{self.diff.before} to {self.diff.after} of {self.test_set.name}"
+
+
+def label_change(
+    test_set: TestSet,
+    predictions: Iterable[tuple[Predictions, Scoring]],
+    *,
+    before: ReviewedLabels,
+    after: ReviewedLabels,
+    confidence: float = 0.95,
+) -> LabelChange:
+    """Hold two versions of labels against each other, and any number of models, taken one after another, against both.
+
+    Both are scored by the same rule; verdicts of their reviews count. An image that became problematic is in the
+    accuracy before and not in the one after, nor in the difference.
+    """
+    rule = before.scoring.rule
+    if rule is not after.scoring.rule:
+        raise InputError("two versions of labels are compared by one rule")
+    rows = [
+        _model_change(
+            test_set,
+            judged_answers(answers, scoring, before),
+            judged_answers(answers, scoring, after),
+            rule=rule,
+            confidence=confidence,
+        )
+        for answers, scoring in predictions
+    ]
+    diff = label_diff(before.scoring.labels, after.scoring.labels)
+    return LabelChange(test_set, diff, rule.value, _ranked(rows), _notes(rows, before, after))
+
+
+def _model_change(
+    test_set: TestSet, before: JudgedAnswers, after: JudgedAnswers, *, rule: MultilabelRule, confidence: float
+) -> ModelChange:
+    both = before.counted & after.counted
+    gained = int((after.right & ~before.right & both).sum())
+    lost = int((before.right & ~after.right & both).sum())
+    return ModelChange(
+        before.model,
+        _accuracy(before, test_set, rule, confidence),
+        _accuracy(after, test_set, rule, confidence),
+        _difference(gained, lost, int(both.sum()), confidence),
+        gained,
+        lost,
+        int((before.counted & ~after.counted).sum()),
+        int((after.counted & ~before.counted).sum()),
+        int((before.novel & before.counted).sum()),
+        int((after.novel & after.counted).sum()),
+    )
+
+
+def _accuracy(judged: JudgedAnswers, test_set: TestSet, rule: MultilabelRule, confidence: float) -> Estimate | None:
+    inside: BoolArray = judged.counted
+    if not inside.any():
+        return None
+    if rule is MultilabelRule.CLASSES and not test_set.labeled[inside].all():
+        raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
+    return accuracy_by_rule(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
+
+
+def _difference(gained: int, lost: int, images: int, confidence: float) -> Estimate | None:
+    if not images:
+        return None
+    bounds = paired_difference(gained, lost, images, confidence=confidence)
+    name = method_name("paired score", confidence)
+    return Estimate((gained - lost) / images, float(bounds.low), float(bounds.high), images, name)
+
+
+def _ranked(rows: list[ModelChange]) -> tuple[ModelChange, ...]:
+    """The rows with their ranks under both versions, those that changed most first."""
+    known = [row for row in rows if row.before and row.after]
+    first, second = (
+        dict(zip((row.model for row in known), ranks([getattr(row, key).value for row in known]).tolist(), strict=True))
+        for key in ("before", "after")
+    )
+    ranked = [replace(row, rank_before=first.get(row.model), rank_after=second.get(row.model)) for row in rows]
+    return tuple(sorted(ranked, key=lambda row: (-abs(row.difference.value) if row.difference else 1.0, row.model)))
+
+
+def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabels) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    methods = sorted({one.method for row in rows for one in (row.before, row.after, row.difference) if one})
+    notes = [
+        f"intervals: {', '.join(methods)}",
+        f"right if {before.scoring.accepted_in_words}; mean over {before.scoring.rule.value}",
+        f"{before.scoring.labels.full_name} scores {amount(before.scored.sum(), 'image')}, "
+        f"{after.scoring.labels.full_name} {after.scored.sum():,}; the difference is over the "
+        f"{amount((before.scored & after.scored).sum(), 'image')} that both score",
+    ]
+    reviewed = [one.scoring.labels.full_name for one in (before, after) if one.review is not None]
+    if reviewed:
+        notes.append(f"verdicts of the review of {' and of '.join(reviewed)} count")
+    if any(row.novel_before or row.novel_after for row in rows):
+        notes.append("predictions that no one has judged count as wrong")
+    return tuple(notes)
+
+
+def _problem(reason: str) -> str:
+    return f"problematic: {reason}" if reason else "not problematic"

@@ -1,0 +1,35 @@
+"""A ledger to a file and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from regrade.core import FormatError, MismatchError
+from regrade.store import replace_file
+from regrade.workspace.new_file import check_new_file
+
+if TYPE_CHECKING:
+    from regrade.ledger import Ledger
+
+
+def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
+    """Write every row of a ledger to a new file, and count them by kind."""
+    from regrade.ledger import rows_as_file
+
+    check_new_file(path)
+    rows = ledger.rows()
+    replace_file(path, rows_as_file(rows, path.suffix))
+    return dict(Counter(row["kind"] for row in rows))
+
+
+def import_ledger(ledger: Ledger, path: Path) -> int:
+    """Add the rows of a file to a ledger, all or none, and say how many votes are new."""
+    from regrade.ledger import rows_from_file
+
+    rows = rows_from_file(path)
+    try:
+        return ledger.read_back(rows)
+    except (FormatError, MismatchError) as error:
+        raise type(error)(f"{path}: {error}") from None

@@ -1,0 +1,39 @@
+"""Publishing a queue: its decisions become files that every study reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from regrade.core import TestSet
+from regrade.store import Store
+from regrade.workspace.published import Published
+from regrade.workspace.publishing_labels import publish_labels
+from regrade.workspace.publishing_mistakes import publish_mistakes
+from regrade.workspace.publishing_people import publish_people
+from regrade.workspace.publishing_verdicts import publish_verdicts, sampled_review
+
+if TYPE_CHECKING:
+    from regrade.ledger import Ledger, Queue
+
+
+def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> Published:
+    """Turn what stands in a queue into labels, verdicts of a review, a review of mistakes, or answers of people."""
+    from regrade.ledger import Question
+
+    queue = ledger.queue(name)
+    test_set = store.test_set(queue.test_set)
+    match queue.question:
+        case Question.JUDGE:
+            return _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
+        case Question.MISTAKE:
+            return publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
+        case Question.LABEL:
+            return publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+
+
+def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> Published:
+    """Verdicts of a review where all items were drawn for it at random, else a new version of the labels."""
+    frame = sampled_review(store, ledger, queue, test_set)
+    if frame is None:
+        return publish_labels(store, ledger, queue, test_set, dry_run=dry_run)
+    return publish_verdicts(store, ledger, queue, test_set, frame, dry_run=dry_run)

@@ -1,0 +1,198 @@
+"""A small workspace with real pictures, people with accounts, and a server that can be killed and started again."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import chromium
+from desk import PASSWORD
+from fastapi.testclient import TestClient
+from PIL import Image
+from playwright.sync_api import Browser, BrowserContext, Page
+
+import regrade
+from regrade.app import create_app
+from regrade.app.sessions import COOKIE, Sessions
+from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.workspace import Workspace
+
+PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Rose": Role.REVIEWER, "Leo": Role.LABELER}
+"""Everyone in the ledger, by role."""
+
+MODELS = ("alpha", "beta", "gamma")
+
+
+@pytest.fixture(scope="session")
+def digits_template(tmp_path_factory) -> Path:
+    """60 digits to ask about, 120 for reference, three models, labels that know one class each, and people."""
+    from sklearn.datasets import load_digits
+
+    root = tmp_path_factory.mktemp("digits")
+    workspace = regrade.init(root / "W")
+    found = load_digits()
+    for name, rows in (("digits", slice(0, 60)), ("reference", slice(100, 220))):
+        _write_pictures(root / name, found.images[rows], found.target[rows])
+        workspace.add_test_set(name, root / name, classes="digits")
+    target = workspace.store.test_set("digits")
+    rng = np.random.default_rng(0)
+    for number, model in enumerate(MODELS):
+        scores = rng.random((len(target), 10)) + (1.2 - 0.3 * number) * np.eye(10)[target.labels]
+        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="digits")
+    lines = [f"{one},{target.class_space.ids[label]}" for one, label in zip(target.ids, target.labels, strict=True)]
+    (root / "multi.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
+    workspace.import_labels(root / "multi.csv", test_set="digits", name="multi")
+    accounts = Accounts(workspace.ledger.engine)
+    for name, role in PEOPLE.items():
+        accounts.accept(accounts.invite(workspace.ledger.add_person(name, role)), PASSWORD)
+    workspace.ledger.engine.dispose()
+    return root / "W"
+
+
+def _write_pictures(folder: Path, images, labels) -> None:
+    for number, (image, label) in enumerate(zip(images, labels, strict=True)):
+        place = folder / str(label)
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray((image * 15.9).astype(np.uint8)).save(place / f"{number:04d}.png")
+
+
+@pytest.fixture
+def workspace(digits_template: Path, tmp_path: Path) -> Workspace:
+    """The workspace for one test, with everyone in `PEOPLE`, who all have the same password."""
+    shutil.copytree(digits_template, tmp_path / "W")
+    return regrade.open(tmp_path / "W")
+
+
+@pytest.fixture
+def judge_queue(workspace: Workspace):
+    """Twelve predictions of digits that are to be judged by three people each."""
+    queue = workspace.ledger.open_queue("novel", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    target = workspace.store.test_set("digits")
+    pairs = [NewItem(target.ids[n], str((int(target.labels[n]) + 1) % 10)) for n in range(12)]
+    workspace.ledger.add_items(queue, pairs)
+    return queue
+
+
+class Visitor(TestClient):
+    """Someone at the app, without a browser; ``write`` sends JSON and ``submit`` a form, with the session's token."""
+
+    token = ""
+
+    def write(self, address: str, **values):
+        return self.post(address, json=values, headers={"X-Regrade-Token": self.token})
+
+    def submit(self, address: str, **values):
+        return self.post(address, data={"token": self.token, **values})
+
+
+@pytest.fixture
+def app(workspace: Workspace):
+    """The app with accounts."""
+    return create_app(workspace, local=False)
+
+
+@pytest.fixture
+def visitor(app, workspace: Workspace):
+    """Makes visitors: ``visitor("Rita")`` is signed in, ``visitor()`` is not."""
+    sessions = Sessions(Accounts(workspace.ledger.engine))
+
+    def made(name: str | None = None) -> Visitor:
+        client = Visitor(app, follow_redirects=False)
+        if name is not None:
+            cookie = sessions.cookie_for(workspace.ledger.person(name))
+            client.cookies.set(COOKIE, cookie)
+            session = sessions.session_of(cookie)
+            assert session is not None
+            client.token = session.token
+        return client
+
+    return made
+
+
+@dataclass
+class Server:
+    """`regrade serve --accounts` in a process of its own."""
+
+    root: Path
+    port: int
+    process: subprocess.Popen | None = None
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(self.port), "-w", self.root]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        for _ in range(300):
+            assert self.process.poll() is None, "the server has stopped"
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+@pytest.fixture
+def server(workspace: Workspace):
+    """A server of the workspace."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    found = Server(workspace.store.root, port)
+    found.start()
+    yield found
+    found.kill()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Chromium."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def context_of(browser: Browser, workspace: Workspace):
+    """Makes windows of a browser in which someone is signed in at a server."""
+    sessions = Sessions(Accounts(workspace.ledger.engine))
+    made: list[BrowserContext] = []
+
+    def opened(server: Server, name: str, *, width: int = 1280, height: int = 800, scheme="light") -> BrowserContext:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
+        )
+        cookie = sessions.cookie_for(workspace.ledger.person(name))
+        context.add_cookies([{"name": COOKIE, "value": cookie, "url": server.address, "httpOnly": True}])
+        made.append(context)
+        return context
+
+    yield opened
+    for context in made:
+        context.close()
+
+
+@pytest.fixture
+def page_of(context_of):
+    """Makes pages on which someone is signed in; what their scripts complain of fails the test."""
+    complaints: list[str] = []
+
+    def opened(server: Server, name: str, **how) -> Page:
+        page = context_of(server, name, **how).new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        return page
+
+    yield opened
+    assert complaints == []

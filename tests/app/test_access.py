@@ -1,0 +1,124 @@
+"""Who may do what: every route, for everyone; writes without a token, and with someone else's."""
+
+import pytest
+from starlette.routing import Mount, Route
+
+from regrade.app.routes import ROUTERS
+from regrade.app.sessions import COOKIE
+
+NO_ONE, LABELER, REVIEWER, OWNER = range(4)
+WHO = {NO_ONE: None, LABELER: "Leo", REVIEWER: "Rita", OWNER: "Olga"}
+
+LEAST = {
+    "GET /enter/{word}": NO_ONE,
+    "GET /sign-in": NO_ONE,
+    "POST /sign-in": NO_ONE,
+    "GET /join/{word}": NO_ONE,
+    "POST /join/{word}": NO_ONE,
+    "GET /api/openapi.json": NO_ONE,
+    "GET /static": NO_ONE,
+    "POST /sign-out": LABELER,
+    "GET /": LABELER,
+    "GET /pictures/{word}": LABELER,
+    "GET /label/{queue_id}": LABELER,
+    "GET /guide": LABELER,
+    "GET /guide/{class_space}/{class_id}": LABELER,
+    "GET /guide/{class_space}/{class_id}/history": LABELER,
+    "GET /guide/{class_space}/{class_id}/edit": REVIEWER,
+    "POST /guide/{class_space}/{class_id}/edit": REVIEWER,
+    "POST /guide/{class_space}/{class_id}/restore": REVIEWER,
+    "GET /api/guide/{class_space}/{class_id}": LABELER,
+    "POST /api/guide/preview": REVIEWER,
+    "GET /api/classes/{class_space}": LABELER,
+    "GET /api/queues/{queue_id}/next": LABELER,
+    "POST /api/queues/{queue_id}/votes": LABELER,
+    "POST /api/queues/{queue_id}/undo": LABELER,
+    "GET /api/queues/{queue_id}/references": LABELER,
+    "GET /judge/{queue_id}": REVIEWER,
+    "GET /team": OWNER,
+    "POST /team/people": OWNER,
+    "POST /team/people/{person_id}/invite": OWNER,
+    "POST /team/people/{person_id}/role": OWNER,
+    "POST /team/people/{person_id}/close": OWNER,
+    "POST /team/queues/{queue_id}": OWNER,
+    "GET /team/export.{form}": OWNER,
+}
+"""The least that someone must be for each route."""
+
+
+def routes(app):
+    """Every route of the app: those of its routers, and the few that it has itself."""
+    for route in [*app.routes, *(route for router in ROUTERS for route in router.routes)]:
+        if isinstance(route, Mount):
+            yield f"GET {route.path}"
+        elif isinstance(route, Route):
+            path = route.path.replace(":path}", "}")
+            yield from (f"{method} {path}" for method in sorted(route.methods - {"HEAD"}))
+
+
+def test_every_route_says_who_may_use_it(app):
+    assert sorted(routes(app)) == sorted(LEAST)
+
+
+def asked(client, route, *, token):
+    """A request to a route, with some values where it wants any."""
+    method, path = route.split(" ")
+    values = {
+        "queue_id": "1", "item_id": "1", "person_id": "1", "word": "word", "class_space": "digits", "class_id": "1",
+        "form": "csv", "number": "1",
+    }  # fmt: skip
+    headers = {"X-Regrade-Token": token} if token is not None else {}
+    return client.request(method, path.format(**values), headers=headers, **({"json": {}} if method == "POST" else {}))
+
+
+@pytest.mark.parametrize("route", [route for route, least in LEAST.items() if least > NO_ONE])
+@pytest.mark.parametrize("who", WHO)
+@pytest.mark.usefixtures("judge_queue")
+def test_a_route_lets_in_its_role_and_those_above(visitor, route, who):
+    client = visitor(WHO[who])
+    answer = asked(client, route, token=client.token)
+    if who == NO_ONE:
+        assert (answer.status_code, answer.headers.get("location")) in [(303, "/sign-in"), (401, None)]
+    elif who < LEAST[route]:
+        assert answer.status_code == 403
+    else:
+        assert answer.status_code not in (401, 403, 500)
+
+
+@pytest.mark.parametrize("route", [route for route, least in LEAST.items() if least > NO_ONE and "POST" in route])
+@pytest.mark.usefixtures("judge_queue")
+def test_a_write_needs_the_token_of_its_own_session(visitor, route):
+    client, other = visitor("Olga"), visitor("Rita")
+    for token in (None, "", "0" * 64, other.token):
+        assert asked(client, route, token=token).status_code == 403
+    assert client.token != other.token
+
+
+def test_a_cookie_that_was_changed_is_no_cookie(visitor):
+    client = visitor("Olga")
+    cookie = client.cookies[COOKIE]
+    for changed in (cookie[:-1] + ("a" if cookie[-1] != "a" else "b"), "x" + cookie, "", "a.b.c", "é"):
+        stranger = visitor()
+        assert stranger.get("/", headers={"Cookie": f"{COOKIE}={changed}".encode()}).status_code == 303
+
+
+def test_a_closed_account_ends_its_sessions_at_once(app, visitor, workspace):
+    client = visitor("Rita")
+    assert client.get("/").status_code == 200
+    app.state.site.accounts.close(workspace.ledger.person("Rita"))
+    assert client.get("/").status_code == 303
+
+
+def test_a_labeler_sees_only_queues_of_labels(visitor, judge_queue):
+    leo = visitor("Leo")
+    assert "novel" not in leo.get("/").text
+    assert leo.get(f"/api/queues/{judge_queue.id}/next").status_code == 404
+    vote = {"item": 1, "key": "12345678", "answer": "correct"}
+    assert leo.write(f"/api/queues/{judge_queue.id}/votes", **vote).status_code == 404
+
+
+def test_a_queue_that_was_given_to_others_is_not_there(visitor, judge_queue, workspace):
+    workspace.ledger.assign(judge_queue, [workspace.ledger.person("Rita")])
+    assert visitor("Rita").get(f"/judge/{judge_queue.id}").status_code == 200
+    assert visitor("Rob").get(f"/judge/{judge_queue.id}").status_code == 404
+    assert visitor("Rob").get(f"/api/queues/{judge_queue.id}/next").status_code == 404

@@ -1,0 +1,187 @@
+"""The table of models: the numbers of a grade, in the order of the address, and plots of two of them."""
+
+import re
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from reading_pages import seen
+
+from regrade.app.explore.choice import Choice
+
+SLICE = "third:third=yes"
+
+
+def percent(estimate):
+    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def number_of(page):
+    return int(re.search(r"([\d,]+) images?", page.text).group(1).replace(",", ""))
+
+
+@pytest.fixture
+def sliced(workspace, tmp_path):
+    """A slice of every third digit."""
+    target = workspace.store.test_set("digits")
+    (tmp_path / "thirds.csv").write_text(
+        "image,third\n"
+        + "".join(f"{one},{'yes' if place % 3 == 0 else 'no'}\n" for place, one in enumerate(target.ids))
+    )
+    workspace.import_slices(tmp_path / "thirds.csv", test_set="digits", name="third")
+    return workspace
+
+
+def test_the_table_shows_the_grade(workspace, visitor):
+    page = seen(visitor("Rita").get("/explore", params={"set": "digits", "labels": "multi"}))
+    found = workspace.grade("digits", labels="multi")
+    for row in found.rows:
+        shown = page.row(row.model)
+        assert percent(row.top1) in shown
+        assert percent(row.top5) in shown
+        assert shown.count(percent(row.multilabel)) >= 1
+        assert str(row.novel) in shown
+    assert [row[0] for row in page.rows[1:]] == [row.model for row in found.rows]
+
+
+def test_a_slice_is_graded_alone(sliced, visitor):
+    page = seen(visitor("Rita").get("/explore", params={"set": "digits", "slice": SLICE}))
+    found = {row.model: row for row in sliced.grade("digits", slices=[SLICE]).rows if row.slice == SLICE}
+    assert {name: page.row(name)[2] for name in found} == {name: percent(row.top1) for name, row in found.items()}
+    assert page.row("alpha")[-1] == "20"
+
+
+@pytest.mark.parametrize("labels", ["", "multi@1"])
+@pytest.mark.parametrize("slice_name", ["", SLICE])
+def test_as_many_images_as_a_number_says(sliced, visitor, labels, slice_name):
+    rita = visitor("Rita")
+    page = seen(rita.get("/explore", params={"set": "digits", "labels": labels, "slice": slice_name}))
+    grade = {
+        row.model: row
+        for row in sliced.grade("digits", labels=labels or None, slices=[slice_name] if slice_name else []).rows
+        if row.slice == (slice_name or "all")
+    }
+    for name, row in grade.items():
+        number = next(place for place, title in enumerate(page.rows[0]) if title.startswith("wrong"))
+        wrong = seen(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels=labels)[-1]))
+        assert number_of(wrong) == int(page.row(name)[number])
+        by_own_label = seen(rita.get(page.to("/explore/images", model=name, outcome="wrong", labels="")[0]))
+        assert number_of(by_own_label) == round(row.top1.n * (1 - row.top1.value))
+        out_of_five = seen(rita.get(page.to("/explore/images", model=name, outcome="not-in-five")[0]))
+        assert number_of(out_of_five) == round(row.top5.n * (1 - row.top5.value))
+        if labels:
+            novel = seen(rita.get(page.to("/explore/images", model=name, outcome="novel")[-1]))
+            assert number_of(novel) == row.novel
+            missed = seen(rita.get(page.to("/explore/images", model=name, outcome="missed")[0]))
+            assert number_of(missed) == round(row.multilabel.n * (1 - row.multilabel.value))
+
+
+def test_the_address_says_the_order_and_which_models(visitor):
+    rita = visitor("Rita")
+
+    def names(**query):
+        return [row[0] for row in seen(rita.get("/explore", params={"set": "digits", **query})).rows[1:]]
+
+    assert names(sort="model") == ["alpha", "beta", "gamma"]
+    assert names(sort="-model") == ["gamma", "beta", "alpha"]
+    assert names(sort="top1") == list(reversed(names(sort="-top1")))
+    assert names(sort="wrong") == names(sort="-top1")
+    assert names(models="a", sort="model") == ["alpha", "beta", "gamma"]
+    assert names(models="ALP, gam", sort="model") == ["alpha", "gamma"]
+    assert names(models="delta") == ["No model is called so."]
+    assert rita.get("/explore", params={"set": "digits", "sort": "size"}).status_code == 404
+
+
+def test_a_form_leads_to_a_short_address_and_leaves_other_sets_filters_behind(visitor):
+    rita = visitor("Rita")
+    sent = rita.get("/explore?was=digits&set=digits&labels=multi%401&slice=&models=")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/explore?set=digits&labels=multi%401")
+    sent = rita.get("/explore?was=digits&set=reference&labels=multi%401&slice=x&models=al")
+    assert sent.headers["location"] == "/explore?set=reference&models=al"
+
+
+def test_new_predictions_and_labels_are_there_without_a_restart(workspace, visitor, tmp_path):
+    rita = visitor("Rita")
+    assert "delta" not in rita.get("/explore?set=digits").text
+    target = workspace.store.test_set("digits")
+    workspace.add_predictions("delta", np.eye(10)[target.labels], test_set="digits")
+    assert "100.0" in seen(rita.get("/explore?set=digits")).row("delta")[2]
+    ids = [target.class_space.ids[(label + 1) % 10] for label in target.labels]
+    lines = [f"{one},{name}" for one, name in zip(target.ids, ids, strict=True)]
+    (tmp_path / "next.csv").write_text("image,class\n" + "\n".join(lines) + "\n")
+    workspace.import_labels(tmp_path / "next.csv", test_set="digits", name="multi", new_version=True)
+    newest = seen(rita.get("/explore?set=digits&labels=multi"))
+    assert "multi@2" in newest.text
+    assert newest.row("delta")[4].startswith("0.0")
+
+
+def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_path):
+    rita = visitor("Rita")
+    assert "No model has predictions on reference yet" in seen(rita.get("/explore?set=reference")).text
+    (tmp_path / "bare.csv").write_text("image\n" + "".join(f"bare-{n}\n" for n in range(5)))
+    workspace.add_test_set("bare", tmp_path / "bare.csv", classes="digits")
+    workspace.add_predictions("alpha", np.eye(10)[:5], test_set="bare")
+    page = seen(rita.get("/explore?set=bare"))
+    assert page.row("alpha")[-1] == "0"
+    grid = seen(rita.get("/explore/images?set=bare&model=alpha"))
+    assert "bare-3" in grid.text
+    assert grid.pictures == []
+    assert "none of its own" in seen(rita.get("/explore/image?set=bare&image=3")).text
+    assert "No image of it is scored" in seen(rita.get("/explore/class?set=bare&class=3")).text
+
+
+def test_an_empty_workspace_says_what_to_do(tmp_path):
+    from fastapi.testclient import TestClient
+
+    import regrade
+    from regrade.app import create_app
+    from regrade.app.sessions import COOKIE, Sessions
+    from regrade.ledger import Accounts, Role
+
+    workspace = regrade.init(tmp_path / "W")
+    owner = workspace.ledger.add_person("Olga", Role.OWNER)
+    client = TestClient(create_app(workspace, local=True))
+    client.cookies.set(COOKIE, Sessions(Accounts(workspace.ledger.engine)).cookie_for(owner))
+    assert "regrade testsets add" in seen(client.get("/explore")).text
+    assert client.get("/explore/images").status_code == 404
+
+
+def test_a_plot_has_a_mark_for_every_model_with_both(visitor):
+    rita = visitor("Rita")
+    page = seen(rita.get("/explore?set=digits&labels=multi"))
+    assert page.html.count('class="mark"') == 3
+    two = rita.get("/explore", params={"set": "digits", "x": "top1:digits:", "y": "top5:digits:"})
+    assert two.text.count('class="mark"') == 3
+    assert "top-5 on digits, %" in two.text
+    alone = rita.get("/explore", params={"set": "digits", "y": "top1:reference:"})
+    assert "no model has predictions on reference yet" in alone.text
+    bad = rita.get("/explore", params={"set": "digits", "y": "size:digits:"})
+    assert bad.status_code == 400
+
+
+def test_labelers_see_nothing_of_it(visitor):
+    for path in ("/explore", "/explore/images", "/explore/image?image=1", "/explore/class?class=1"):
+        assert visitor("Leo").get(path).status_code == 403, path
+        assert visitor().get(path).status_code == 303, path
+        assert visitor("Olga").get(path).status_code == 200, path
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/explore?set=none", "/explore/images?set=digits&model=none", "/explore/image?set=digits&image=60",
+     "/explore/image?set=digits", "/explore/image?set=digits&id=none", "/explore/class?set=digits&class=none",
+     "/explore/images?set=digits&labels=none", "/explore/images?set=digits&outcome=none", "/explore/class?set=digits",
+     "/explore/images?set=digits&slice=none", "/explore/images?set=digits&order=none"],
+)  # fmt: skip
+def test_what_is_not_there_is_one_line(visitor, address):
+    found = visitor("Rita").get(address)
+    assert found.status_code == 404
+    assert "unknown" in found.text
+    assert "Traceback" not in found.text
+
+
+def test_an_address_survives_every_letter():
+    name = "a/b?c#d%e&f=g <h> 'i' \"j\" +k é 数"
+    address = Choice(set=name).images(model=name, outcome="wrong")
+    assert quote(name, safe="") in address
+    assert " " not in address and "<" not in address and "#" not in address

@@ -1,0 +1,153 @@
+"""The guide in a real browser: writing, two people at once, history, and text that would like to run."""
+
+import pytest
+from browser import CONTRASTS
+from hostile_markdown import HOSTILE
+from playwright.sync_api import expect
+
+from regrade.ledger import Guide, GuideText
+
+THREE = "/guide/digits/3"
+
+
+@pytest.fixture
+def guide(workspace):
+    return Guide(workspace.ledger.engine)
+
+
+@pytest.fixture
+def entry(workspace, guide):
+    said = GuideText("Two bows, **open** to the left.", ("two bows",), (), ("8",))
+    return guide.write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
+
+
+def test_a_reviewer_writes_an_entry_and_a_labeler_reads_it(workspace, guide, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto("/guide")
+    page.locator("#search").fill("3")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Write the entry").click()
+    page.get_by_label("What tells it apart").fill("two bows\nopen to the left")
+    page.locator("#text").fill("Has **no** loop.\n\n- like an E\n- mirrored")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#previewed strong")).to_have_text("no")
+    page.locator("#search").fill("8")
+    page.keyboard.press("Enter")
+    expect(page.locator("#chips li")).to_have_text(["8×"])
+    page.get_by_label("Examples").fill(f"reference/{workspace.store.test_set('reference').ids[3]}")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="3", exact=True)).to_be_visible()
+    said = guide.entry("digits", "3").said
+    assert said.traits == ("two bows", "open to the left")
+    assert said.alike == ("8",)
+    assert said.examples == (("reference", workspace.store.test_set("reference").ids[3]),)
+    reader = page_of(server, "Leo")
+    reader.goto("/guide")
+    reader.get_by_role("link", name="3", exact=True).click()
+    expect(reader.locator(".prose strong")).to_have_text("no")
+    expect(reader.locator(".traits li")).to_have_text(["two bows", "open to the left"])
+    expect(reader.get_by_role("img", name="Example of 3")).to_be_visible()
+    expect(reader.get_by_role("link", name="8")).to_be_visible()
+    expect(reader.get_by_role("link", name="Edit")).to_have_count(0)
+
+
+def test_of_two_who_edit_at_once_both_keep_their_words(guide, entry, server, page_of):
+    rita, rob = page_of(server, "Rita"), page_of(server, "Rob")
+    for page, text in ((rita, "Rita's words"), (rob, "Rob's words")):
+        page.goto(f"{THREE}/edit")
+        page.locator("#text").fill(text)
+        page.get_by_label("Why").fill(f"so says {text}")
+    for page in (rita, rob):
+        page.get_by_role("button", name="Save").click()
+    expect(rob.get_by_role("heading", name="Rita has changed this entry meanwhile")).to_be_visible()
+    expect(rob.locator("pre.theirs")).to_have_text("Rita's words")
+    expect(rob.locator("#text")).to_have_value("Rob's words")
+    expect(rob.get_by_label("Why")).to_have_value("so says Rob's words")
+    assert guide.entry("digits", "3").said.text == "Rita's words"
+    rob.locator("#text").fill("Both their words")
+    rob.get_by_role("button", name="Save").click()
+    expect(rob.locator(".prose")).to_have_text("Both their words")
+    texts = [one.said.text for one in guide.history("digits", "3")]
+    assert texts == ["Both their words", "Rita's words", entry.said.text]
+
+
+def test_history_tells_what_changed_and_restores_by_a_new_entry(workspace, guide, entry, server, page_of):
+    rob = workspace.ledger.person("Rob")
+    guide.write("digits", "3", GuideText("Two bows, closed."), rob, replaces=entry.id, why="a slip")
+    page = page_of(server, "Rita")
+    page.goto(THREE)
+    page.get_by_role("link", name="History").click()
+    newest = page.locator(".edits li").first
+    expect(newest).to_contain_text("Rob")
+    expect(newest).to_contain_text("a slip")
+    expect(newest.locator("ins").first).to_have_text("closed.")
+    expect(newest.locator("del").filter(has_text="**open**")).to_have_count(1)
+    page.get_by_role("button", name="Restore this one").click()
+    expect(page.locator(".edits li")).to_have_count(3)
+    found = guide.history("digits", "3")
+    assert found[0].said == entry.said
+    assert (found[0].by, found[0].replaces) == ("Rita", found[1].id)
+    assert found[0].why.startswith("as Rita had it on")
+
+
+def test_text_that_would_like_to_run_does_not(workspace, guide, server, page_of):
+    everything = "\n\n".join(HOSTILE)
+    said = GuideText(everything, HOSTILE[:3], (), ())
+    first = guide.write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
+    changed = GuideText(f"{everything}\n\nmore", said.traits, (), ())
+    guide.write("digits", "3", changed, workspace.ledger.person("Rita"), replaces=first.id, why=HOSTILE[0])
+    workspace.queue_labels("digits", size=5, name="exam")
+    queue = workspace.ledger.queue("exam")
+    page = page_of(server, "Rita")
+    said_aloud, elsewhere = [], []
+    page.on("dialog", lambda dialog: (said_aloud.append(dialog.message), dialog.dismiss()))
+    page.on("console", lambda message: said_aloud.append(message.text))
+    page.on("request", lambda request: elsewhere.append(request.url))
+    for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}"):
+        page.goto(address)
+        if address.endswith("/edit"):
+            page.get_by_role("button", name="Preview").click()
+            expect(page.locator("#previewed")).to_contain_text("more")
+        if address.startswith("/label"):
+            page.get_by_role("treeitem", name="3", exact=True).click()
+            expect(page.locator("#sides .prose")).to_contain_text("more")
+        page.wait_for_load_state("networkidle")
+        main = page.locator("main")
+        for made in ("script", "iframe", "svg", "style", "img[src^='http']", "img[src='x']", "[onerror]", "[onload]"):
+            assert main.locator(made).count() == 0, (address, made)
+        links = main.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+        assert all(one is None or one.startswith(("/guide", "/pictures", "/", "https://example.org")) for one in links)
+        assert not [one for one in links if one and (one.startswith("//") or one == "/team")]
+    assert said_aloud == []
+    assert all(one.startswith(server.address) for one in elsewhere)
+
+
+def test_judging_shows_the_entry(judge_queue, workspace, guide, server, page_of):
+    rita = workspace.ledger.person("Rita")
+    for number in range(10):
+        guide.write("digits", str(number), GuideText("Look **closely**."), rita, replaces=None)
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judge_queue.id}")
+    page.locator("#entry summary").click()
+    expect(page.locator("#entry strong")).to_have_text("closely")
+
+
+@pytest.mark.parametrize("window", [{"width": 360, "scheme": "light"}, {"width": 1280, "scheme": "dark"}])
+def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_of, window):
+    longer, rob = GuideText("Two bows.", ("a" * 90,)), workspace.ledger.person("Rob")
+    Guide(workspace.ledger.engine).write("digits", "3", longer, rob, replaces=entry.id, why="x")
+    workspace.queue_labels("digits", size=5, mode="training", name="learn")
+    queue = workspace.ledger.queue("learn")
+    page = page_of(server, "Rita", **window)
+    for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}", "feedback"):
+        if address != "feedback":
+            page.goto(address)
+        else:
+            page.get_by_role("treeitem", name="3", exact=True).click()
+            page.locator("body[data-ready]").wait_for()
+            page.get_by_role("button", name="It is this").click()
+            expect(page.locator("#outcome")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"], address
+        faint = [one for one in page.evaluate(CONTRASTS) if one["ratio"] < one["needed"]]
+        assert faint == [], address

@@ -1,0 +1,109 @@
+"""Judging in a real browser: by keyboard and mouse, with undo, reload, a lost connection and a killed server."""
+
+import pytest
+from desk import answered, answers, ready, saved
+from playwright.sync_api import expect
+
+
+@pytest.mark.usefixtures("judge_queue")
+def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto("/")
+    page.get_by_role("link", name="novel").click()
+    expect(page.locator("#count")).to_have_text("1")
+    for key in "cwu":
+        answered(page, key)
+    ready(page)
+    page.get_by_role("button", name="Problematic").click()
+    page.get_by_role("button", name="Drawing").click()
+    expect(page.locator("#count")).to_have_text("5")
+    saved(page)
+    found = answers(workspace, "Rita")
+    assert sorted(found.values()) == ["correct", "problematic", "unclear", "wrong"]
+    reasons = {row["reason"] for row in workspace.ledger.rows() if row["kind"] == "vote"}
+    assert reasons == {"", "drawing"}
+
+
+def test_undo_gives_the_picture_back_and_nothing_is_overwritten(workspace, judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judge_queue.id}")
+    answered(page, "c")
+    ready(page)
+    asked = page.locator("#picture").get_attribute("src")
+    answered(page, "w")
+    saved(page)
+    page.keyboard.press("z")
+    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    answered(page, "c")
+    saved(page)
+    assert sorted(answers(workspace, "Rita").values()) == ["correct", "correct"]
+    assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 4
+
+
+def test_reload_and_back_lose_and_double_nothing(workspace, judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto("/")
+    page.goto(f"/judge/{judge_queue.id}")
+    answered(page, "c")
+    ready(page)
+    asked = page.locator("#picture").get_attribute("src")
+    page.reload()
+    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    page.go_back()
+    page.go_forward()
+    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    answered(page, "w")
+    saved(page)
+    assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
+
+
+def test_two_tabs_count_a_picture_once(workspace, judge_queue, server, context_of):
+    context = context_of(server, "Rita")
+    one, other = context.new_page(), context.new_page()
+    for page in (one, other):
+        page.goto(f"/judge/{judge_queue.id}")
+        ready(page)
+    answered(one, "c")
+    answered(other, "w")
+    answered(other, "u")
+    saved(other)
+    assert len(answers(workspace, "Rita")) == 2
+
+
+def test_a_lost_connection_keeps_answers_until_it_is_back(workspace, judge_queue, server, context_of):
+    context = context_of(server, "Rita")
+    page = context.new_page()
+    page.goto(f"/judge/{judge_queue.id}")
+    ready(page)
+    page.wait_for_load_state("networkidle")
+    context.set_offline(True)
+    page.keyboard.press("c")
+    expect(page.locator("#notice")).to_contain_text("kept in this browser")
+    assert answers(workspace, "Rita") == {}
+    context.set_offline(False)
+    expect(page.locator("#notice")).to_contain_text("everything is saved", timeout=20_000)
+    assert list(answers(workspace, "Rita").values()) == ["correct"]
+
+
+def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspace, judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judge_queue.id}")
+    answered(page, "c")
+    ready(page)
+    page.wait_for_load_state("networkidle")
+    server.kill()
+    page.keyboard.press("w")
+    expect(page.locator("#notice")).to_contain_text("kept in this browser")
+    server.start()
+    expect(page.locator("#notice")).to_contain_text("everything is saved", timeout=30_000)
+    assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
+
+
+def test_the_last_picture_ends_the_queue(workspace, judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judge_queue.id}")
+    for _ in range(12):
+        answered(page, "c")
+    expect(page.get_by_role("heading", name="All done")).to_be_visible()
+    saved(page)
+    assert len(answers(workspace, "Rita")) == 12

@@ -1,0 +1,229 @@
+"""Labeling in a real browser: an examination by keyboard, training with feedback, the tree, comparing, undo, reload."""
+
+import pytest
+from desk import answers, ready, saved
+from labeling import chosen, labeled, true_class
+from playwright.sync_api import expect
+
+from regrade.studies import Contender
+
+
+@pytest.fixture
+def exam(workspace):
+    workspace.queue_labels("digits", size=20, name="exam")
+    return workspace.ledger.queue("exam")
+
+
+@pytest.fixture
+def training(workspace):
+    workspace.queue_labels("digits", size=10, mode="training", name="learn")
+    return workspace.ledger.queue("learn")
+
+
+@pytest.mark.usefixtures("exam")
+def test_a_labeler_is_examined_and_becomes_a_row_among_the_models(workspace, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto("/")
+    page.get_by_role("link", name="exam").click()
+    wrong = 0
+    for number in range(20):
+        expect(page.locator("#count")).to_have_text(str(number + 1))
+        true = true_class(workspace, ready(page))
+        wrong += number < 3
+        labeled(page, str((int(true) + 1) % 10) if number < 3 else true)
+        expect(page.locator("#feedback")).to_be_hidden()
+    expect(page.get_by_role("heading", name="All done")).to_be_visible()
+    saved(page)
+    assert len(answers(workspace, "Leo")) == 20
+    seconds = [row["seconds"] for row in workspace.ledger.rows() if row["kind"] == "vote"]
+    assert all(0.2 <= one < 60 for one in seconds)
+    workspace.publish("exam")
+    study = workspace.people("digits")
+    assert study.names(Contender.PERSON) == ("person:Leo",)
+    assert set(study.names(Contender.MODEL)) == {"alpha", "beta", "gamma"}
+    assert study.own["person:Leo"].value == pytest.approx(17 / 20)
+
+
+def test_a_class_is_found_with_the_mouse_in_the_tree(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    ready(page)
+    page.get_by_role("treeitem", name="7", exact=True).click()
+    expect(page.locator("#sides .side .name")).to_have_text("7")
+    page.get_by_role("button", name="It is this").click()
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert list(answers(workspace, "Leo").values()) == ["7"]
+
+
+def test_the_tree_is_walked_by_keyboard(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    ready(page)
+    expect(page.locator("#search")).to_be_focused()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowUp", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("#sides .side .name")).to_have_text("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert list(answers(workspace, "Leo").values()) == ["1"]
+
+
+def test_pictures_come_before_the_answer_and_escape_goes_back(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    chosen(page, "3")
+    expect(page.locator("#sides .strip img").first).to_be_visible()
+    assert page.locator("#sides .strip img").count() >= 10
+    page.keyboard.press("Escape")
+    expect(page.locator("#search")).to_be_focused()
+    expect(page.locator("#search")).to_have_value("3")
+    assert answers(workspace, "Leo") == {}
+
+
+def test_two_classes_side_by_side(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    chosen(page, "3")
+    page.keyboard.press("c")
+    expect(page.locator("#beside-name")).to_have_text("3")
+    page.keyboard.type("8")
+    page.keyboard.press("Enter")
+    expect(page.locator("#sides .name")).to_have_text(["3", "8"])
+    page.keyboard.press("1")
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert list(answers(workspace, "Leo").values()) == ["3"]
+
+
+def test_enter_held_down_picks_and_does_not_answer(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    ready(page)
+    page.keyboard.type("3")
+    page.keyboard.down("Enter")
+    expect(page.locator("#chosen")).to_be_visible()
+    for _ in range(5):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    expect(page.locator("#count")).to_have_text("1")
+    assert answers(workspace, "Leo") == {}
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_have_text("2")
+
+
+def test_undo_gives_the_picture_back(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    first = ready(page)
+    labeled(page, "3")
+    saved(page)
+    ready(page)
+    page.keyboard.press("Control+z")
+    expect(page.locator(f'body[data-ready="{first}"]')).to_have_count(1)
+    expect(page.locator("#count")).to_have_text("1")
+    labeled(page, "5")
+    chosen(page, "5")
+    page.keyboard.press("z")
+    expect(page.locator(f'body[data-ready="{first}"]')).to_have_count(1)
+    labeled(page, "6")
+    saved(page)
+    assert list(answers(workspace, "Leo").values()) == ["6"]
+    assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 5
+
+
+def test_reload_keeps_the_picture_and_doubles_nothing(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    labeled(page, "3")
+    asked = ready(page)
+    chosen(page, "4")
+    page.reload()
+    assert ready(page) == asked
+    labeled(page, "4")
+    saved(page)
+    assert sorted(answers(workspace, "Leo").values()) == ["3", "4"]
+
+
+def test_the_clock_stands_still_while_the_tab_is_hidden(workspace, exam, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{exam.id}")
+    chosen(page, "3")
+    hide = "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
+    page.evaluate(f"{hide} document.dispatchEvent(new Event('visibilitychange')); }}", True)
+    page.wait_for_timeout(4000)
+    page.evaluate(f"{hide} document.dispatchEvent(new Event('visibilitychange')); }}", False)
+    page.keyboard.press("Enter")
+    labeled(page, "3")
+    page.wait_for_timeout(1000)
+    saved(page)
+    first = next(row["seconds"] for row in workspace.ledger.rows() if row["kind"] == "vote")
+    assert 0 < first < 3.5
+
+
+def test_a_lost_connection_keeps_the_answer(workspace, exam, server, context_of):
+    context = context_of(server, "Leo")
+    page = context.new_page()
+    page.goto(f"/label/{exam.id}")
+    chosen(page, "3")
+    page.wait_for_load_state("networkidle")
+    context.set_offline(True)
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("kept in this browser")
+    context.set_offline(False)
+    expect(page.locator("#notice")).to_contain_text("everything is saved", timeout=20_000)
+    assert list(answers(workspace, "Leo").values()) == ["3"]
+
+
+def test_training_tells_what_is_right_and_keeps_the_score(workspace, training, server, page_of):
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{training.id}")
+    first = ready(page)
+    true = true_class(workspace, first)
+    other = str((int(true) + 1) % 10)
+    chosen(page, true)
+    page.keyboard.press("Enter")
+    expect(page.locator("#outcome")).to_have_text("Right")
+    expect(page.locator("#truth .name")).to_have_text([true])
+    expect(page.locator("#score")).to_have_text("1 of 1 right")
+    page.keyboard.press("Enter")
+    second = ready(page)
+    assert second != first
+    true = true_class(workspace, second)
+    other = str((int(true) + 1) % 10)
+    chosen(page, other)
+    page.keyboard.press("Enter")
+    expect(page.locator("#outcome")).to_have_text("Not this one")
+    expect(page.locator("#right-names")).to_have_text(f"It is {true}.")
+    expect(page.locator("#truth .name")).to_have_text([true, other])
+    expect(page.locator("#truth .strip").first.locator("img").first).to_be_visible()
+    expect(page.locator("#score")).to_have_text("1 of 2 right")
+    page.keyboard.press("z")
+    assert ready(page) == second
+    expect(page.locator("#score")).to_have_text("1 of 1 right")
+    saved(page)
+    page.reload()
+    ready(page)
+    expect(page.locator("#score")).to_have_text("1 of 1 right")
+    assert list(answers(workspace, "Leo").values()) == [true_class(workspace, first)]
+
+
+def test_training_waits_for_the_connection_before_it_goes_on(workspace, training, server, context_of):
+    context = context_of(server, "Leo")
+    page = context.new_page()
+    page.goto(f"/label/{training.id}")
+    item = chosen(page, "3")
+    page.wait_for_load_state("networkidle")
+    context.set_offline(True)
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("kept in this browser")
+    page.keyboard.press("z")
+    assert ready(page) == item
+    chosen(page, "3")
+    page.keyboard.press("Enter")
+    context.set_offline(False)
+    expect(page.locator("#outcome")).to_be_visible(timeout=20_000)
+    page.get_by_role("button", name="Next").click()
+    assert ready(page) != item
+    assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 1

@@ -1,0 +1,121 @@
+"""What the Label page is told: in an examination nothing but pictures, in training what is right, after the answer."""
+
+import pytest
+
+from regrade.ledger import Mode, NewItem, Question
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture
+def exam(workspace):
+    workspace.queue_labels("digits", size=12, name="exam")
+    return workspace.ledger.queue("exam")
+
+
+def training(workspace, *, labels="", test_set="digits"):
+    queue = workspace.ledger.open_queue(
+        "learn", Question.LABEL, test_set=test_set, labels=labels, mode=Mode.TRAINING, overlap=5
+    )
+    workspace.ledger.add_items(queue, [NewItem(workspace.store.test_set(test_set).ids[0])])
+    return queue
+
+
+def test_an_examination_tells_a_labeler_the_picture_and_nothing_else(exam, visitor):
+    leo, rita = visitor("Leo"), visitor("Rita")
+    for number in range(6):
+        item = leo.get(f"/api/queues/{exam.id}/next").json()["item"]
+        assert set(item) == {"id", "picture"}
+        theirs = {"item": item["id"], "key": f"{KEY}-rita-{number}", "answer": "3"}
+        assert rita.write(f"/api/queues/{exam.id}/votes", **theirs).json()["told"] is None
+        told = leo.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=f"{KEY}{number}", answer="3", seconds=2)
+        assert told.status_code == 200
+        assert {name for name, value in told.json().items() if value is not None} == {"vote"}
+    undone = leo.write(f"/api/queues/{exam.id}/undo", key=f"{KEY}undo").json()["item"]
+    assert set(undone) == {"id", "picture"}
+
+
+def test_nothing_the_page_receives_names_a_picture_a_model_or_an_answer(workspace, exam, visitor):
+    leo, rita = visitor("Leo"), visitor("Rita")
+    item = leo.get(f"/api/queues/{exam.id}/next").json()["item"]
+    rita.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=f"{KEY}rita", answer="3")
+    asked = [
+        f"/label/{exam.id}", f"/api/queues/{exam.id}/next", f"/api/queues/{exam.id}/references?class_id=3",
+        "/api/classes/digits", f"/api/guide/digits/3?queue={exam.id}", "/guide", "/guide/digits/3",
+    ]  # fmt: skip
+    example = workspace.ledger.item(item["id"]).example
+    for address in asked:
+        answer = leo.get(address)
+        assert answer.status_code == 200, address
+        assert not [word for word in ("alpha", "beta", "gamma", "Rita", example, ".png") if word in answer.text], (
+            address
+        )
+
+
+def test_references_come_from_no_set_that_anyone_is_examined_on(workspace, exam, visitor):
+    leo = visitor("Leo")
+    address = f"/api/queues/{exam.id}/references?class_id=3"
+    shown = leo.get(address).json()
+    reference = workspace.store.test_set("reference")
+    assert len(shown) == (reference.labels == 3).sum() > 0
+    workspace.queue_labels("reference", size=5, name="another exam")
+    assert leo.get(address).json() == []
+    assert 'src="/pictures/' not in leo.get("/guide/digits/3").text
+
+
+def test_training_tells_after_the_answer_and_never_before(workspace, visitor):
+    queue, leo = training(workspace), visitor("Leo")
+    item = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
+    assert set(item) == {"id", "picture"}
+    true = str(workspace.store.test_set("digits").labels[0])
+    other = str((int(true) + 1) % 10)
+    told = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=other).json()["told"]
+    assert told == {"outcome": "wrong", "right": [true]}
+    again = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=other).json()["told"]
+    assert again == told
+    assert set(leo.write(f"/api/queues/{queue.id}/undo", key=f"{KEY}u").json()["item"]) == {"id", "picture"}
+    right = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=f"{KEY}2", answer=true).json()["told"]
+    assert right == {"outcome": "right", "right": [true]}
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [("1", "right"), ("2", "right"), ("3", "unclear"), ("4", "wrong")])
+def test_training_goes_by_the_labels_that_the_queue_names(workspace, visitor, tmp_path, answer, outcome):
+    example = workspace.store.test_set("digits").ids[0]
+    rows = [f"{example},{one},{state}" for one, state in (("1", "correct"), ("2", "correct"), ("3", "unclear"))]
+    (tmp_path / "more.csv").write_text("\n".join(["image,class,state", *rows]) + "\n")
+    workspace.import_labels(tmp_path / "more.csv", test_set="digits", name="more")
+    queue, leo = training(workspace, labels="more@1"), visitor("Leo")
+    item = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
+    told = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=answer).json()["told"]
+    assert told == {"outcome": outcome, "right": ["1", "2"]}
+
+
+def test_an_answer_is_a_class_of_the_test_set_and_there_is_no_empty_one(exam, visitor):
+    leo = visitor("Leo")
+    item = leo.get(f"/api/queues/{exam.id}/next").json()["item"]
+    for answer, status in (("11", 404), ("", 422), ("<script>", 404)):
+        sent = leo.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=KEY, answer=answer)
+        assert sent.status_code == status
+
+
+def test_a_queue_of_another_kind_has_no_label_page(judge_queue, exam, visitor):
+    assert visitor("Rita").get(f"/label/{judge_queue.id}").status_code == 404
+    assert visitor("Leo").get(f"/label/{judge_queue.id}").status_code == 404
+    for name in ("Leo", "Rita", "Olga"):
+        assert visitor(name).get(f"/label/{exam.id}").status_code == 200
+    assert visitor().get(f"/label/{exam.id}").headers["location"] == "/sign-in"
+
+
+def test_the_class_index_is_sent_once(visitor):
+    leo = visitor("Leo")
+    first = leo.get("/api/classes/imagenet-1k")
+    assert len(first.content) < 150_000
+    found = first.json()
+    assert [found["classes"][134][0], found["classes"][134][1]] == ["n02012849", "crane (wading bird)"]
+    assert found["tree"][0][3] == 1000
+    again = leo.get("/api/classes/imagenet-1k", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert leo.get("/api/classes/imagenet-1k", headers={"If-None-Match": '"other"'}).status_code == 200
+    assert leo.get("/api/classes/none").status_code == 404
+    assert leo.get(f"/api/classes/{'a' * 400}").status_code == 404
+    assert visitor().get("/api/classes/digits").status_code == 401

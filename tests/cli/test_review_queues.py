@@ -1,0 +1,186 @@
+"""regrade review queue, people, mistakes, label, list, assign and agreement, as a user calls them."""
+
+import json
+
+import pytest
+from judging import people as add_people
+from judging import vote
+from running import assert_one_line, run, run_well, snapshot
+
+import regrade
+from regrade.ledger import Role
+
+LABELS = "image,class,state\n" + "".join(
+    f"p{n},{own},correct\n" for n, own in enumerate(("cat", "dog", "bird", "cat", "ship", "frog"))
+)
+NOVEL = {("p2", "cat"), ("p5", "deer")}
+
+
+@pytest.fixture
+def pets_labeled(pets, tmp_path):
+    file = tmp_path / "own.csv"
+    file.write_text(LABELS)
+    run_well("import", "labels", file, "-t", "pets", "--name", "own", "-w", pets)
+    return pets
+
+
+@pytest.fixture
+def ledger(pets_labeled):
+    opened = regrade.open(pets_labeled).ledger
+    yield opened
+    opened.engine.dispose()
+
+
+ASK = ("-t", "pets", "-l", "own")
+
+
+def as_json(*arguments):
+    return json.loads(run_well(*arguments, "--json").out)
+
+
+def test_queue(pets_labeled, ledger):
+    done = as_json("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
+    assert done == {
+        "queue": "novel pets own", "question": "judge", "added": 2, "items": 2, "overlap": 2,
+        "notes": ["novel predictions of 1 model under own@1: 2"],
+    }  # fmt: skip
+    assert set(ledger.pairs(ledger.queue("novel pets own"))) == NOVEL
+    assert as_json("review", "queue", *ASK, "-w", pets_labeled)["added"] == 0
+
+
+def test_a_sample_says_how_many_of_how_many(pets_labeled):
+    done = run_well("review", "queue", *ASK, "--size", 1, "--by", "nothing", "-w", pets_labeled)
+    assert "drawn at random: 1, so far 1 of 2 novel predictions (stratified by nothing)" in done.out
+
+
+def test_people(pets_labeled, ledger, tmp_path):
+    file = tmp_path / "ann.csv"
+    file.write_text("person,image,class\nann,p0,ship\nann,p1,dog\n")
+    run_well("import", "people", file, "-t", "pets", "-w", pets_labeled)
+    done = as_json("review", "people", *ASK, "--seed", 3, "-w", pets_labeled)
+    assert done["added"] == 2
+    assert set(ledger.pairs(ledger.queue("people pets own"))) == {("p0", "ship"), ("p0", "cat")}
+
+
+def test_mistakes(pets_labeled, tmp_path):
+    run_well("labels", "sample", *ASK, "--size", 2, "--out", tmp_path / "s.csv", "-w", pets_labeled)
+    file = tmp_path / "v.csv"
+    file.write_text("image,class,verdict\np2,cat,wrong\np5,deer,unclear\n")
+    run_well("import", "verdicts", file, *ASK, "-w", pets_labeled)
+    done = as_json("review", "mistakes", *ASK, "--model", "first", "-w", pets_labeled)
+    assert (done["queue"], done["question"], done["added"]) == ("mistakes pets first", "mistake", 1)
+
+
+def test_label(pets_labeled, ledger):
+    done = as_json("review", "label", "-t", "pets", "--family", "animals", "--size", 3, "--seed", 1, "-w", pets_labeled)
+    assert (done["queue"], done["added"]) == ("label pets animals", 3)
+    run_well("review", "label", "-t", "pets", "--mode", "training", "-w", pets_labeled)
+    assert ledger.queue("training pets").mode.value == "training"
+
+
+class TestListAndAssign:
+    def test_how_far_queues_are(self, pets_labeled, ledger):
+        assert as_json("review", "list", "-w", pets_labeled) == {"queues": []}
+        ada, bob = add_people(ledger, "Ada", "Bob")
+        run_well("review", "queue", *ASK, "-w", pets_labeled)
+        queue = ledger.queue("novel pets own")
+        vote(ledger, queue, ada, ("p2", "cat"), "correct")
+        vote(ledger, queue, bob, ("p2", "cat"), "wrong")
+        vote(ledger, queue, bob, ("p5", "deer"), "wrong")
+        (row,) = as_json("review", "list", "-w", pets_labeled)["queues"]
+        assert (row["items"], row["answered"], row["decided"], row["disputed"]) == (2, 1, 0, 1)
+        assert row["by_person"] == {"Ada": 1, "Bob": 2} and row["assigned"] == []
+        out = run_well("review", "list", "-w", pets_labeled).out
+        assert "Ada 1, Bob 2" in out and "everyone" in out
+
+    def test_a_queue_for_some(self, pets_labeled, ledger):
+        add_people(ledger, "Ada", "Bob")
+        ledger.add_person("Lea", Role.LABELER)
+        run_well("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
+        done = run_well("review", "assign", "novel pets own", "Ada", "-w", pets_labeled)
+        assert "novel pets own is for Ada\n" in done.err and "an item wants 2 people: with 1 none" in done.err
+        assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["assigned"] == ["Ada"]
+        assert ledger.queues_of(ledger.person("Bob")) == ()
+        done = run_well("review", "assign", "novel pets own", "--everyone", "-w", pets_labeled)
+        assert done.err == "novel pets own is for everyone whose role allows it\n"
+        assert len(ledger.queues_of(ledger.person("Bob"))) == 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["novel pets own"], ["say whom the queue is for"]),
+            (["novel pets own", "Ada", "--everyone"], ["say whom the queue is for"]),
+            (["novel pets own", "Eve"], ["unknown person 'Eve'", "Lea"]),
+            (["novel pets own", "Lea"], ["Lea is a labeler", "reviewers"]),
+            (["novel", "Lea"], ["did you mean novel pets own"]),
+        ],
+    )
+    def test_bad_input(self, pets_labeled, ledger, arguments, words):
+        ledger.add_person("Lea", Role.LABELER)
+        run_well("review", "queue", *ASK, "-w", pets_labeled)
+        assert_one_line(run("review", "assign", *arguments, "-w", pets_labeled), *words)
+        assert ledger.assigned(ledger.queue("novel pets own")) == ()
+
+    def test_no_one_to_assign(self, pets_labeled):
+        run_well("review", "queue", *ASK, "-w", pets_labeled)
+        assert_one_line(run("review", "assign", "novel pets own", "Ada", "-w", pets_labeled), "there are none yet")
+
+
+class TestAgreement:
+    @pytest.fixture
+    def judged(self, pets_labeled, ledger):
+        panel = add_people(ledger, "Ada", "Bob")
+        run_well("review", "queue", *ASK, "-w", pets_labeled)
+        queue = ledger.queue("novel pets own")
+        for pair, letters in zip(sorted(NOVEL), ("cc", "cw"), strict=True):
+            for person, letter in zip(panel, letters, strict=True):
+                vote(ledger, queue, person, pair, {"c": "correct", "w": "wrong"}[letter])
+        return pets_labeled
+
+    def test_of_a_queue(self, judged):
+        found = as_json("review", "agreement", "novel pets own", "-w", judged)
+        assert found["measures"][0]["equal"]["value"] == 0.5
+        assert [(one["person"], one["with_others"]["n"]) for one in found["reviewers"]] == [("Ada", 2), ("Bob", 2)]
+        out = run_well("review", "agreement", "novel pets own", "--show", "reviewers", "-w", judged).out
+        assert "Ada" in out and "50.0" in out and "tied" in out
+
+    def test_of_all_queues(self, judged):
+        run_well("review", "label", "-t", "pets", "--mode", "training", "--size", 1, "-w", judged)
+        run_well("review", "label", "-t", "pets", "-w", judged)
+        found = as_json("review", "agreement", "-w", judged)["agreement"]
+        assert [one["queue"] for one in found] == ["novel pets own", "label pets"]
+        out = run_well("review", "agreement", "-w", judged).out
+        assert "label pets: no item has the votes of two people yet" in out
+        assert_one_line(run("review", "agreement", "--show", "reviewers", "-w", judged), "name it")
+
+    def test_without_queues(self, pets_labeled):
+        assert_one_line(run("review", "agreement", "-w", pets_labeled), "no queue yet")
+        assert_one_line(run("review", "agreement", "x", "-w", pets_labeled), "unknown queue 'x'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["queue", "-t", "pats", "-l", "own"], ["did you mean pets"]),
+        (["queue", "-t", "pets", "-l", "onw"], ["did you mean own"]),
+        (["queue", *ASK, "--model", "frist"], ["did you mean first"]),
+        (["queue", *ASK, "--overlap", 0], ["overlap of 0"]),
+        (["queue", *ASK, "--size", 0], ["got a size of 0"]),
+        (["people", *ASK], ["no person has answers on pets"]),
+        (["mistakes", *ASK, "--model", "second"], ["unknown model"]),
+        (["mistakes", *ASK, "--model", "first"], ["no mistake of first is left", "2 novel predictions"]),
+        (["label", "-t", "pets", "--family", "insects"], ["unknown family"]),
+        (["label", "-t", "pets", "--size", 7], ["6 pictures of pets can be drawn"]),
+        (["label", "-t", "pets", "--overlap", -1], ["overlap of -1"]),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(pets_labeled, ledger, arguments, words):
+    before = files(pets_labeled)
+    assert_one_line(run("review", *arguments, "-w", pets_labeled), *words)
+    assert ledger.rows() == []
+    assert files(pets_labeled) == before
+
+
+def files(workspace):
+    """What is stored beside the ledger, whose file changes as SQLite pleases."""
+    return {name: content for name, content in snapshot(workspace).items() if not name.startswith("ledger")}

@@ -1,0 +1,56 @@
+"""A command waits only for what it needs: what it does not load, it cannot be slow for."""
+
+import subprocess
+import sys
+
+import pytest
+from report_world import make_world
+
+NOT_FOR_A_RESULT = {
+    "alembic", "altair", "faiss", "fastapi", "onnxruntime", "pandas", "ray", "rich.console", "sklearn", "sqlalchemy",
+    "statsmodels", "timm", "torch", "uvicorn", "vl_convert",
+}  # fmt: skip
+RUN = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from regrade.cli import main
+main()
+"""
+COMMANDS = (
+    ("grade", "--test-set", "old", "--labels", "many"),
+    ("compare", "--test-set", "old", "--all"),
+    ("study", "generalization", "--original", "old", "--new", "new"),
+    ("study", "similarity", "--test-set", "old"),
+    ("study", "mistakes", "--test-set", "old", "--labels", "many"),
+    ("study", "people", "--test-set", "old"),
+)
+
+
+def loaded_by(code, *arguments):
+    """The modules that a process of its own has loaded in the end: the last line it writes."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    return make_world(tmp_path_factory.mktemp("start")).store.root
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
+def test_a_result_as_json_needs_arrays_and_files_only(world, command):
+    loaded = loaded_by(RUN, *command, "--json", "-w", world)
+    assert {"numpy", "pyarrow"} <= loaded
+    assert not NOT_FOR_A_RESULT & loaded
+
+
+def test_the_command_line_itself_reads_no_files_and_computes_nothing():
+    loaded = loaded_by(RUN, "--version")
+    assert "typer" in loaded
+    assert not {"pyarrow", "scipy", "PIL", *NOT_FOR_A_RESULT} & loaded
+
+
+def test_the_project_itself_loads_what_is_asked_of_it():
+    code = "import sys, regrade; print(*sys.modules, file=sys.stderr)"
+    assert not {"numpy", "pyarrow", "pydantic", "typer"} & loaded_by(code)

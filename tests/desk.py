@@ -1,0 +1,44 @@
+"""Working at a page of the app as a reviewer does, and what the ledger then holds."""
+
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from regrade.ledger import Queue
+from regrade.ledger.schema import item
+from regrade.workspace import Workspace
+
+PASSWORD = "correct horse battery"
+"""Everyone's in these tests."""
+
+
+def ready(page: Page) -> str:
+    """Wait until an answer counts for the picture that is shown, and say which item it is."""
+    expect(page.locator("body[data-ready]")).to_have_count(1)
+    return page.locator("body").get_attribute("data-ready") or ""
+
+
+def answered(page: Page, key: str) -> None:
+    """Press a key for the picture that is shown, once it counts, and wait until the next one is there."""
+    before = ready(page)
+    page.keyboard.press(key)
+    expect(page.locator(f'body[data-ready="{before}"]')).to_have_count(0)
+    page.locator("body[data-ready], #done:not([hidden])").first.wait_for()
+
+
+def saved(page: Page) -> None:
+    """Wait until the server has every answer."""
+    expect(page.locator("body")).to_have_attribute("data-unsent", "0")
+
+
+def answers(workspace: Workspace, name: str) -> dict[tuple[str, str], str]:
+    """The answers of someone that stand, by image and class."""
+    votes = [row for row in workspace.ledger.rows() if row["kind"] == "vote" and row["person"] == name]
+    last = {(row["example"], row["class"]): row["answer"] for row in votes}
+    return {item: answer for item, answer in last.items() if answer is not None}
+
+
+def item_numbers(workspace: Workspace, queue: Queue) -> list[int]:
+    """The numbers of a queue's items, in its order."""
+    found = select(item.c.id).where(item.c.queue_id == queue.id).order_by(item.c.place)
+    with workspace.ledger.engine.connect() as connection:
+        return list(connection.execute(found).scalars())

@@ -1,0 +1,27 @@
+"""Markdown that would like to run something, or to fetch it from elsewhere."""
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "![x](https://example.org/a.png)",
+    '![x](x" onerror="alert(1))',
+    "[x](javascript:alert(1))",
+    "[x](JaVaScRiPt&#58;alert(1))",
+    "[x](java\tscript:alert(1))",
+    "[x](data:text/html,<script>alert(1)</script>)",
+    "[x](vbscript:x)",
+    "[x](file:///etc/passwd)",
+    "[x](//evil.example)",
+    "[x](/team)",
+    "<javascript:alert(1)>",
+    "[x]: javascript:alert(1)\n\n[x]",
+    '[x](https://example.org "onmouseover=alert(1)")',
+    "[x](https://example.org/\"onmouseover='alert(1)')",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<svg/onload=alert(1)>",
+    "`<script>`",
+    "```html\n<script>alert(1)</script>\n```",
+    "&lt;script&gt;alert(1)&lt;/script&gt;",
+    "<style>*{display:none}</style>",
+    "<iframe src=https://example.org></iframe>",
+)

@@ -1,0 +1,36 @@
+"""Panels that vote as they are told, for tests of what comes of it."""
+
+import itertools
+
+from regrade.ledger import Ballot, Ledger, NewItem, Question, Queue, Role
+
+_keys = itertools.count()
+
+
+def people(ledger: Ledger, *names: str):
+    """People by name, added if they are new."""
+    known = {person.name: person for person in ledger.people()}
+    return [known.get(name) or ledger.add_person(name, Role.REVIEWER) for name in names]
+
+
+def queue_of(ledger: Ledger, name: str, pairs, *, question=Question.JUDGE, overlap=1, **options) -> Queue:
+    """A queue with these pictures and classes."""
+    queue = ledger.open_queue(name, question, overlap=overlap, **options)
+    ledger.add_items(queue, [NewItem(*pair) for pair in pairs])
+    return queue
+
+
+def item_of(ledger: Ledger, queue: Queue, example: str, class_id: str = "") -> int:
+    """The number of an item."""
+    from sqlalchemy import select
+
+    from regrade.ledger.schema import item
+
+    where = (item.c.queue_id == queue.id, item.c.example == example, item.c["class"] == class_id)
+    with ledger.engine.connect() as connection:
+        return connection.execute(select(item.c.id).where(*where)).scalar_one()
+
+
+def vote(ledger: Ledger, queue: Queue, person, pair, answer, **more):
+    """One vote."""
+    return ledger.vote(item_of(ledger, queue, *pair), person, Ballot(f"key {next(_keys)}", answer, **more))

@@ -1,0 +1,188 @@
+"""Decisions become versions of a label set: added, changed, taken back, and never twice."""
+
+import json
+
+import pytest
+from judging import item_of, people, queue_of, vote
+from running import assert_one_line, run, run_well, snapshot
+
+import regrade
+from regrade.core import LabelState
+
+PLAIN = "image,class,state,problematic\np0,cat,correct,\np1,dog,correct,\np2,bird,correct,\np3,cat,correct,drawing\n"
+
+
+@pytest.fixture
+def workspace(pets, tmp_path):
+    """Pets with labels `own@1` of four pictures."""
+    file = tmp_path / "own.csv"
+    file.write_text(PLAIN)
+    run_well("import", "labels", file, "-t", "pets", "--name", "own", "-w", pets)
+    opened = regrade.open(pets)
+    yield opened
+    opened.ledger.engine.dispose()
+
+
+def labels(workspace, name="own"):
+    """A label set as plain data: states by image and class, and reasons by image."""
+    test_set = workspace.store.test_set("pets")
+    found = workspace.store.label_set(test_set, name)
+    names = test_set.class_space.ids
+    pairs = zip(found.examples, found.classes, found.states, strict=True)
+    states = {(test_set.ids[e], names[c]): LabelState(s).name.lower() for e, c, s in pairs}
+    return states, {test_set.ids[place]: reason for place, reason in enumerate(found.reasons) if reason}
+
+
+OWN = {("p0", "cat"): "correct", ("p1", "dog"): "correct", ("p2", "bird"): "correct", ("p3", "cat"): "correct"}
+JUDGED = [("p2", "cat"), ("p1", "cat"), ("p0", "dog"), ("p1", "bird")]
+
+
+@pytest.fixture
+def queue(workspace):
+    return queue_of(workspace.ledger, "novel", JUDGED, test_set="pets", labels="own@1")
+
+
+@pytest.fixture
+def ada(workspace):
+    return people(workspace.ledger, "Ada")[0]
+
+
+def test_decisions_become_a_new_version(workspace, queue, ada):
+    answers = ("correct", "wrong", "problematic")
+    for pair, answer in zip(JUDGED, answers, strict=False):
+        vote(workspace.ledger, queue, ada, pair, answer, reason="edited" if answer == "problematic" else "")
+    done = workspace.publish("novel")
+    assert done.in_words() == (
+        "labels own@2: 1 correct added, 1 wrong added, 1 image problematic "
+        "(of 4 items: 3 decided, 0 to discuss, 1 not answered)"
+    )
+    assert labels(workspace) == (
+        OWN | {("p2", "cat"): "correct", ("p1", "cat"): "wrong"},
+        {"p3": "drawing", "p0": "edited"},
+    )
+    assert labels(workspace, "own@1") == (OWN, {"p3": "drawing"})
+
+
+def test_nothing_new_writes_nothing(workspace, queue, ada):
+    vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
+    workspace.publish("novel")
+    before = snapshot(workspace.store.root / "labels")
+    done = workspace.publish("novel")
+    assert (done.changes, done.written, done.target) == ({}, False, "labels own@2")
+    assert done.in_words().startswith("nothing new for labels own@2 (of 4 items: 1 decided")
+    assert snapshot(workspace.store.root / "labels") == before
+
+
+def test_a_trial_writes_nothing(workspace, queue, ada):
+    vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
+    before = snapshot(workspace.store.root / "labels")
+    done = workspace.publish("novel", dry_run=True)
+    assert (dict(done.changes), done.written) == ({"correct added": 1}, False)
+    assert snapshot(workspace.store.root / "labels") == before
+
+
+def test_a_decision_that_changed_and_one_taken_back(workspace, queue, ada):
+    """What the ledger put there goes with the decision; what a file said comes back."""
+    ledger = workspace.ledger
+    again = queue_of(ledger, "again", [("p0", "cat"), ("p3", "cat")], test_set="pets", labels="own@1")
+    vote(ledger, queue, ada, JUDGED[0], "correct")
+    vote(ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
+    vote(ledger, again, ada, ("p0", "cat"), "wrong")
+    vote(ledger, again, ada, ("p3", "cat"), "problematic", reason="painting")
+    workspace.publish("novel")
+    workspace.publish("again")
+    assert labels(workspace) == (
+        OWN | {("p2", "cat"): "correct", ("p0", "cat"): "wrong"},
+        {"p3": "drawing", "p0": "edited"},
+    )
+    for chosen, pair in ((queue, JUDGED[0]), (queue, JUDGED[2]), (again, ("p0", "cat")), (again, ("p3", "cat"))):
+        ledger.reopen(item_of(ledger, chosen, *pair), ada, why="look again")
+    vote(ledger, queue, ada, JUDGED[0], "unclear", why="seen twice")
+    done = workspace.publish("novel")
+    assert dict(done.changes) == {
+        "correct now unclear": 1,
+        "wrong now correct": 1,
+        "image no longer problematic": 1,
+    }
+    assert labels(workspace) == (OWN | {("p2", "cat"): "unclear"}, {"p3": "drawing"})
+
+
+def test_two_queues_both_count_and_the_later_decision_wins(workspace, queue, ada):
+    ledger = workspace.ledger
+    other = queue_of(ledger, "other", JUDGED[:2], test_set="pets", labels="own@1")
+    vote(ledger, other, ada, JUDGED[0], "wrong")
+    vote(ledger, queue, ada, JUDGED[0], "correct")
+    vote(ledger, other, ada, JUDGED[1], "unclear")
+    workspace.publish("novel")
+    done = workspace.publish("other")
+    assert dict(done.changes) == {"unclear added": 1}
+    assert labels(workspace)[0] == OWN | {("p2", "cat"): "correct", ("p1", "cat"): "unclear"}
+    found = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    assert found.queues == ("novel", "other")
+    assert found.origin.startswith("queues novel, other: 3 decisions, the last at 20")
+
+
+def test_a_version_from_a_file_starts_over(workspace, queue, ada, tmp_path):
+    vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
+    workspace.publish("novel")
+    file = tmp_path / "newer.csv"
+    file.write_text("image,class,state\np5,frog,correct\np2,cat,wrong\n")
+    run_well("import", "labels", file, "-t", "pets", "--name", "own", "--new-version", "-w", workspace.store.root)
+    done = workspace.publish("novel")
+    assert (done.target, dict(done.changes)) == ("labels own@4", {"wrong now correct": 1})
+    assert labels(workspace)[0] == {("p5", "frog"): "correct", ("p2", "cat"): "correct"}
+
+
+def test_most_give_the_reason(workspace):
+    panel = people(workspace.ledger, "Ada", "Bob", "Cleo", "Dan")
+    queue = queue_of(workspace.ledger, "panel", JUDGED[:1], test_set="pets", labels="own", overlap=4)
+    for person, reason in zip(panel, ("wrong label", "a\n drawing", "", "a drawing"), strict=True):
+        vote(workspace.ledger, queue, person, JUDGED[0], "problematic", reason=reason)
+    workspace.publish("panel")
+    assert labels(workspace)[1]["p2"] == "a drawing"
+
+
+def test_discussion_is_told_and_waited_for(workspace):
+    panel = people(workspace.ledger, "Ada", "Bob")
+    queue = queue_of(workspace.ledger, "panel", JUDGED[:2], test_set="pets", labels="own", overlap=2)
+    for person, answer in zip(panel, ("correct", "wrong"), strict=True):
+        vote(workspace.ledger, queue, person, JUDGED[0], answer)
+    done = workspace.publish("panel")
+    assert done.in_words() == ("nothing new for labels own@1 (of 2 items: 0 decided, 1 to discuss, 1 not answered)")
+    workspace.ledger.lock(item_of(workspace.ledger, queue, *JUDGED[0]), panel[0])
+    assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
+
+
+def test_a_picture_that_the_labels_did_not_cover(workspace, ada):
+    queue = queue_of(workspace.ledger, "more", [("p5", "frog")], test_set="pets", labels="own")
+    vote(workspace.ledger, queue, ada, ("p5", "frog"), "correct")
+    workspace.publish("more")
+    found = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    assert found.covered.tolist() == [True, True, True, True, False, True]
+
+
+class TestCommand:
+    def test_grade_follows(self, workspace, queue, ada):
+        root = workspace.store.root
+        vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
+        done = run_well("review", "publish", "novel", "-w", root)
+        assert done.err.startswith("labels own@2: 1 correct added")
+        rows = workspace.grade("pets", labels="own").rows
+        assert rows[0].multilabel.value == 1.0
+        assert workspace.grade("pets", labels="own@1").rows[0].multilabel.value == pytest.approx(2 / 3)
+
+    def test_json_and_trial(self, workspace, queue, ada):
+        vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
+        root = workspace.store.root
+        told = json.loads(run_well("review", "publish", "novel", "--dry-run", "--json", "-w", root).out)
+        assert told["written"] is False and told["changes"] == {"correct added": 1}
+        assert "would be labels own@2" in run_well("review", "publish", "novel", "--dry-run", "-w", root).err
+
+    def test_what_cannot_be(self, workspace, ada):
+        root, ledger = workspace.store.root, workspace.ledger
+        assert_one_line(run("review", "publish", "nvel", "-w", root), "unknown queue")
+        queue_of(ledger, "bare", [("p0", "dog")], test_set="pets")
+        assert_one_line(run("review", "publish", "bare", "-w", root), "no label set")
+        strange = queue_of(ledger, "strange", [("q9", "dog")], test_set="pets", labels="own")
+        vote(ledger, strange, ada, ("q9", "dog"), "wrong")
+        assert_one_line(run("review", "publish", "strange", "-w", root), "q9", "not in test set pets")

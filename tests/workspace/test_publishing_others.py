@@ -1,0 +1,249 @@
+"""Verdicts of a review, reviews of mistakes and rows of people, from what stands in queues."""
+
+import json
+
+import numpy as np
+import pytest
+from judging import item_of, people, queue_of, vote
+from pets import IDS, LABELS, wide
+from running import assert_one_line, run, run_well
+
+import regrade
+from regrade.core import MistakeCategory
+from regrade.ledger import Mode, Question
+
+
+@pytest.fixture
+def workspace(pets, tmp_path):
+    """Pets with three models, and labels `own@1` that leave five of their predictions open."""
+    for name, answers in (("second", "dog dog bird ship ship frog"), ("third", "cat cat deer cat frog deer")):
+        (tmp_path / f"{name}.csv").write_text(wide(*answers.split(), model=name))
+        run_well("import", "predictions", tmp_path / f"{name}.csv", "-t", "pets", "-w", pets)
+    own = dict(zip(IDS, ([label] for label in LABELS), strict=True))
+    (tmp_path / "own.json").write_text(json.dumps(own))
+    run_well("import", "labels", tmp_path / "own.json", "-t", "pets", "--name", "own", "-w", pets)
+    opened = regrade.open(pets)
+    yield opened
+    opened.ledger.engine.dispose()
+
+
+class TestVerdicts:
+    @pytest.fixture
+    def drawn(self, workspace):
+        """What was drawn, as image and class."""
+        test_set = workspace.store.test_set("pets")
+        drawn = workspace.draw_review("pets", labels="own", size=4)
+        rows = [(drawn.frame.examples[r], drawn.frame.classes[r]) for r in drawn.rows]
+        return [(test_set.ids[e], test_set.class_space.ids[c]) for e, c in rows]
+
+    def judged(self, workspace):
+        """The verdicts of the review, and why images are problematic."""
+        test_set = workspace.store.test_set("pets")
+        frame = workspace.store.review(test_set, workspace.store.label_set(test_set, "own"))
+        rows = np.flatnonzero(frame.judged)
+        pairs = [(test_set.ids[frame.examples[r]], test_set.class_space.ids[frame.classes[r]]) for r in rows]
+        return dict(zip(pairs, frame.states[rows].tolist(), strict=True)), list(frame.reasons.values())
+
+    def test_a_sampled_queue_feeds_the_estimate(self, workspace, drawn):
+        (ada,) = people(workspace.ledger, "Ada")
+        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        assert all(row.reviewed is None for row in workspace.grade("pets", labels="own").rows)
+        for pair, answer in zip(drawn, ("correct", "wrong", "problematic"), strict=False):
+            vote(workspace.ledger, queue, ada, pair, answer, reason="drawing")
+        done = workspace.publish("sample")
+        assert done.in_words() == (
+            "the review of own@1: 1 correct added, 1 wrong added, 1 problematic added "
+            "(of 4 items: 3 decided, 0 to discuss, 1 not answered)"
+        )
+        assert self.judged(workspace) == (dict(zip(drawn, (1, 3, 4), strict=False)), ["drawing"])
+        assert workspace.label_sets("pets") == ("own@1",)
+        assert any(row.reviewed for row in workspace.grade("pets", labels="own").rows)
+        assert workspace.publish("sample").changes == {}
+
+    def test_taken_back_and_changed(self, workspace, drawn, tmp_path):
+        """A pair is again what a file said of it, or open; the decision that changed counts."""
+        root, ledger = workspace.store.root, workspace.ledger
+        (ada,) = people(ledger, "Ada")
+        file = tmp_path / "verdicts.csv"
+        file.write_text(f"image,class,verdict\n{','.join(drawn[0])},unclear\n")
+        run_well("import", "verdicts", file, "-t", "pets", "-l", "own", "-w", root)
+        queue = queue_of(ledger, "sample", drawn, test_set="pets", labels="own@1")
+        for pair in drawn[:3]:
+            vote(ledger, queue, ada, pair, "wrong")
+        workspace.publish("sample")
+        assert self.judged(workspace)[0] == dict.fromkeys(drawn[:3], 3)
+        for pair in drawn[:3]:
+            ledger.reopen(item_of(ledger, queue, *pair), ada, why="once more")
+        vote(ledger, queue, ada, drawn[2], "problematic", reason="edited", why="looked")
+        assert dict(workspace.publish("sample").changes) == {
+            "wrong taken back": 1,
+            "wrong now unclear": 1,
+            "wrong now problematic": 1,
+        }
+        assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["edited"])
+        ledger.reopen(item_of(ledger, queue, *drawn[2]), ada, why="another reason")
+        vote(ledger, queue, ada, drawn[2], "problematic", reason="painting", why="looked")
+        assert workspace.publish("sample", dry_run=True).written is False
+        assert workspace.publish("sample").written
+        assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["painting"])
+
+    def test_a_queue_with_anything_else_makes_a_version(self, workspace, drawn):
+        (ada,) = people(workspace.ledger, "Ada")
+        queue = queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], test_set="pets", labels="own@1")
+        vote(workspace.ledger, queue, ada, drawn[0], "correct")
+        assert workspace.publish("mixed").target == "labels own@2"
+
+
+FINE, SPURIOUS = MistakeCategory.FINE_GRAINED.value, MistakeCategory.SPURIOUS.value
+
+
+class TestMistakes:
+    @pytest.fixture
+    def queue(self, workspace):
+        pairs = [("p2", "cat"), ("p5", "deer")]
+        return queue_of(
+            workspace.ledger, "grave", pairs, question=Question.MISTAKE, test_set="pets", labels="own", model="first"
+        )  # fmt: skip
+
+    def said(self, workspace):
+        review = workspace.store.mistake_review(workspace.store.test_set("pets"), "first")
+        columns = (review.examples.tolist(), review.classes.tolist(), review.categories, review.severities)
+        return {(e, c): (category.value, severity.value) for e, c, category, severity in zip(*columns, strict=True)}
+
+    def test_again_and_again(self, workspace, queue):
+        ledger = workspace.ledger
+        (ada,) = people(ledger, "Ada")
+        vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
+        done = workspace.publish("grave")
+        assert done.in_words() == ("mistakes of first: 1 added (of 2 items: 1 decided, 0 to discuss, 1 not answered)")
+        assert self.said(workspace) == {(2, 3): (FINE, "major")}
+        assert workspace.publish("grave").changes == {}
+        vote(ledger, queue, ada, ("p5", "deer"), SPURIOUS, severity="minor")
+        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
+        vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="borderline", why="not so grave")
+        assert dict(workspace.publish("grave").changes) == {"added": 1, "changed": 1}
+        assert self.said(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
+        ledger.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
+        assert dict(workspace.publish("grave").changes) == {"taken back": 1}
+        assert self.said(workspace) == {(2, 3): (FINE, "borderline")}
+        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
+        workspace.publish("grave")
+        assert workspace.store.mistake_review_names("pets") == ()
+        assert workspace.publish("grave").changes == {}
+
+    def test_what_is_found_to_be_no_mistake_is_left_out(self, workspace, queue):
+        ledger = workspace.ledger
+        (ada,) = people(ledger, "Ada")
+        vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
+        vote(ledger, queue, ada, ("p5", "deer"), NO_MISTAKE, reason="the prediction is correct")
+        done = workspace.publish("grave")
+        assert (dict(done.changes), done.notes) == (
+            {"added": 1},
+            ("found to be no mistakes, and left out: 1 (have them judged again)",),
+        )
+        assert self.said(workspace) == {(2, 3): (FINE, "major")}
+        ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
+        vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
+        assert dict(workspace.publish("grave").changes) == {"taken back": 1}
+
+    def test_two_queues_of_one_model(self, workspace, queue):
+        (ada,) = people(workspace.ledger, "Ada")
+        options = {"question": Question.MISTAKE, "test_set": "pets", "labels": "own", "model": "first"}
+        more = queue_of(workspace.ledger, "more", [("p5", "deer")], **options)
+        vote(workspace.ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
+        vote(workspace.ledger, more, ada, ("p5", "deer"), SPURIOUS, severity="minor")
+        workspace.publish("grave")
+        workspace.publish("more")
+        assert len(self.said(workspace)) == 2
+
+    def test_a_review_from_a_file_stays(self, workspace, queue, tmp_path):
+        root = workspace.store.root
+        (tmp_path / "m.csv").write_text(f"image,prediction,category,severity\np2,cat,{SPURIOUS},major\n")
+        run_well("import", "mistakes", tmp_path / "m.csv", "-t", "pets", "--model", "first", "-w", root)
+        (ada,) = people(workspace.ledger, "Ada")
+        assert_one_line(run("review", "publish", "grave", "-w", root), "another review", "first")
+        vote(workspace.ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
+        assert_one_line(run("review", "publish", "grave", "-w", root), "another review", "first")
+        assert self.said(workspace) == {(2, 3): (SPURIOUS, "major")}
+
+    def test_no_model(self, workspace):
+        queue_of(workspace.ledger, "whose", [("p2", "cat")], question=Question.MISTAKE, test_set="pets")
+        assert_one_line(run("review", "publish", "whose", "-w", workspace.store.root), "names no model")
+
+
+class TestPeople:
+    @pytest.fixture
+    def queue(self, workspace):
+        pairs = [(f"p{i}",) for i in range(4)]
+        return queue_of(workspace.ledger, "label", pairs, question=Question.LABEL, test_set="pets", overlap=2)
+
+    def row(self, workspace, name="person:Ada"):
+        return workspace.store.predictions(workspace.store.test_set("pets"), name)
+
+    def test_answers_become_a_row(self, workspace, queue):
+        ada, bob = people(workspace.ledger, "Ada", "Bob")
+        given = vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=12.5)
+        vote(workspace.ledger, queue, ada, ("p1",), "", seconds=3)
+        vote(workspace.ledger, queue, bob, ("p0",), "dog")
+        done = workspace.publish("label")
+        assert done.in_words() == (
+            "people on pets: 2 images of person:Ada, 1 image of person:Bob (of 4 items: 1 with every answer)"
+        )
+        row = self.row(workspace)
+        assert row.top1.tolist() == [3, -1, -1, -1, -1, -1]
+        assert row.asked.tolist() == [True, True, False, False, False, False]
+        assert row.times.end[0] == pytest.approx(given.at.timestamp())
+        assert row.times.seconds[:2].tolist() == pytest.approx([12.5, 3])
+        assert self.row(workspace, "person:Bob").times is None
+        assert workspace.publish("label").changes == {}
+        rows = {one.model: one for one in workspace.grade("pets").rows}
+        assert rows["person:Ada"].top1.value == 0.5
+
+    def test_more_answers_and_a_changed_one(self, workspace, queue):
+        """The last answer counts, and all the time that was spent on it."""
+        (ada,) = people(workspace.ledger, "Ada")
+        vote(workspace.ledger, queue, ada, ("p0",), "dog", seconds=10)
+        workspace.publish("label")
+        vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=2, why="slip")
+        vote(workspace.ledger, queue, ada, ("p1",), "dog", seconds=4)
+        other = queue_of(workspace.ledger, "late", [("p5",)], question=Question.LABEL, test_set="pets")
+        vote(workspace.ledger, other, ada, ("p5",), "frog", seconds=1)
+        assert dict(workspace.publish("late").changes) == {"images of person:Ada": 3}
+        row = self.row(workspace)
+        assert row.top1.tolist() == [3, 5, -1, -1, -1, 6]
+        assert row.times.seconds[[0, 1, 5]].tolist() == pytest.approx([12, 4, 1])
+        assert run_well("study", "people", "-t", "pets", "-w", workspace.store.root).code == 0
+
+    def test_taken_back(self, workspace, queue):
+        ledger = workspace.ledger
+        (ada,) = people(ledger, "Ada")
+        for image, answer in (("p0", "cat"), ("p1", "dog")):
+            vote(ledger, queue, ada, (image,), answer)
+        workspace.publish("label")
+        vote(ledger, queue, ada, ("p1",), None, why="not sure")
+        workspace.publish("label")
+        assert self.row(workspace).counted.tolist() == [True, False, False, False, False, False]
+        vote(ledger, queue, ada, ("p0",), None, why="not sure")
+        assert dict(workspace.publish("label").changes) == {"images of person:Ada": 0}
+        assert workspace.store.people_names("pets") == ()
+        assert workspace.publish("label").changes == {}
+
+    def test_training_never_counts(self, workspace):
+        queue_of(
+            workspace.ledger, "school", [("p0",)], question=Question.LABEL, test_set="pets", mode=Mode.TRAINING
+        )  # fmt: skip
+        assert_one_line(run("review", "publish", "school", "-w", workspace.store.root), "for training", "never counted")
+
+    def test_a_row_from_a_file_stays(self, workspace, queue, tmp_path):
+        root = workspace.store.root
+        (tmp_path / "ada.csv").write_text("image,class\np3,cat\n")
+        run_well("import", "people", tmp_path / "ada.csv", "-t", "pets", "--name", "Ada", "-w", root)
+        (ada,) = people(workspace.ledger, "Ada")
+        vote(workspace.ledger, queue, ada, ("p0",), "cat")
+        assert_one_line(run("review", "publish", "label", "-w", root), "person:Ada", "came from a file")
+        assert self.row(workspace).counted.tolist() == [False, False, False, True, False, False]
+
+    def test_a_class_that_is_none(self, workspace, queue):
+        (ada,) = people(workspace.ledger, "Ada")
+        vote(workspace.ledger, queue, ada, ("p0",), "kat")
+        assert_one_line(run("review", "publish", "label", "-w", workspace.store.root), "kat")
