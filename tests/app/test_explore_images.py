@@ -172,6 +172,33 @@ def test_confusions_lead_to_their_images(workspace, visitor, labels):
         assert count(seen(rita.get(address))) == ((said == 3) & (own == label)).any(axis=0).sum()
 
 
+def test_an_answer_that_people_found_right_is_no_confusion(workspace, visitor, tmp_path):
+    target = workspace.store.test_set("digits")
+    said = {name: top1(workspace, name)[0] for name in ("alpha", "beta", "gamma")}
+    pairs = {(n, int(target.labels[n])) for n in range(60)} | {(n, int(said["gamma"][n])) for n in range(60)}
+    lines = [f"{target.ids[n]},{label}\n" for n, label in sorted(pairs)]
+    (tmp_path / "wide.csv").write_text("image,class\n" + "".join(lines))
+    workspace.import_labels(tmp_path / "wide.csv", test_set="digits", name="wide")
+    rita, confused = visitor("Rita"), 0
+    for label in range(10):
+        page = seen(rita.get(f"/explore/class?set=digits&labels=wide&class={label}"))
+        for taken, own in itertools.product((False, True), range(10)):
+            pair = (
+                {"label": str(own), "predicted": str(label)} if taken else {"label": str(label), "predicted": str(own)}
+            )
+            here = [
+                n for name in said for n in range(60)
+                if str(target.labels[n]) == pair["label"] and str(said[name][n]) == pair["predicted"]
+                and own != label and (n, int(said[name][n])) not in pairs
+            ]  # fmt: skip
+            address = page.to("/explore/images", outcome="missed", **pair)
+            assert bool(address) == bool(here)
+            if here:
+                assert count(seen(rita.get(address[0]))) == len(set(here))
+            confused += len(here)
+    assert confused > 0
+
+
 def test_near_pictures_are_shown_once_they_are_known(workspace, visitor):
     rita = visitor("Rita")
     assert "regrade study leakage digits" in seen(rita.get("/explore/image?set=digits&image=0")).text

@@ -115,6 +115,25 @@ def test_new_predictions_and_labels_are_there_without_a_restart(workspace, visit
     assert newest.row("delta")[4].startswith("0.0")
 
 
+def test_verdicts_on_what_is_novel_are_there_without_a_restart(workspace, visitor, tmp_path):
+    rita, before = visitor("Rita"), workspace.grade("digits", labels="multi").rows
+    novel = next(place for place, title in enumerate(table_of(rita).rows[0]) if title.startswith("novel"))
+    assert [int(table_of(rita).row(row.model)[novel]) for row in before] == [row.novel for row in before]
+    drawn = workspace.draw_review("digits", labels="multi", size=5).frame
+    target = workspace.store.test_set("digits")
+    chosen = drawn.order[:5] if hasattr(drawn, "order") else range(5)
+    lines = [f"{target.ids[drawn.examples[n]]},{target.class_space.ids[drawn.classes[n]]},correct\n" for n in chosen]
+    (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + "".join(lines))
+    workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
+    after = workspace.grade("digits", labels="multi").rows
+    assert sum(row.novel for row in after) < sum(row.novel for row in before)
+    assert [int(table_of(rita).row(row.model)[novel]) for row in after] == [row.novel for row in after]
+
+
+def table_of(visitor):
+    return seen(visitor.get("/explore?set=digits&labels=multi"))
+
+
 def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_path):
     rita = visitor("Rita")
     assert "No model has predictions on reference yet" in seen(rita.get("/explore?set=reference")).text
@@ -126,6 +145,8 @@ def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_pat
     grid = seen(rita.get("/explore/images?set=bare&model=alpha"))
     assert "bare-3" in grid.text
     assert grid.pictures == []
+    for outcome in ("wrong", "right", "not-in-five"):
+        assert "0 images of 5" in seen(rita.get(f"/explore/images?set=bare&model=alpha&outcome={outcome}")).text
     assert "none of its own" in seen(rita.get("/explore/image?set=bare&image=3")).text
     assert "No image of it is scored" in seen(rita.get("/explore/class?set=bare&class=3")).text
 

@@ -122,6 +122,27 @@ def test_text_that_would_like_to_run_does_not(workspace, guide, server, page_of)
     assert all(one.startswith(server.address) for one in elsewhere)
 
 
+def test_the_browser_builds_formatted_text_from_harmless_parts_only(server, page_of):
+    """Whatever the server sent: a second lock on the same door."""
+    page = page_of(server, "Rita")
+    page.goto("/guide")
+    html = (
+        '<p onclick="x()">a<script>alert(1)</script><img src=x onerror=alert(1)></p>'
+        '<a href="javascript:x">b</a><a href="https://example.org" onclick="x()">c</a><svg onload="x()"></svg>'
+    )
+    built = page.evaluate(
+        """async (html) => {
+          const { formatted } = await import("/static/guide_block.js");
+          const place = document.createElement("div");
+          place.append(...formatted(html));
+          return place.innerHTML;
+        }""",
+        html,
+    )
+    link = '<a href="https://example.org" target="_blank" rel="noopener noreferrer nofollow">c</a>'
+    assert built == f"<p>aalert(1)</p><a>b</a>{link}"
+
+
 def test_judging_shows_the_entry(judge_queue, workspace, guide, server, page_of):
     rita = workspace.ledger.person("Rita")
     for number in range(10):

@@ -209,9 +209,9 @@ def test_training_tells_what_is_right_and_keeps_the_score(workspace, training, s
     assert list(answers(workspace, "Leo").values()) == [true_class(workspace, first)]
 
 
-def test_training_waits_for_the_connection_before_it_goes_on(workspace, training, server, context_of):
-    context = context_of(server, "Leo")
-    page = context.new_page()
+def test_training_waits_for_the_connection_before_it_goes_on(workspace, training, server, page_of):
+    page = page_of(server, "Leo")
+    context = page.context
     page.goto(f"/label/{training.id}")
     item = chosen(page, "3")
     page.wait_for_load_state("networkidle")

@@ -1,9 +1,12 @@
 """How sure models are: from probabilities, their logarithms and logits, and again when they are stored anew."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from regrade.app.scores import ModelScore, ScoreShelf, in_words
+from regrade.core import ScoreKind
 
 
 @pytest.fixture
@@ -27,14 +30,27 @@ def test_the_surest_comes_first_and_a_model_can_be_named(workspace, place):
     assert shelf.of(target, position, own, model="nobody") == ()
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_logits_need_all_scores_for_a_softmax(workspace, place, keep):
+@pytest.mark.parametrize(
+    "case",
+    [
+        (ScoreKind.LOGITS, True, np.e**2 / (np.e**2 + 9)),
+        (ScoreKind.LOGITS, False, None),
+        (ScoreKind.LOG_PROBABILITIES, False, np.e**2),
+        (None, True, None),
+    ],
+)
+def test_a_softmax_of_whatever_is_stored(workspace, place, monkeypatch, case):
+    kind, all_kept, expected = case
     target, position, own = place
     logits = np.zeros((len(target), 10))
     logits[:, own] = 2.0
-    workspace.add_predictions("logits", logits, test_set="digits", score_kind="logits", keep_scores=keep)
+    workspace.add_predictions("logits", logits, test_set="digits")
+    stored = workspace.store.predictions(target, "logits")
+    full = stored.full_scores if all_kept else None
+    changed = replace(stored, score_kind=kind, full_scores=full, scores=None if kind is None else stored.scores)
+    monkeypatch.setattr(workspace.store, "predictions", lambda *_: changed)
     (found,) = ScoreShelf(workspace.store).of(target, position, own, model="logits")
-    assert found.share == (pytest.approx(np.e**2 / (np.e**2 + 9), abs=1e-3) if keep else None)
+    assert found.share == (None if expected is None else pytest.approx(expected, abs=1e-3))
 
 
 def test_new_predictions_are_seen_at_once(workspace, place):

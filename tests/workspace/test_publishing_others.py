@@ -10,6 +10,7 @@ from running import assert_one_line, run, run_well
 
 import regrade
 from regrade.core import MistakeCategory
+from regrade.core.panel import NO_MISTAKE
 from regrade.ledger import Mode, Question
 
 

@@ -15,7 +15,8 @@ from regrade.app.explore.tiles import label_of
 from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.core import UNLABELED
-from regrade.ledger.about_picture import about_picture
+from regrade.ledger import Discussion, Discussions, Person, Queue
+from regrade.ledger.about_picture import asked_about
 
 router = APIRouter(include_in_schema=False)
 
@@ -35,11 +36,19 @@ def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> 
         said=said_of(view, position, by_name=choice.sort == "model"), taken=taken_for(view, position),
         versions=versions_of(site, test_set, position, choice.labels), slices=slices_with(test_set, position),
         number=number, before=before, after=after, position=position,
-        asked=about_picture(site.ledger.engine, test_set.name, test_set.ids[position], session.person),
+        talks=talks(site, test_set.name, test_set.ids[position], session.person),
+        names={one.id: one.name for one in site.ledger.people()},
         with_features=[row.name for row in view.answers.rows if row.has_features],
         kinds=sorted({row.score_kind.value for row in view.answers.rows if row.score_kind}),
         label_sets=label_sets(site, choice), alike=alike(site, view, choice),
     )  # fmt: skip
+
+
+def talks(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple[Queue, Discussion]]:
+    """What people were asked about an image, each with as much of the answers as someone may see."""
+    discussions = Discussions(site.ledger.engine)
+    found = asked_about(site.ledger.engine, test_set, example)
+    return [(one.queue, discussions.seen_by(one.item.id, viewer)) for one in found]
 
 
 def alike(site: Site, view: View, choice: Choice) -> list[dict[str, str | None]] | None:

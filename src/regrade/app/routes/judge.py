@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteHere
+from regrade.app.numbers import PathNumber
 from regrade.app.pages import page
 from regrade.core import UnknownName
 from regrade.ledger import Question
@@ -16,7 +17,7 @@ REASONS = ("wrong label", "drawing", "edited", "inappropriate")
 
 
 @router.get("/judge/{queue_id}")
-def judge(queue_id: int, request: Request, site: SiteHere, session: Reviewer) -> Response:
+def judge(queue_id: PathNumber, request: Request, site: SiteHere, session: Reviewer) -> Response:
     """The page on which predictions are judged."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.JUDGE:

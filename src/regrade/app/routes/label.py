@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Labeler, SiteHere
+from regrade.app.numbers import PathNumber
 from regrade.app.pages import page
 from regrade.core import UnknownName
 from regrade.ledger import Question
@@ -13,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/label/{queue_id}")
-def label(queue_id: int, request: Request, site: SiteHere, session: Labeler) -> Response:
+def label(queue_id: PathNumber, request: Request, site: SiteHere, session: Labeler) -> Response:
     """The page on which pictures are labeled."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:

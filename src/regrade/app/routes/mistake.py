@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteHere
+from regrade.app.numbers import PathNumber
 from regrade.app.pages import page
 from regrade.core import MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE
@@ -25,7 +26,7 @@ OVERTURNED = ("the prediction is correct", "the prediction is unclear", "the pic
 
 
 @router.get("/mistake/{queue_id}")
-def mistake(queue_id: int, request: Request, site: SiteHere, session: Reviewer) -> Response:
+def mistake(queue_id: PathNumber, request: Request, site: SiteHere, session: Reviewer) -> Response:
     """The page on which mistakes are told apart."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.MISTAKE:

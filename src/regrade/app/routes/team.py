@@ -8,12 +8,13 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from regrade.app.access import Owner, SiteHere
+from regrade.app.numbers import PathNumber
 from regrade.app.pages import page
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.core.arguments import member
-from regrade.ledger import Person, Role
+from regrade.ledger import Person, Queue, Role
 from regrade.ledger.row_files import rows_as_file
 
 router = APIRouter(prefix="/team", include_in_schema=False)
@@ -43,20 +44,20 @@ def add(
 
 
 @router.post("/people/{person_id}/invite")
-def invite(person_id: int, request: Request, site: SiteHere, _: Owner) -> Response:
+def invite(person_id: PathNumber, request: Request, site: SiteHere, _: Owner) -> Response:
     """A new invitation: for someone who lost theirs, or their password."""
     return _invited(request, site, _person(site, person_id))
 
 
 @router.post("/people/{person_id}/role")
-def change_role(person_id: int, site: SiteHere, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
+def change_role(person_id: PathNumber, site: SiteHere, _: Owner, role: Annotated[str, Form(max_length=20)]) -> Response:
     """Let someone do more, or less."""
     site.ledger.set_role(_person(site, person_id), member(Role, role))
     return RedirectResponse("/team", 303)
 
 
 @router.post("/people/{person_id}/close")
-def close(person_id: int, site: SiteHere, session: Owner) -> Response:
+def close(person_id: PathNumber, site: SiteHere, session: Owner) -> Response:
     """Let someone in no more; what they said stays."""
     _refuse_oneself(session, person_id)
     site.accounts.close(_person(site, person_id))
@@ -64,13 +65,19 @@ def close(person_id: int, site: SiteHere, session: Owner) -> Response:
 
 
 @router.post("/queues/{queue_id}")
-def assign(queue_id: int, site: SiteHere, _: Owner, people: Annotated[list[int] | None, Form()] = None) -> Response:
+def assign(
+    queue_id: PathNumber, site: SiteHere, _: Owner, people: Annotated[list[int] | None, Form()] = None
+) -> Response:
     """Give a queue to some people, or to everyone again."""
-    found = next((one for one in site.ledger.queues() if one.id == queue_id), None)
-    if found is None:
-        raise UnknownName("queue", str(queue_id), [])
-    site.ledger.assign(found, [_person(site, number) for number in people or []])
+    site.ledger.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
     return RedirectResponse("/team", 303)
+
+
+@router.post("/queues/{queue_id}/publish")
+def publish(queue_id: PathNumber, request: Request, site: SiteHere, _: Owner) -> Response:
+    """Turn what stands in a queue into labels, verdicts, reviews or rows that every study reads."""
+    done = site.workspace.publish(_queue(site, queue_id).name)
+    return _shown(request, site, told=done.in_words())
 
 
 @router.get("/export.{form}")
@@ -92,14 +99,22 @@ def _shown(
     site: Site,
     *,
     trouble: str = "",
+    told: str = "",
     invitation: tuple[str, str] | None = None,
     status: int = 200,
 ) -> Response:
     queues = [(one, {person.id for person in site.ledger.assigned(one)}) for one in site.ledger.queues()]
     return page(
         request, "team.html", status=status, people=site.ledger.people(), closed=site.accounts.closed(), queues=queues,
-        roles=[one.value for one in Role], trouble=trouble, invitation=invitation,
+        roles=[one.value for one in Role], trouble=trouble, told=told, invitation=invitation,
     )  # fmt: skip
+
+
+def _queue(site: Site, queue_id: int) -> Queue:
+    found = next((one for one in site.ledger.queues() if one.id == queue_id), None)
+    if found is None:
+        raise UnknownName("queue", str(queue_id), [])
+    return found
 
 
 def _person(site: Site, person_id: int) -> Person:

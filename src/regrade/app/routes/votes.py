@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from regrade.app.access import Labeler, SiteHere
+from regrade.app.numbers import LARGEST, Number, PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
@@ -19,7 +20,6 @@ from regrade.ledger import Ballot, Item, Question, Queue
 router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
 
 MOST_REFERENCES = 100
-_Number = Annotated[int, Field(ge=1, lt=2**31)]
 
 
 class _Form(BaseModel):
@@ -29,7 +29,7 @@ class _Form(BaseModel):
 class VoteForm(_Form):
     """A ballot as a page sends it; ``key`` is made up by the page, once for each vote."""
 
-    item: _Number
+    item: Number
     key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
     answer: Annotated[PlainText, Field(min_length=1, max_length=200)]
     severity: Annotated[str | None, Field(max_length=10)] = None
@@ -42,7 +42,7 @@ class UndoForm(_Form):
     """Which vote to take back: the newest, or that on an item."""
 
     key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
-    item: _Number | None = None
+    item: Number | None = None
 
 
 class NextItem(BaseModel):
@@ -64,7 +64,7 @@ class CastVote(BaseModel):
 
 @router.get("/next")
 def next_item(
-    queue_id: int, site: SiteHere, session: Labeler, after: Annotated[int | None, Query(ge=1, lt=2**31)] = None
+    queue_id: PathNumber, site: SiteHere, session: Labeler, after: Annotated[int | None, Query(ge=1, le=LARGEST)] = None
 ) -> NextItem:
     """The next item for whoever asks, or the one after that which they have before them."""
     queue = site.queue(queue_id, session.person)
@@ -73,7 +73,7 @@ def next_item(
 
 
 @router.post("/votes")
-def vote(queue_id: int, form: VoteForm, site: SiteHere, session: Labeler) -> CastVote:
+def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler) -> CastVote:
     """Add a vote; the same one a second time changes nothing."""
     queue, item = _item(site, session, queue_id, form.item)
     ballot = Ballot(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
@@ -84,7 +84,7 @@ def vote(queue_id: int, form: VoteForm, site: SiteHere, session: Labeler) -> Cas
 
 
 @router.post("/undo")
-def undo(queue_id: int, form: UndoForm, site: SiteHere, session: Labeler) -> NextItem:
+def undo(queue_id: PathNumber, form: UndoForm, site: SiteHere, session: Labeler) -> NextItem:
     """Take back one's newest vote, and get its item again."""
     queue = site.queue(queue_id, session.person)
     if form.item is None:
@@ -100,7 +100,7 @@ def undo(queue_id: int, form: UndoForm, site: SiteHere, session: Labeler) -> Nex
 
 @router.get("/references")
 def more_references(
-    queue_id: int, site: SiteHere, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
+    queue_id: PathNumber, site: SiteHere, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
 ) -> list[str]:
     """Up to a hundred pictures of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)

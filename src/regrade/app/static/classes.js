@@ -3,7 +3,7 @@
 const MOST = 60; // classes that a search finds at most
 const TELLING = 3; // letters from which a query is looked for inside words and definitions
 
-const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f'’]/g, "").toLowerCase();
+const plain = (text) => text.normalize("NFKD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
 const words = (text) => plain(text).split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 const squeezed = (text) => words(text).join("");
 

@@ -1,0 +1,104 @@
+"""Team: invitations, roles, whose queue is whose, publishing, and taking everything along."""
+
+import io
+import json
+
+import pyarrow.parquet
+import pytest
+
+from regrade.ledger import Ballot, Role
+
+
+def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
+    olga, guest = visitor("Olga"), visitor()
+    shown = olga.submit("/team/people", name="Nora", role="labeler").text
+    link = shown.split('value="http://testserver')[1].split('"')[0]
+    assert "Welcome, Nora" in guest.get(link).text
+    guest.post(link, data={"password": "a long password", "again": "a long password"})
+    assert "Hello, Nora" in guest.get("/").text
+    assert workspace.ledger.person("Nora").role is Role.LABELER
+    assert link not in olga.get("/team").text
+
+
+def test_a_name_that_is_taken_is_told(visitor):
+    answer = visitor("Olga").submit("/team/people", name="Rita", role="labeler")
+    assert answer.status_code == 400
+    assert "someone is called" in answer.text
+
+
+def test_a_role_that_changes_counts_at_once(visitor, workspace):
+    rita = workspace.ledger.person("Rita")
+    client = visitor("Rita")
+    assert client.get("/team").status_code == 403
+    visitor("Olga").submit(f"/team/people/{rita.id}/role", role="owner")
+    assert client.get("/team").status_code == 200
+
+
+def test_the_only_owner_stays_and_cannot_close_the_door_behind(visitor, workspace):
+    olga = workspace.ledger.person("Olga")
+    client = visitor("Olga")
+    assert client.submit(f"/team/people/{olga.id}/role", role="labeler").status_code == 400
+    assert client.submit(f"/team/people/{olga.id}/close").status_code == 400
+    assert client.get("/team").status_code == 200
+
+
+def test_a_closed_account_is_shown_as_closed_and_opens_by_invitation(visitor, workspace):
+    rob = workspace.ledger.person("Rob")
+    olga = visitor("Olga")
+    assert olga.submit(f"/team/people/{rob.id}/close").status_code == 303
+    assert "closed" in olga.get("/team").text
+    assert olga.submit(f"/team/people/{rob.id}/invite").status_code == 200
+    assert olga.submit("/team/people/99/close").status_code == 404
+
+
+def test_a_queue_is_given_to_some_and_to_everyone_again(visitor, workspace, judge_queue):
+    rita, leo = workspace.ledger.person("Rita"), workspace.ledger.person("Leo")
+    olga = visitor("Olga")
+    olga.submit(f"/team/queues/{judge_queue.id}", people=[rita.id])
+    assert [one.name for one in workspace.ledger.assigned(judge_queue)] == ["Rita"]
+    refused = olga.submit(f"/team/queues/{judge_queue.id}", people=[leo.id])
+    assert refused.status_code == 400 and "labeler" in refused.text
+    olga.submit(f"/team/queues/{judge_queue.id}")
+    assert workspace.ledger.assigned(judge_queue) == ()
+
+
+def test_publishing_moves_every_number(visitor, workspace, judge_queue):
+    panel = [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")]
+    predicted = {}
+    target = workspace.store.test_set("digits")
+    for model in workspace.models("digits"):
+        predicted[model] = workspace.store.predictions(target, model).classes[:, 0]
+    items = {}
+    while (item := workspace.ledger.next_item(judge_queue, panel[0])) is not None:
+        items[item.id] = item
+        for person in panel:
+            workspace.ledger.vote(item.id, person, Ballot(f"{person.name}-{item.id}", "correct"))
+    before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
+    told = visitor("Olga").submit(f"/team/queues/{judge_queue.id}/publish").text
+    assert "multi@2: 12 correct" in told
+    after = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
+    for model, classes in predicted.items():
+        gained = sum(
+            str(classes[target.position_of[one.example]]) == one.class_id for one in items.values()
+        )  # fmt: skip
+        assert round(60 * (after[model] - before[model])) == gained
+    assert {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi@1").rows} == before
+    assert "nothing new" in visitor("Olga").submit(f"/team/queues/{judge_queue.id}/publish").text
+
+
+@pytest.mark.usefixtures("judge_queue")
+def test_everything_people_said_can_be_taken_along_but_no_secret(visitor, workspace):
+    rita = workspace.ledger.person("Rita")
+    workspace.ledger.vote(1, rita, Ballot("12345678", "problematic", reason="drawing"))
+    olga = visitor("Olga")
+    for form in ("csv", "json", "parquet"):
+        answer = olga.get(f"/team/export.{form}")
+        assert answer.status_code == 200
+        assert f"ledger.{form}" in answer.headers["content-disposition"]
+        if form == "json":
+            assert [row["reason"] for row in json.loads(answer.content) if row["kind"] == "vote"] == ["drawing"]
+        if form == "parquet":
+            assert "vote" in pyarrow.parquet.read_table(io.BytesIO(answer.content))["kind"].to_pylist()
+        assert b"argon2" not in answer.content
+        assert workspace.ledger.person("Rita").name.encode() in answer.content
+    assert olga.get("/team/export.exe").status_code == 422
