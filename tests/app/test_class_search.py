@@ -9,7 +9,12 @@ from regrade.classes import imagenet_1k
 SEARCH = """async (queries) => {
   const { loadClasses } = await import("/static/classes.js");
   const classes = await loadClasses("imagenet-1k");
-  return queries.map((query) => classes.search(query).map((one) => one.name));
+  const among = classes.families.get("insects");
+  return [
+    queries.map((query) => classes.search(query).map((one) => one.name)),
+    classes.search("tiger", { among }).map((one) => one.name),
+    classes.within(among).length,
+  ];
 }"""
 
 FIRST = {
@@ -55,7 +60,8 @@ def found(browser):
     page.route("**/*", answer)
     page.goto("/")
     queries = [*FIRST, *OTHERS]
-    yield dict(zip(queries, page.evaluate(SEARCH, queries), strict=True))
+    names, among, size = page.evaluate(SEARCH, queries)
+    yield dict(zip(queries, names, strict=True), among=among, size=size)
     page.close()
 
 
@@ -106,3 +112,8 @@ def test_nothing_is_found_where_there_is_nothing(found):
 def test_a_single_letter_finds_beginnings_only(found):
     assert 0 < len(found["a"]) <= 60
     assert "abacus" in found["a"]
+
+
+def test_a_search_can_keep_to_a_family(found):
+    assert found["among"] == ["tiger beetle"]
+    assert found["size"] == len(imagenet_1k().group("insects"))

@@ -117,21 +117,22 @@ def test_new_predictions_and_labels_are_there_without_a_restart(workspace, visit
 
 def test_verdicts_on_what_is_novel_are_there_without_a_restart(workspace, visitor, tmp_path):
     rita, before = visitor("Rita"), workspace.grade("digits", labels="multi").rows
-    novel = next(place for place, title in enumerate(table_of(rita).rows[0]) if title.startswith("novel"))
-    assert [int(table_of(rita).row(row.model)[novel]) for row in before] == [row.novel for row in before]
-    drawn = workspace.draw_review("digits", labels="multi", size=5).frame
+    assert novel_counts(rita) == {row.model: row.novel for row in before}
+    drawn = workspace.draw_review("digits", labels="multi", size=5)
     target = workspace.store.test_set("digits")
-    chosen = drawn.order[:5] if hasattr(drawn, "order") else range(5)
-    lines = [f"{target.ids[drawn.examples[n]]},{target.class_space.ids[drawn.classes[n]]},correct\n" for n in chosen]
+    pairs = zip(drawn.frame.examples[drawn.rows], drawn.frame.classes[drawn.rows], strict=True)
+    lines = [f"{target.ids[image]},{target.class_space.ids[label]},correct\n" for image, label in pairs]
     (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + "".join(lines))
     workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="digits", labels="multi")
     after = workspace.grade("digits", labels="multi").rows
     assert sum(row.novel for row in after) < sum(row.novel for row in before)
-    assert [int(table_of(rita).row(row.model)[novel]) for row in after] == [row.novel for row in after]
+    assert novel_counts(rita) == {row.model: row.novel for row in after}
 
 
-def table_of(visitor):
-    return seen(visitor.get("/explore?set=digits&labels=multi"))
+def novel_counts(visitor):
+    page = seen(visitor.get("/explore?set=digits&labels=multi"))
+    column = next(place for place, title in enumerate(page.rows[0]) if title.startswith("novel"))
+    return {row[0]: int(row[column]) for row in page.rows[1:]}
 
 
 def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_path):

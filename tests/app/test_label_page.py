@@ -3,6 +3,7 @@
 import pytest
 from desk import answers, ready, saved
 from labeling import chosen, labeled, true_class
+from PIL import Image
 from playwright.sync_api import expect
 
 from regrade.studies import Contender
@@ -68,6 +69,32 @@ def test_the_tree_is_walked_by_keyboard(workspace, exam, server, page_of):
     expect(page.locator("#count")).to_have_text("2")
     saved(page)
     assert list(answers(workspace, "Leo").values()) == ["1"]
+
+
+def test_the_search_keeps_to_a_family(workspace, tmp_path, server, page_of):
+    for name in ("cat", "truck"):
+        (tmp_path / "things" / name).mkdir(parents=True)
+        Image.new("RGB", (32, 32), "red" if name == "cat" else "blue").save(tmp_path / "things" / name / "1.png")
+    workspace.add_test_set("things", tmp_path / "things", classes="cifar-10")
+    workspace.queue_labels("things", name="exam")
+    page = page_of(server, "Leo")
+    page.goto(f"/label/{workspace.ledger.queue('exam').id}")
+    ready(page)
+    page.get_by_label("among").select_option("vehicles")
+    expect(page.get_by_role("option", name="truck")).to_be_visible()
+    expect(page.locator("#results [role=option]")).to_have_count(4)
+    page.keyboard.press("Enter")
+    expect(page.locator("#chosen")).to_be_hidden()
+    page.locator("#search").fill("cat")
+    expect(page.locator("#results")).to_contain_text("No class is called that")
+    page.locator("#search").fill("")
+    page.reload()
+    ready(page)
+    page.locator("#results").get_by_text("truck").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert list(answers(workspace, "Leo").values()) == ["truck"]
 
 
 def test_pictures_come_before_the_answer_and_escape_goes_back(workspace, exam, server, page_of):

@@ -3,6 +3,7 @@
 import pytest
 from desk import PASSWORD
 from fastapi.testclient import TestClient
+from playwright.sync_api import expect
 
 import regrade
 from regrade.app import create_app
@@ -128,3 +129,21 @@ class TestOneTimeLink:
         client = TestClient(local)
         assert client.get(f"/enter/{local.state.site.one_time_word}").status_code == 200
         assert [one.role.value for one in found.ledger.people()] == ["owner"]
+
+
+def test_someone_signs_in_by_keyboard_in_a_browser(server, browser):
+    page = browser.new_page(base_url=server.address)
+    page.goto("/")
+    expect(page.get_by_label("Name")).to_be_focused()
+    page.keyboard.type("Rita")
+    page.keyboard.press("Tab")
+    page.keyboard.type("wrong password")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_have_text("name or password is not right")
+    expect(page.get_by_label("Password")).to_be_focused()
+    page.keyboard.type(PASSWORD)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Hello, Rita")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    page.close()

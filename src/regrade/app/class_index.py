@@ -26,6 +26,7 @@ def class_index(space: ClassSpace) -> ClassIndex:
         for class_id, name, words in zip(space.ids, space.names, space.lemmas, strict=True)
     ]
     tree = [[one.name, one.branches, one.classes, one.count] for one in class_tree(space)]
-    found = {"space": space.name, "classes": classes, "tree": tree}
+    groups = {name: sorted(space.groups[name]) for name in sorted(space.groups)}
+    found = {"space": space.name, "classes": classes, "tree": tree, "groups": groups}
     content = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
     return ClassIndex(content, f'"{sha256(content).hexdigest()[:32]}"')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, create_server, socket
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -22,6 +23,7 @@ from regrade.core import AlreadyStored, InputError, RegradeError, UnknownName
 from regrade.ledger import Role
 from regrade.workspace import Workspace
 
+_WAITING = 2048  # connections that may wait to be answered
 _LOCAL_NAMES = ["localhost", "127.0.0.1", "[::1]", "testserver"]
 
 
@@ -51,13 +53,21 @@ def serve(workspace: Workspace, *, host: str, port: int, accounts: bool, told: C
     local = is_loopback(host) and not accounts
     app = create_app(workspace, local=local)
     site: Site = app.state.site
-    shown = f"[{host}]" if ":" in host else host
-    if local:
-        told(f"http://{shown}:{port}/enter/{site.one_time_word}")
-    else:
+    if not local:
         _check_owner(site)
-        told(f"http://{shown}:{port}/  (put it behind https: passwords and cookies travel with every request)")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, access_log=False)
+    with _listening(host, port) as listening:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+        told(f"{address}enter/{site.one_time_word}" if local else f"{address}  (put it behind https)")
+        config = uvicorn.Config(app, log_level="warning", server_header=False, access_log=False)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listening(host: str, port: int) -> socket:
+    try:
+        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET, backlog=_WAITING)
+    except OSError as error:
+        reason = str(error.strerror or error).partition(" (")[0]
+        raise InputError(f"port {port} of {host} cannot be used: {reason}") from None
 
 
 def is_loopback(host: str) -> bool:

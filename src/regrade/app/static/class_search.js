@@ -6,6 +6,7 @@ export class ClassSearch {
     Object.assign(this, { field, list, classes, picked, changed });
     this.found = [];
     this.at = 0;
+    this.among = null; // a family that the search keeps to, all of which is listed before anything is typed
     field.setAttribute("role", "combobox");
     field.setAttribute("aria-controls", list.id);
     field.setAttribute("aria-autocomplete", "list");
@@ -27,11 +28,12 @@ export class ClassSearch {
 
   look() {
     const query = this.field.value;
-    this.found = this.classes.search(query);
-    this.at = 0;
+    const asked = Boolean(query.trim());
+    this.found = !asked && this.among ? this.classes.within(this.among) : this.classes.search(query, { among: this.among });
+    this.at = asked ? 0 : -1; // Enter takes nothing that no one has asked for
     this.list.replaceChildren(...this.found.map((one, place) => this.row(one, place)));
-    if (query.trim() && !this.found.length) this.list.append(nothing());
-    this.list.hidden = !query.trim();
+    if (asked && !this.found.length) this.list.append(nothing());
+    this.list.hidden = !asked && !this.among;
     this.field.setAttribute("aria-expanded", String(this.found.length > 0));
     this.mark();
     this.changed(query);
@@ -54,9 +56,9 @@ export class ClassSearch {
   mark() {
     [...this.list.querySelectorAll("[role=option]")].forEach((row, place) => row.setAttribute("aria-selected", String(place === this.at)));
     const row = this.list.children[this.at];
-    if (this.found.length) this.field.setAttribute("aria-activedescendant", row.id);
-    else this.field.removeAttribute("aria-activedescendant");
-    if (this.found.length) row.scrollIntoView({ block: "nearest" });
+    if (!this.found[this.at]) return this.field.removeAttribute("aria-activedescendant");
+    this.field.setAttribute("aria-activedescendant", row.id);
+    return row.scrollIntoView({ block: "nearest" });
   }
 
   move(by) {
@@ -87,6 +89,6 @@ export class ClassSearch {
 function nothing() {
   const said = document.createElement("p");
   said.className = "quiet";
-  said.textContent = "No class is called that. Try another word, or clear the search and walk the tree.";
+  said.textContent = "No class is called that. Try another word, or clear the search and look through all classes.";
   return said;
 }

@@ -21,15 +21,21 @@ export async function loadClasses(space) {
 }
 
 export class Classes {
-  constructor({ space, classes, tree }) {
+  constructor({ space, classes, tree, groups }) {
     this.space = space;
     this.all = classes.map(([id, name, others, definition], index) => ({ index, id, name, words: others, definition }));
     this.tree = tree.map(([name, branches, own, count]) => ({ name, branches, classes: own, count }));
+    this.families = new Map(Object.entries(groups).map(([name, members]) => [name, new Set(members)]));
     this.byId = new Map(this.all.map((one) => [one.id, one]));
     this.entries = this.all.map(entry);
   }
 
   get(id) { return this.byId.get(id); }
+
+  // The classes of a family, by name.
+  within(family) {
+    return this.all.filter((one) => family.has(one.index)).sort((one, other) => one.name.localeCompare(other.name, "en"));
+  }
 
   // Classes that a query may mean, the likeliest first.
   search(query, { among = null } = {}) {

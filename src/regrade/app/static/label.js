@@ -150,6 +150,21 @@ function hold(event) {
   }
 }
 
+// Someone who learns dogs searches among dogs; the choice is kept for the queue until the window is closed.
+function families() {
+  const [choice, place] = [by("family"), `regrade family ${queue}`];
+  choice.append(...[...classes.families.keys()].map((name) => new Option(name, name)));
+  by("within").hidden = !classes.families.size;
+  choice.value = classes.families.has(sessionStorage.getItem(place)) ? sessionStorage.getItem(place) : "";
+  const keep = () => {
+    sessionStorage.setItem(place, choice.value);
+    search.among = classes.families.get(choice.value) ?? null;
+    search.look();
+  };
+  choice.addEventListener("change", () => { keep(); if (types) field.focus(); });
+  keep();
+}
+
 async function begin() {
   try {
     classes = await loadClasses(space);
@@ -157,7 +172,8 @@ async function begin() {
     notice(`${error.message}: load the page again.`);
     return;
   }
-  search = new ClassSearch(field, by("results"), classes, { picked: choose, changed: (query) => { by("tree").hidden = Boolean(query.trim()); } });
+  search = new ClassSearch(field, by("results"), classes, { picked: choose, changed: () => { by("tree").hidden = !by("results").hidden; } });
+  families();
   tree = new ClassTree(by("tree"), classes, choose);
   search.below = () => tree.focus(by("tree").querySelector("[tabindex='0']"));
   tree.left = () => field.focus();
