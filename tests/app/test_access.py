@@ -55,6 +55,7 @@ LEAST = {
     "POST /team/people/{person_id}/role": OWNER,
     "POST /team/people/{person_id}/close": OWNER,
     "POST /team/queues/{queue_id}": OWNER,
+    "POST /team/queues/{queue_id}/publish": OWNER,
     "GET /team/export.{form}": OWNER,
 }
 """The least that someone must be for each route."""

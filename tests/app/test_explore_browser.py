@@ -24,6 +24,7 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     first = page.locator("h1").inner_text()
     page.keyboard.press("k")
     expect(page.locator("h1")).not_to_have_text(first)
+    page.wait_for_load_state()
     page.keyboard.press("j")
     expect(page.locator("h1")).to_have_text(first)
     page.locator(".known a").first.click()

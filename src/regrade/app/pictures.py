@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from io import BytesIO
 from zlib import crc32
 
 import numpy as np
 
 from regrade.app.opaque import conceal, reveal
-from regrade.core import Pictures, PictureSource, UnknownName
+from regrade.core import Pictures, PictureSource, TestSet, UnknownName
 from regrade.store import Store
 from regrade.testsets import decode, open_pictures
 
@@ -33,12 +33,12 @@ class Shown:
 class PictureShelf:
     """The pictures of a workspace's test sets, as a browser asks for them."""
 
-    def __init__(self, store: Store, key: bytes) -> None:
+    def __init__(self, store: Store, key: bytes, *, test_set: Callable[[str], TestSet]) -> None:
         self._store = store
         self._key = key
+        self._test_set = test_set
         self._small = lru_cache(_KEPT)(self._drawn)
         self._opened = lru_cache(64)(self._open)
-        self._test_set = lru_cache(16)(store.test_set)
 
     def address(self, test_set: str, position: int) -> str | None:
         """Where a picture is found, or none where the test set has no pictures."""
@@ -49,7 +49,7 @@ class PictureShelf:
     def shown(self, word: str, side: int | None) -> Shown:
         """A picture by the last part of its address, in its own size or shrunk to a side."""
         found = reveal(self._key, word)
-        test_set = None if found is None else self._sets.get(found[0])
+        test_set = None if found is None else self._named(found[0])
         if found is None or test_set is None:
             raise UnknownName("picture", word, [])
         return self._drawn(test_set, found[1], None) if side is None else self._small(test_set, found[1], side)
@@ -69,12 +69,11 @@ class PictureShelf:
             for place in np.random.default_rng(class_index).permutation(places):
                 yield name, int(place)
 
-    @cached_property
-    def _sets(self) -> dict[int, str]:
-        return {_number(name): name for name in self._store.test_set_names()}
+    def _named(self, number: int) -> str | None:
+        return next((name for name in self._store.test_set_names() if _number(name) == number), None)
 
     def _open(self, test_set: str) -> tuple[PictureSource, Pictures]:
-        source = self._store.pictures(self._store.test_set(test_set))
+        source = self._store.pictures(self._test_set(test_set))
         return source, open_pictures(source)
 
     def _drawn(self, test_set: str, position: int, side: int | None) -> Shown:

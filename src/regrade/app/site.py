@@ -29,13 +29,12 @@ class Site:
         self.accounts = Accounts(self.ledger.engine)
         self.guide = Guide(self.ledger.engine)
         self.sessions = Sessions(self.accounts)
-        self.pictures = PictureShelf(workspace.store, self.accounts.key())
         self.explorer = Explorer(workspace)
+        self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.scores = ScoreShelf(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.sign_ins = Throttle()
         self.one_time_word: str | None = secrets.token_urlsafe(24) if local else None
-        self.test_set = lru_cache(16)(self._test_set)
         self.class_space = lru_cache(16)(self._class_space)
         self.class_index = lru_cache(16)(self._class_index)
         self.space_of = lru_cache(1024)(self._space_of)
@@ -46,6 +45,10 @@ class Site:
     def name(self) -> str:
         """The workspace's folder, for the heading of pages."""
         return self.workspace.store.root.resolve().name
+
+    def test_set(self, name: str) -> TestSet:
+        """A test set, read again only when its files have changed."""
+        return self.explorer.test_set(name)
 
     def label_book(self, test_set: str, labels: str) -> LabelBook:
         """The labels of a test set, in their newest version unless one is named."""
@@ -83,6 +86,3 @@ class Site:
 
     def _class_index(self, name: str) -> ClassIndex:
         return class_index(self.class_space(name))
-
-    def _test_set(self, name: str) -> TestSet:
-        return self.workspace.store.test_set(name)

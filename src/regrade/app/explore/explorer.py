@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -114,16 +114,6 @@ class Explorer:
             return np.ones(len(test_set), dtype=bool)
         asked = (test_set.name, slice_name)
         return self._slices.get(asked, view.written[0], lambda _: test_set.slice(slice_name))
-
-    def elsewhere(self, view: View, class_index: int) -> Iterator[tuple[str, int]]:
-        """The images of a class in other test sets of the same classes, in a mixed but fixed order."""
-        for other in self.store.test_set_names():
-            if other == view.test_set.name or not self.store.has_pictures(other):
-                continue
-            found = self.test_set(other)
-            if found.class_space.name == view.test_set.class_space.name:
-                places = np.flatnonzero(found.labels == class_index)
-                yield from ((other, int(one)) for one in np.random.default_rng(class_index).permutation(places))
 
     def slices_offered(self, view: View) -> Mapping[str, tuple[str, ...]]:
         """The slices of a test set under headings: subsets, values of group columns, groups of classes."""

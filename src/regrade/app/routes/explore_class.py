@@ -31,9 +31,10 @@ def one_class(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Re
     found = class_report(view, index, confidence=site.workspace.store.config.confidence)
     basis = Choice(set=choice.set, labels=choice.labels)
     hardest = tiles(site, view, basis.but(label=space.ids[index], order="hardest"), found.hardest)
+    found_elsewhere = site.pictures.references(space.name, index, but=frozenset([choice.set]))
     references = [
         (address, Choice(set=other).image_page(place))
-        for other, place in islice(site.explorer.elsewhere(view, index), _REFERENCES)
+        for other, place in islice(found_elsewhere, _REFERENCES)
         if (address := site.pictures.address(other, place)) is not None
     ]
     return page(
