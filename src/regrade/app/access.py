@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
@@ -19,7 +19,7 @@ class SignInFirst(Exception):
     """Someone who is not signed in asks for a page that needs it."""
 
 
-def site_of(request: Request) -> Site:
+async def site_of(request: Request) -> Site:
     """The site that a request is for."""
     site: Site = request.app.state.site
     return site
@@ -46,10 +46,10 @@ def session_of(
     return session
 
 
-def at_least(role: Role) -> Callable[[Session], Session]:
+def at_least(role: Role) -> Callable[[Session], Awaitable[Session]]:
     """A dependency that lets in people of a role and of those above it."""
 
-    def check(session: Annotated[Session, Depends(session_of)]) -> Session:
+    async def check(session: Annotated[Session, Depends(session_of)]) -> Session:
         if _RANK[session.person.role] < _RANK[role]:
             raise HTTPException(403, f"this is for a {role.value}; you are a {session.person.role.value}")
         return session

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Path, Query
+from fastapi import Depends, Query
 
 from regrade.app.access import Reviewer, SiteHere
+from regrade.app.numbers import PathNumber
+from regrade.app.plain_text import PlainText
 from regrade.app.site import Site
 from regrade.core import UnknownName
 from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, Wanted
-
-_Number = Annotated[int, Path(ge=1, lt=2**31)]
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Subject(Desk):
     item: Item
 
 
-def _desk(queue_id: _Number, site: SiteHere, session: Reviewer) -> Desk:
+def _desk(queue_id: PathNumber, site: SiteHere, session: Reviewer) -> Desk:
     queue = site.queue(queue_id, session.person)
     if queue.question is Question.LABEL:
         raise UnknownName("queue of a panel", queue.name, [])
     return Desk(site, session.person, queue)
 
 
-def _subject(item_id: _Number, desk: Annotated[Desk, Depends(_desk)]) -> Subject:
+def _subject(item_id: PathNumber, desk: Annotated[Desk, Depends(_desk)]) -> Subject:
     item = desk.site.ledger.item(item_id)
     if item.queue_id != desk.queue.id:
         raise UnknownName("item", str(item_id), [])
@@ -52,8 +52,8 @@ def _subject(item_id: _Number, desk: Annotated[Desk, Depends(_desk)]) -> Subject
 
 def _wanted(
     show: Stage = Stage.DISPUTED,
-    class_id: Annotated[str, Query(alias="class", max_length=200)] = "",
-    answer: Annotated[str, Query(max_length=200)] = "",
+    class_id: Annotated[PlainText, Query(alias="class", max_length=200)] = "",
+    answer: Annotated[PlainText, Query(max_length=200)] = "",
 ) -> Wanted:
     return Wanted(show, class_id, answer)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
-from socket import AF_INET, AF_INET6, create_server, socket
+from socket import AF_INET, AF_INET6, IPPROTO_TCP, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -63,11 +63,16 @@ def serve(workspace: Workspace, *, host: str, port: int, accounts: bool, told: C
 
 
 def _listening(host: str, port: int) -> socket:
+    """A socket that listens; it says that it is TCP, since only then asyncio sends short answers without waiting."""
+    listening = socket(AF_INET6 if ":" in host else AF_INET, SOCK_STREAM, IPPROTO_TCP)
     try:
-        return create_server((host, port), family=AF_INET6 if ":" in host else AF_INET, backlog=_WAITING)
+        listening.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(_WAITING)
     except OSError as error:
-        reason = str(error.strerror or error).partition(" (")[0]
-        raise InputError(f"port {port} of {host} cannot be used: {reason}") from None
+        listening.close()
+        raise InputError(f"port {port} of {host} cannot be used: {error.strerror or error}") from None
+    return listening
 
 
 def is_loopback(host: str) -> bool:

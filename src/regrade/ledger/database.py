@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from regrade.core import InputError, StoreError, VersionError
 
+_CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _WAIT = 30.0  # seconds that a writer waits for another
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
@@ -61,7 +62,9 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 def _sqlite(path: Path) -> Engine:
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False})
+    engine = create_engine(
+        f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
+    )
 
     _turns[engine] = Lock()
 
@@ -86,7 +89,7 @@ def _postgres(address: str) -> Engine:
         raise InputError("the ledger's address is none: give a file or postgresql://user@host/name") from None
     if url.get_backend_name() != "postgresql":
         raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
-    return create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    return create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS)
 
 
 def _migrations(engine: Engine) -> Config:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
+from regrade.app.numbers import Number
 from regrade.app.panel_access import Subject, SubjectHere
 from regrade.app.panel_view import panel_state
 from regrade.app.plain_text import PlainText
@@ -29,7 +30,7 @@ class CommentForm(_Form):
 class LockForm(_Form):
     """``seen`` is the newest vote on the page: where another one stands by now, nothing is locked."""
 
-    seen: Annotated[int, Field(ge=1, lt=2**31)]
+    seen: Number
     why: Annotated[PlainText, Field(max_length=1000)] = ""
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from regrade.app.access import Labeler, Reviewer, SiteHere
 from regrade.app.guide_views import alike, example_pictures
 from regrade.app.markdown import formatted
+from regrade.app.numbers import LARGEST
 from regrade.app.routes.guide import LONGEST
 from regrade.ledger import GuideText
 
@@ -59,7 +60,7 @@ def entry(
     class_id: str,
     site: SiteHere,
     session: Labeler,
-    queue: Annotated[int | None, Query(ge=1, lt=2**31)] = None,
+    queue: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
 ) -> EntryView:
     """What the guide says of a class, without pictures of the test set that a queue or an examination asks about."""
     space = site.class_space(class_space)

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse
 
 from regrade.app.access import Labeler, SiteHere
 from regrade.app.pages import page
+from regrade.app.plain_text import PlainText
 from regrade.app.sessions import COOKIE, LASTS, same
 from regrade.app.site import Site
 from regrade.core import InputError
@@ -53,7 +54,7 @@ def ask(request: Request, site: SiteHere) -> Response:
 def sign_in(
     request: Request,
     site: SiteHere,
-    name: Annotated[str, Form(max_length=80)],
+    name: Annotated[PlainText, Form(max_length=80)],
     password: Annotated[str, Form(max_length=1000)],
 ) -> Response:
     """Check name and password, and let someone wait who has tried too often."""

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from regrade.app.access import Owner, SiteHere
-from regrade.app.numbers import PathNumber
+from regrade.app.numbers import Number, PathNumber
 from regrade.app.pages import page
+from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
@@ -32,7 +33,7 @@ def add(
     request: Request,
     site: SiteHere,
     _: Owner,
-    name: Annotated[str, Form(max_length=80)],
+    name: Annotated[PlainText, Form(max_length=80)],
     role: Annotated[str, Form(max_length=20)],
 ) -> Response:
     """Add someone and show their invitation, once."""
@@ -66,7 +67,7 @@ def close(person_id: PathNumber, site: SiteHere, session: Owner) -> Response:
 
 @router.post("/queues/{queue_id}")
 def assign(
-    queue_id: PathNumber, site: SiteHere, _: Owner, people: Annotated[list[int] | None, Form()] = None
+    queue_id: PathNumber, site: SiteHere, _: Owner, people: Annotated[list[Number] | None, Form()] = None
 ) -> Response:
     """Give a queue to some people, or to everyone again."""
     site.ledger.assign(_queue(site, queue_id), [_person(site, number) for number in people or []])
