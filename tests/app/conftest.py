@@ -5,12 +5,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+import uvicorn
 from browser import chromium
 from desk import PASSWORD
 from fastapi.testclient import TestClient
@@ -117,41 +118,59 @@ def visitor(app, workspace: Workspace):
 
 @dataclass
 class Server:
-    """`regrade serve --accounts` in a process of its own."""
+    """A server of the app, where it is reached."""
 
-    root: Path
     port: int
-    process: subprocess.Popen | None = None
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(self.port), "-w", self.root]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        for _ in range(300):
-            assert self.process.poll() is None, "the server has stopped"
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.1)
-        raise AssertionError("the server did not start")
-
-    def kill(self) -> None:
-        """End it at once, as a power cut would."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
 
 @pytest.fixture
 def server(workspace: Workspace):
-    """A server of the workspace."""
+    """The app with accounts, served from a thread of this process."""
+    app = create_app(regrade.open(workspace.store.root), local=False)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        serving = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=serving.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield Server(listening.getsockname()[1])
+        serving.should_exit = True
+        serving.force_exit = True
+        thread.join()
+    app.state.site.ledger.engine.dispose()
+
+
+@dataclass
+class Process(Server):
+    """`regrade serve --accounts` in a process of its own, which can be killed and started again."""
+
+    root: Path
+    process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(self.port), "-w", self.root]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline(), "the server has stopped"
+
+    def kill(self) -> None:
+        """End it at once, as a power cut would."""
+        assert self.process is not None and self.process.stdout is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def process(workspace: Workspace):
+    """A server of the workspace that can be killed."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    found = Server(workspace.store.root, port)
+    found = Process(port, workspace.store.root)
     found.start()
     yield found
     found.kill()

@@ -85,16 +85,16 @@ def test_a_lost_connection_keeps_answers_until_it_is_back(workspace, judge_queue
     assert list(answers(workspace, "Rita").values()) == ["correct"]
 
 
-def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspace, judge_queue, server, page_of):
-    page = page_of(server, "Rita")
+def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspace, judge_queue, process, page_of):
+    page = page_of(process, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
     page.wait_for_load_state("networkidle")
-    server.kill()
+    process.kill()
     page.keyboard.press("w")
     expect(page.locator("#notice")).to_contain_text("kept in this browser")
-    server.start()
+    process.start()
     expect(page.locator("#notice")).to_contain_text("everything is saved", timeout=30_000)
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
 
