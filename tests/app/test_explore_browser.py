@@ -22,10 +22,10 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     expect(page.locator("#picture")).to_be_visible()
     assert page.locator("#picture").evaluate("image => image.naturalWidth") == 8
     first = page.locator("h1").inner_text()
-    page.keyboard.press("k")
+    page.keyboard.press("j")
     expect(page.locator("h1")).not_to_have_text(first)
     page.wait_for_load_state()
-    page.keyboard.press("j")
+    page.keyboard.press("k")
     expect(page.locator("h1")).to_have_text(first)
     page.locator(".known a").first.click()
     expect(page.get_by_role("heading", name="Hardest images")).to_be_visible()

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
     page = page_of(server, "Rita")
     page.goto("/")
-    page.get_by_role("link", name="novel").click()
+    page.get_by_role("link", name="Begin with novel").click()
     expect(page.locator("#count")).to_have_text("1")
     for key in "cwu":
         answered(page, key)
@@ -107,3 +107,11 @@ def test_the_last_picture_ends_the_queue(workspace, judge_queue, server, page_of
     expect(page.get_by_role("heading", name="All done")).to_be_visible()
     saved(page)
     assert len(answers(workspace, "Rita")) == 12
+
+
+def test_work_that_is_refused_is_not_called_done(judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.route("**/next", lambda route: route.fulfill(status=401, json={"error": "sign in first"}))
+    page.goto(f"/judge/{judge_queue.id}")
+    expect(page.locator("#notice")).to_have_text("Sign in first.")
+    expect(page.get_by_role("heading", name="All done")).to_be_hidden()

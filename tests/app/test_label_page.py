@@ -6,6 +6,7 @@ from labeling import chosen, labeled, true_class
 from PIL import Image
 from playwright.sync_api import expect
 
+from regrade.ledger import Guide, GuideText
 from regrade.studies import Contender
 
 
@@ -25,7 +26,7 @@ def training(workspace):
 def test_a_labeler_is_examined_and_becomes_a_row_among_the_models(workspace, server, page_of):
     page = page_of(server, "Leo")
     page.goto("/")
-    page.get_by_role("link", name="exam").click()
+    page.get_by_role("link", name="Begin with exam").click()
     wrong = 0
     for number in range(20):
         expect(page.locator("#count")).to_have_text(str(number + 1))
@@ -55,6 +56,26 @@ def test_a_class_is_found_with_the_mouse_in_the_tree(workspace, exam, server, pa
     expect(page.locator("#count")).to_have_text("2")
     saved(page)
     assert list(answers(workspace, "Leo").values()) == ["7"]
+
+
+def test_the_examples_of_the_guide_and_the_pictures_of_a_class_stand_apart(workspace, exam, server, page_of):
+    example = workspace.store.test_set("reference").ids[0]
+    said = GuideText("Two bowls.", examples=(("reference", example),))
+    Guide(workspace.ledger.engine).write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
+    page = page_of(server, "Leo")
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/references?**", hold)
+    page.goto(f"/label/{exam.id}")
+    ready(page)
+    page.get_by_role("treeitem", name="3", exact=True).click()
+    expect(page.locator(".side .guide-block .strip img")).to_have_count(1)
+    held[0].continue_()
+    expect(page.locator(".side > .strip img").nth(1)).to_be_attached()
+    expect(page.locator(".side .guide-block .strip img")).to_have_count(1)
 
 
 def test_the_tree_is_walked_by_keyboard(workspace, exam, server, page_of):

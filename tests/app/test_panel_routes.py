@@ -250,7 +250,7 @@ class TestList:
         asked = workspace.ledger.item(one).class_id
         assert listed(f"?class={asked}") == {one}
         assert listed("?class=%27%20OR%201%3D1%20--") == set()
-        assert "Nothing is like that" in rita.get(f"/panel/{judge_queue.id}?class=none").text
+        assert "Nothing fits this choice" in rita.get(f"/panel/{judge_queue.id}?class=none").text
 
     def test_nothing_to_discuss(self, judge_queue, visitor):
         assert "Nothing waits for discussion" in visitor("Rita").get(f"/panel/{judge_queue.id}").text
@@ -359,3 +359,14 @@ class TestMistakes:
         (asked,) = item_numbers(workspace, judged)
         answer = visitor("Rita").write(f"/api/panel/{mistake_queue.id}/{item.id}/again")
         assert answer.json() == {"address": f"/panel/{judged.id}/{asked}"}
+
+
+@pytest.mark.parametrize("place", ["/panel/{queue}/{item}", "/api/panel/{queue}/{item}", "/api/queues/{queue}/next"])
+def test_a_picture_that_is_not_there_is_said_so(workspace, visitor, place):
+    """A ledger from elsewhere may ask about pictures that this test set does not have."""
+    queue = workspace.ledger.open_queue("stray", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
+    workspace.ledger.add_items(queue, [NewItem("gone.png", "3")])
+    (item,) = item_numbers(workspace, queue)
+    answer = visitor("Rita").get(place.format(queue=queue.id, item=item))
+    assert answer.status_code == 404
+    assert "unknown picture of digits" in answer.text

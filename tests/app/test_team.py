@@ -5,8 +5,9 @@ import json
 
 import pyarrow.parquet
 import pytest
+from playwright.sync_api import expect
 
-from regrade.ledger import Ballot, Role
+from regrade.ledger import Accounts, Ballot, Role
 
 
 def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
@@ -102,3 +103,17 @@ def test_everything_people_said_can_be_taken_along_but_no_secret(visitor, worksp
         assert b"argon2" not in answer.content
         assert workspace.ledger.person("Rita").name.encode() in answer.content
     assert olga.get("/team/export.exe").status_code == 422
+
+
+def test_closing_an_account_asks_once_more(workspace, server, page_of):
+    page = page_of(server, "Olga")
+    page.goto("/team")
+    row = page.get_by_role("row").filter(has_text="Rob")
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    row.get_by_role("button", name="Close account").click()
+    accounts = Accounts(workspace.ledger.engine)
+    assert accounts.closed() == frozenset()
+    page.once("dialog", lambda dialog: dialog.accept())
+    row.get_by_role("button", name="Close account").click()
+    expect(row).to_contain_text("closed")
+    assert accounts.closed() == {workspace.ledger.person("Rob").id}

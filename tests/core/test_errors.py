@@ -39,6 +39,7 @@ def test_wrong_input_is_a_value_error_and_trouble_with_the_store_is_not():
         ("x", ["resnet50", "vit"], "unknown model 'x'; there are resnet50, vit"),
         ("x", ["vit"], "unknown model 'x'; there is vit"),
         ("x", [], "unknown model 'x'; there are none yet"),
+        ("x", None, "unknown model 'x'"),
         (
             "x",
             [f"model {i}" for i in range(1200)],

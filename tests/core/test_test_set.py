@@ -25,6 +25,9 @@ def test_an_example_may_have_no_label():
 
 def test_positions_follow_the_order_of_the_ids():
     assert pictures().position_of == {"w": 0, "x": 1, "y": 2, "z": 3}
+    assert pictures().position("y") == 2
+    with pytest.raises(UnknownName, match="unknown picture of pictures 'v'"):
+        pictures().position("v")
 
 
 @pytest.mark.parametrize(

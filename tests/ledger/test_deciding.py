@@ -104,6 +104,8 @@ def test_labels_are_everyone_s_own(ledger, panel):
     item = ledger.next_item(queue, panel[0])
     ledger.vote(item.id, panel[0], Ballot("1", "n01", seconds=12.0))
     assert ledger.decision(item.id) is None
+    progress = ledger.progress(queue)
+    assert (progress.answered, progress.disputed) == (1, 0)
 
 
 def test_progress(ledger, queue, voted):

@@ -72,6 +72,28 @@ def test_what_was_taken_back_comes_again(ledger, panel):
     assert ledger.next_item(queue_of_two, panel[0]).id == item.id
 
 
+def test_what_is_decided_is_kept_for_no_one(ledger, panel):
+    """Whoever held it would be asked again and again, and refused each time."""
+    queue = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
+    ledger.add_items(queue, images(1))
+    item = ledger.next_item(queue, panel[0])
+    for person in panel[1:]:
+        ledger.vote(item.id, person, Ballot(person.name, "correct"))
+    assert ledger.decision(item.id) is not None
+    assert ledger.next_item(queue, panel[0]) is None
+
+
+def test_taking_back_twice_does_not_keep_an_item_that_was_answered_again(ledger, panel):
+    queue = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
+    ledger.add_items(queue, images(1))
+    item = ledger.next_item(queue, panel[0])
+    ledger.vote(item.id, panel[0], Ballot("slip", "wrong"))
+    ledger.take_back(item.id, panel[0], key="undo", why="slip")
+    ledger.vote(item.id, panel[0], Ballot("meant", "correct"))
+    ledger.take_back(item.id, panel[0], key="undo", why="slip")
+    assert ledger.next_item(queue, panel[1]) == ledger.item(item.id)
+
+
 def test_new_items_come_after_the_old_ones_and_only_once(ledger, queue, panel):
     ledger.add_items(queue, images(3))
     first = answer_all(ledger, queue, panel[0])

@@ -76,3 +76,16 @@ def test_a_queue_that_asks_something_else(lively, other):
 def test_rows_of_something_else(other):
     with pytest.raises(FormatError, match="not a 'cat'"):
         other.read_back([{"kind": "cat"}])
+
+
+def test_a_decision_without_a_vote_that_stands_has_no_authors(ledger, queue, panel, other):
+    """No ledger writes such rows, but a file may hold them."""
+    ledger.add_items(queue, [NewItem("a.jpg", "n01")])
+    item = ledger.next_item(queue, panel[0])
+    ledger.vote(item.id, panel[0], Ballot("said", "correct"))
+    ledger.vote(item.id, panel[0], Ballot("back", None, why="slip"))
+    place = {"queue": queue.name, "example": "a.jpg", "class": "n01"}
+    decided = {"kind": "decision", **place, "answer": "correct", "reached": "unanimously", "last_vote": "said"}
+    other.read_back([*ledger.rows(), {**decided, "at": queue.opened}])
+    (outcome,) = other.outcomes(other.queue(queue.name))
+    assert (outcome.answer, outcome.by) == ("correct", ())

@@ -94,7 +94,9 @@ class TestByHand:
         assert _score(row.difference.high, 2, 1, size) == pytest.approx(-1.959964, abs=1e-4)
 
     def test_unclear_counts_over_classes(self):
-        (row,) = changed(images(6), [ONE], BEFORE, AFTER, rule=MultilabelRule.CLASSES).models
+        found = changed(images(6), [ONE], BEFORE, AFTER, rule=MultilabelRule.CLASSES)
+        assert "accuracies are means over classes, the difference is one over images" in found.notes
+        (row,) = found.models
         assert (row.gained, row.lost) == (2, 2)  # image 2 was unclear, and is wrong now
         assert row.before.value == 3 / 5
 

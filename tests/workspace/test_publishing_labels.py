@@ -107,6 +107,31 @@ def test_a_decision_that_changed_and_one_taken_back(workspace, queue, ada):
     assert labels(workspace) == (OWN | {("p2", "cat"): "unclear"}, {"p3": "drawing"})
 
 
+def test_another_reason_is_a_change_that_is_told(workspace, queue, ada):
+    vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
+    workspace.publish("novel")
+    workspace.ledger.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
+    vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="drawing", why="it is drawn")
+    done = workspace.publish("novel")
+    assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
+    assert labels(workspace)[1] == {"p3": "drawing", "p0": "drawing"}
+    told = workspace.label_change("own@2", "own@3", test_set="pets").pair_table().records()
+    assert [(row["image"], row["before"], row["after"]) for row in told] == [
+        ("p0", "problematic: edited", "problematic: drawing")
+    ]
+
+
+def test_the_reason_is_that_of_the_later_decision(workspace, queue, ada):
+    ledger = workspace.ledger
+    other = queue_of(ledger, "other", [("p1", "cat")], test_set="pets", labels="own@1")
+    vote(ledger, queue, ada, ("p1", "cat"), "problematic", reason="first")
+    vote(ledger, queue, ada, ("p1", "bird"), "problematic", reason="second")
+    vote(ledger, other, ada, ("p1", "cat"), "problematic", reason="third")
+    workspace.publish("novel")
+    workspace.publish("other")
+    assert labels(workspace)[1]["p1"] == "third"
+
+
 def test_two_queues_both_count_and_the_later_decision_wins(workspace, queue, ada):
     ledger = workspace.ledger
     other = queue_of(ledger, "other", JUDGED[:2], test_set="pets", labels="own@1")

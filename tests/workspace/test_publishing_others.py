@@ -88,6 +88,31 @@ class TestVerdicts:
         assert workspace.publish("sample").written
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["painting"])
 
+    def test_what_was_corrected_since_stays_corrected(self, workspace, drawn, tmp_path):
+        (ada,) = people(workspace.ledger, "Ada")
+        queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        for pair in drawn[:2]:
+            vote(workspace.ledger, queue, ada, pair, "wrong")
+        workspace.publish("sample")
+        file = tmp_path / "verdicts.csv"
+        file.write_text(f"image,class,verdict\n{','.join(drawn[0])},correct\n")
+        options = ("-t", "pets", "-l", "own", "--correct", "a slip", "-w", workspace.store.root)
+        run_well("import", "verdicts", file, *options)
+        assert workspace.publish("sample").changes == {}
+        vote(workspace.ledger, queue, ada, drawn[2], "unclear")
+        assert dict(workspace.publish("sample").changes) == {"unclear added": 1}
+        assert self.judged(workspace)[0] == {drawn[0]: 1, drawn[1]: 3, drawn[2]: 2}
+
+    def test_a_new_version_tells_that_it_leaves_verdicts_behind(self, workspace, drawn):
+        (ada,) = people(workspace.ledger, "Ada")
+        sample = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
+        vote(workspace.ledger, sample, ada, drawn[0], "correct")
+        workspace.publish("sample")
+        novel = queue_of(workspace.ledger, "novel", [("p0", "ship")], test_set="pets", labels="own@1")
+        assert workspace.publish("novel").notes == ()
+        vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
+        assert workspace.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
+
     def test_a_queue_with_anything_else_makes_a_version(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
         queue = queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], test_set="pets", labels="own@1")

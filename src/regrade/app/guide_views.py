@@ -10,7 +10,7 @@ import numpy as np
 
 from regrade.app.difference import Piece, difference
 from regrade.app.site import Site
-from regrade.core import ClassSpace, InputError, Paths, Steps, UnknownName, hierarchy_distances
+from regrade.core import ClassSpace, InputError, Paths, Steps, hierarchy_distances
 from regrade.core.hierarchy_distance import UNRELATED
 from regrade.ledger import GuideEntry, GuideText
 
@@ -107,8 +107,7 @@ def _example(site: Site, line: str) -> tuple[str, str]:
     for name in sorted(names, key=len, reverse=True):
         if line.startswith(f"{name}/"):
             example = line.removeprefix(f"{name}/")
-            if example not in site.test_set(name).position_of:
-                raise UnknownName(f"picture of {name}", example, [])
+            site.test_set(name).position(example)
             return name, example
     raise InputError(f"an example is a test set, a slash and a picture's id, got {line!r}")
 

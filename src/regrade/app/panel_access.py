@@ -39,14 +39,14 @@ class Subject(Desk):
 def _desk(queue_id: PathNumber, site: SiteHere, session: Reviewer) -> Desk:
     queue = site.queue(queue_id, session.person)
     if queue.question is Question.LABEL:
-        raise UnknownName("queue of a panel", queue.name, [])
+        raise UnknownName("queue of a panel", queue.name, None)
     return Desk(site, session.person, queue)
 
 
 def _subject(item_id: PathNumber, desk: Annotated[Desk, Depends(_desk)]) -> Subject:
     item = desk.site.ledger.item(item_id)
     if item.queue_id != desk.queue.id:
-        raise UnknownName("item", str(item_id), [])
+        raise UnknownName("item", str(item_id), None)
     return Subject(desk.site, desk.person, desk.queue, item)
 
 

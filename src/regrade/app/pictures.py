@@ -51,7 +51,7 @@ class PictureShelf:
         found = reveal(self._key, word)
         test_set = None if found is None else self._named(found[0])
         if found is None or test_set is None:
-            raise UnknownName("picture", word, [])
+            raise UnknownName("picture", word, None)
         return self._drawn(test_set, found[1], None) if side is None else self._small(test_set, found[1], side)
 
     def references(self, class_space: str, class_index: int, *, but: frozenset[str]) -> Iterator[tuple[str, int]]:
@@ -79,7 +79,7 @@ class PictureShelf:
     def _drawn(self, test_set: str, position: int, side: int | None) -> Shown:
         source, pictures = self._opened(test_set)
         if position >= len(source.locations):
-            raise UnknownName("picture", str(position), [])
+            raise UnknownName("picture", str(position), None)
         picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
         picture.thumbnail((side or _LARGEST,) * 2)
         file = BytesIO()

@@ -6,9 +6,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from regrade.ledger.whole_text import is_whole
+
 
 def _storable(text: str) -> str:
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+    if not is_whole(text):
         raise ValueError("a text has whole letters only")
     return text
 

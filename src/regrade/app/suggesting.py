@@ -29,7 +29,7 @@ class Suggestions:
         except RegradeError:
             return None
         test_set = triage.ground.test_set
-        found = kind_of(triage, test_set.position_of[item.example], test_set.class_space.index(item.class_id))
+        found = kind_of(triage, test_set.position(item.example), test_set.class_space.index(item.class_id))
         return None if found is None else found.value
 
     def _made(self, test_set: str, labels: str, stamp: _Stamp) -> Triage:  # noqa: ARG002

@@ -25,7 +25,7 @@ def told_after(site: Site, queue: Queue, item: Item, answer: str) -> Told | None
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
         return None
     test_set = site.test_set(queue.test_set)
-    space, position = test_set.class_space, test_set.position_of[item.example]
+    space, position = test_set.class_space, test_set.position(item.example)
     right, unclear = _known(site, queue, position)
     given = space.index(answer)
     ids = [space.ids[one] for one in right]

@@ -36,7 +36,7 @@ def references(site: Site, queue: Queue, class_index: int, count: int = _REFEREN
 def item_view(site: Site, queue: Queue, item: Item) -> dict[str, Any]:
     """What someone is shown who is asked about an item; a labeler gets the picture and nothing else."""
     test_set = site.test_set(queue.test_set)
-    position = test_set.position_of[item.example]
+    position = test_set.position(item.example)
     shown: dict[str, Any] = {"id": item.id, "picture": site.pictures.address(test_set.name, position)}
     if queue.question is Question.LABEL:
         return shown
@@ -59,7 +59,7 @@ def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str
     if not all_voted and not queue.model and site.workspace.store.people_names(queue.test_set):
         return "shown once all have voted, so that no one can tell whose answer it is"
     test_set = site.test_set(queue.test_set)
-    place = test_set.position_of[item.example], test_set.class_space.index(item.class_id)
+    place = test_set.position(item.example), test_set.class_space.index(item.class_id)
     return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
 
 

@@ -43,9 +43,9 @@ class InputError(RegradeError, ValueError):
 
 
 class UnknownName(InputError):
-    """Nothing has this name; the message suggests the nearest ones."""
+    """Nothing has this name; the message suggests the nearest of those that are known, if they may be told."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, hint: str = "") -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str] | None, *, hint: str = "") -> None:
         self.kind = kind
         self.name = name
         super().__init__(f"unknown {kind} {name!r}{_suggestion(name, known)}{hint}")
@@ -123,7 +123,9 @@ def _restored(kind: type[RegradeError], message: str, fields: dict[str, object])
     return error
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str] | None) -> str:
+    if known is None:
+        return ""
     candidates = list(known)
     if near := _nearest(name, candidates):
         return f"; did you mean {', '.join(near)}?"

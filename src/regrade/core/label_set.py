@@ -35,6 +35,15 @@ class Unlisted(Enum):
     """The list is complete, so it is wrong (ReaL)."""
 
 
+def without_version(labels: str) -> str:
+    """The name of a label set without its version, if it has one.
+
+    >>> without_version("real@1"), without_version("real")
+    ('real', 'real')
+    """
+    return labels.rpartition("@")[0] or labels
+
+
 @dataclass(frozen=True, eq=False)
 class LabelSet:
     """Judged (example, class) pairs of one test set, in one class space of ``class_count`` classes.

@@ -65,6 +65,12 @@ class TestSet:
         """From example id to position."""
         return {example: position for position, example in enumerate(self.ids)}
 
+    def position(self, example: str) -> int:
+        """The position of an example by its id; one that is not there raises."""
+        if example not in self.position_of:
+            raise UnknownName(f"picture of {self.name}", example[:80], None)
+        return self.position_of[example]
+
     @cached_property
     def digest(self) -> str:
         """A hash of class ids, example ids, labels and groups: equal sets, equal results."""

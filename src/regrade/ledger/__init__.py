@@ -1,6 +1,7 @@
 """The ledger: what people say of pictures, never overwritten, and what follows from it."""
 
 from regrade.ledger.accounts import Accounts
+from regrade.ledger.answers import ANSWERS
 from regrade.ledger.assigning import may_answer
 from regrade.ledger.deciding import verdict_of
 from regrade.ledger.discussing import Discussion, Discussions, Stage, Topic, Wanted
@@ -26,6 +27,7 @@ from regrade.ledger.records import (
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 
 __all__ = [
+    "ANSWERS",
     "Accounts",
     "Ballot",
     "Comment",

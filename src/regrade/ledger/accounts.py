@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
-from sqlalchemy import Connection, Engine, RowMapping, bindparam, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, bindparam, insert, select, update
 
 from regrade.core import InputError, UnknownName
 from regrade.ledger.clock import now_in_utc
@@ -62,22 +62,20 @@ class Accounts:
     def invited(self, word: str) -> Person | None:
         """Whom an invitation is for, if it is still good."""
         with self.engine.connect() as connection:
-            found = self._invitation(connection, word)
-            return None if found is None else _person(connection, found["person_id"])
+            someone = connection.execute(select(invitation.c.person_id).where(*self._is_good(word))).scalar()
+            return None if someone is None else _person(connection, someone)
 
     def accept(self, word: str, password: str) -> Person:
         """Set a password by an invitation, which is then used up; all earlier sessions end."""
         _check_password(password)
         hashed = _HASHER.hash(password)
         with writing(self.engine) as connection:
-            found = self._invitation(connection, word)
-            if found is None:
-                raise UnknownName("invitation", word[:4] + "...", [], hint=": it was used, or is out of date")
-            used = update(invitation).where(invitation.c.digest == found["digest"])
-            connection.execute(used.values(used=self._now()))
-            someone = {"person_id": found["person_id"]}
-            put(connection, account, someone, password=hashed, stamp=secrets.token_hex(8), closed=None)
-            return _person(connection, found["person_id"])
+            used = update(invitation).where(*self._is_good(word)).values(used=self._now())
+            someone = connection.execute(used.returning(invitation.c.person_id)).scalar()
+            if someone is None:
+                raise UnknownName("invitation", word[:4] + "...", None, hint=": it was used, or is out of date")
+            put(connection, account, {"person_id": someone}, password=hashed, stamp=secrets.token_hex(8), closed=None)
+            return _person(connection, someone)
 
     def sign_in(self, name: str, password: str) -> Person | None:
         """Someone by name and password, or no one."""
@@ -121,9 +119,9 @@ class Accounts:
                 connection.execute(select(account.c.person_id).where(account.c.closed.isnot(None))).scalars()
             )
 
-    def _invitation(self, connection: Connection, word: str) -> RowMapping | None:
-        good = invitation.c.digest == _digest(word), invitation.c.used.is_(None), invitation.c.until > self._now()
-        return connection.execute(select(invitation).where(*good)).mappings().first()
+    def _is_good(self, word: str) -> tuple[ColumnElement[bool], ...]:
+        """Whether an invitation is this one, neither used nor out of date."""
+        return invitation.c.digest == _digest(word), invitation.c.used.is_(None), invitation.c.until > self._now()
 
 
 def _check_password(password: str) -> None:

@@ -6,10 +6,11 @@ from regrade.core import InputError, MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE, Answer
 from regrade.ledger.records import Ballot, Question
 
-_ANSWERS = {
+ANSWERS = {
     Question.JUDGE: [one.value for one in Answer],
     Question.MISTAKE: [*(one.value for one in MistakeCategory), NO_MISTAKE],
 }
+"""The answers to a question; a label may be any class."""
 
 
 def check_ballot(question: Question, ballot: Ballot) -> None:
@@ -18,7 +19,7 @@ def check_ballot(question: Question, ballot: Ballot) -> None:
         raise InputError(f"a vote takes no negative or endless time, got {ballot.seconds} seconds")
     if ballot.answer is None:
         return
-    known = _ANSWERS.get(question)
+    known = ANSWERS.get(question)
     if known is not None and ballot.answer not in known:
         raise UnknownName("answer", ballot.answer, known)
     if question is not Question.MISTAKE or ballot.answer == NO_MISTAKE:

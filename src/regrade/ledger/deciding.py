@@ -9,6 +9,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, insert, select
 
 from regrade.core import AlreadyStored, InputError, Severity
 from regrade.core.panel import NO_MISTAKE, Answer, Reached, Verdict, verdict
+from regrade.ledger.queueing import release_all
 from regrade.ledger.records import Question
 from regrade.ledger.schema import decision
 from regrade.ledger.voting import locked_item, standing_votes
@@ -90,6 +91,7 @@ def _decide(
     now: datetime,
 ) -> RowMapping:
     found, severity = verdict_of(Question(asked["question"]), [(one["answer"], one["severity"]) for one in votes])
+    release_all(connection, asked["id"])
     return _add(
         connection, asked["id"], answer=found.answer, severity=severity, reached=found.reached.value,
         person_id=person_id, why=why, last_vote=max(one["id"] for one in votes), at=now,

@@ -189,5 +189,5 @@ def _of_items(connection: Connection, table: Any, numbers: list[int]) -> Iterabl
 def _item(connection: Connection, item_id: int) -> RowMapping:
     found = connection.execute(select(item).where(item.c.id == item_id)).mappings().first()
     if found is None:
-        raise UnknownName("item", str(item_id), [])
+        raise UnknownName("item", str(item_id), None)
     return found

@@ -15,6 +15,7 @@ from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
 from regrade.ledger.records import Person
 from regrade.ledger.schema import guide_entry, person
+from regrade.ledger.whole_text import is_whole
 
 _later = guide_entry.alias("later")
 _IS_LAST: ColumnElement[bool] = ~exists(select(_later.c.id).where(_later.c.replaces == guide_entry.c.id))
@@ -138,7 +139,7 @@ def _check(said: GuideText, why: str) -> None:
     """Raise for what cannot be kept and read again as it is."""
     lines = (*said.traits, *said.alike, *(part for one in said.examples for part in one))
     for part in (said.text, why, *lines):
-        if "\0" in part or any("\ud800" <= letter <= "\udfff" for letter in part):
+        if not is_whole(part):
             raise InputError("the guide keeps text, and there is a sign in this one that is none")
     if not all(part.strip() and not set(part) & set("\n\t") for part in lines):
         raise InputError("a trait, an example and a class that is alike take a line each, without tabs")

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
+from regrade.ledger.appending import append_items
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
@@ -23,7 +24,7 @@ from regrade.ledger.reading_back import read_back
 from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
-from regrade.ledger.schema import block, comment, item, person, queue
+from regrade.ledger.schema import comment, item, person, queue
 
 
 class Ledger:
@@ -60,7 +61,8 @@ class Ledger:
     def set_role(self, of: Person, role: Role) -> Person:
         """Let someone do more, or less; the last owner stays one."""
         with writing(self.engine) as connection:
-            owners = connection.execute(select(person.c.id).where(person.c.role == Role.OWNER.value)).scalars().all()
+            known = select(person.c.id).where(person.c.role == Role.OWNER.value).with_for_update(key_share=True)
+            owners = connection.execute(known).scalars().all()
             if role is not Role.OWNER and owners == [of.id]:
                 raise InputError(f"{of.name} is the only owner: make someone else one first")
             changed = update(person).where(person.c.id == of.id).values(role=role.value)
@@ -112,6 +114,7 @@ class Ledger:
             if not assigning.may_answer(one.role, of.question):
                 raise InputError(f"{one.name} is a labeler, and {of.name} shows what models say: it is for reviewers")
         with writing(self.engine) as connection:
+            queueing.lock_queue(connection, of.id)
             assigning.assign(connection, of.id, [one.id for one in people])
 
     def assigned(self, of: Queue) -> tuple[Person, ...]:
@@ -133,31 +136,16 @@ class Ledger:
         with self.engine.connect() as connection:
             found = assigning.queue_for(connection, whom, queue_id)
         if found is None:
-            raise UnknownName("queue", str(queue_id), [])
+            raise UnknownName("queue", str(queue_id), None)
         return record_of(Queue, found)
 
     def add_items(self, to: Queue, items: Iterable[NewItem]) -> int:
         """Put items at the end of a queue and say how many are new: those it has already are passed over."""
         with writing(self.engine) as connection:
+            queueing.lock_queue(connection, to.id)
             known = set(connection.execute(_pairs(to.id)))
-            fresh = [one for one in dict.fromkeys(items) if (one.example, one.class_id) not in known]
-            fresh = list({(one.example, one.class_id): one for one in fresh}.values())
-            if not fresh:
-                return 0
-            start = len(known)
-            rows = [
-                {
-                    "queue_id": to.id,
-                    "place": start + number,
-                    "example": one.example,
-                    "class": one.class_id,
-                    "stratum": one.stratum,
-                    "missing": to.overlap,
-                }
-                for number, one in enumerate(fresh)
-            ]
-            connection.execute(insert(item), rows)
-            connection.execute(insert(block).values(queue_id=to.id, start=start, size=len(fresh)))
+            fresh = {(one.example, one.class_id): one for one in items if (one.example, one.class_id) not in known}
+            append_items(connection, to.id, list(fresh.values()), missing=to.overlap)
         return len(fresh)
 
     def next_item(self, of: Queue, to: Person, *, after: int | None = None) -> Item | None:
@@ -174,7 +162,7 @@ class Ledger:
         with self.engine.connect() as connection:
             found = connection.execute(select(item).where(item.c.id == item_id)).mappings().first()
         if found is None:
-            raise UnknownName("item", str(item_id), [])
+            raise UnknownName("item", str(item_id), None)
         return record_of(Item, found)
 
     # Votes
@@ -207,7 +195,7 @@ class Ledger:
             if taken is None:
                 deciding.undo_unanimous(connection, item_id, by.id, why=why, now=now)
                 taken = voting.cast(connection, asked, by.id, ballot, now=now)
-            queueing.hold(connection, asked, by.id, now=now)
+                queueing.hold(connection, asked, by.id, now=now)
         return record_of(Vote, taken)
 
     def votes_seen_by(self, item_id: int, viewer: Person) -> tuple[Vote, ...]:
@@ -225,13 +213,13 @@ class Ledger:
 
     def independent_votes(self, of: Queue) -> tuple[IndependentVote, ...]:
         """What people said of a queue's items before they could see what others say: what agreement is made of."""
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             return independent_votes(connection, of.id)
 
     def progress(self, of: Queue) -> Progress:
         """How far a queue has come."""
-        with self.engine.connect() as connection:
-            return overview.progress(connection, of.id)
+        with snapshot(self.engine) as connection:
+            return overview.progress(connection, of)
 
     def pace(self, of: Queue, whom: Person) -> Pace:
         """How fast someone works through a queue, and what is left for them."""
@@ -292,12 +280,12 @@ class Ledger:
 
     def outcomes(self, of: Queue) -> tuple[Outcome, ...]:
         """The decisions of a queue that stand, in the order in which they were made."""
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             return outcomes(connection, of.id)
 
     def last_answers(self, of: Queue) -> tuple[PersonsAnswer, ...]:
         """Everyone's last answer to each item of a queue, oldest first."""
-        with self.engine.connect() as connection:
+        with snapshot(self.engine) as connection:
             return last_answers(connection, of.id)
 
     # Taking it along

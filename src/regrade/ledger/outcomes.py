@@ -52,7 +52,7 @@ def outcomes(connection: Connection, queue_id: int) -> tuple[Outcome, ...]:
     votes: dict[int, list[Any]] = {}
     for row in connection.execute(_votes(queue_id).where(STANDS)):
         votes.setdefault(row.item_id, []).append(row)
-    return tuple(_outcome(row, votes[row["item_id"]]) for row in connection.execute(found).mappings())
+    return tuple(_outcome(row, votes.get(row["item_id"], [])) for row in connection.execute(found).mappings())
 
 
 def _outcome(row: RowMapping, votes: list[Any]) -> Outcome:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
 from regrade.ledger.deciding import REOPENED
+from regrade.ledger.records import Question, Queue
 from regrade.ledger.schema import decision, item, person, vote
 from regrade.ledger.standing import STANDS
 
@@ -23,9 +24,9 @@ class Progress:
     by_person: dict[str, int]
 
 
-def progress(connection: Connection, queue_id: int) -> Progress:
-    """How far a queue has come."""
-    mine = item.c.queue_id == queue_id
+def progress(connection: Connection, of: Queue) -> Progress:
+    """How far a queue has come; labels are everyone's own, and nothing to discuss."""
+    mine = item.c.queue_id == of.id
 
     def count(*where: ColumnElement[bool]) -> int:
         return connection.execute(select(func.count()).select_from(item).where(mine, *where)).scalar_one()
@@ -43,7 +44,7 @@ def progress(connection: Connection, queue_id: int) -> Progress:
         count(),
         count(complete),
         count(is_decided()),
-        count(complete, ~is_decided()),
+        0 if of.question is Question.LABEL else count(complete, ~is_decided()),
         dict(connection.execute(votes).all()),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, delete, exists, func, select
 
 from regrade.core.own_order import own_place
-from regrade.ledger.schema import Moment, block, item, lease, turn, vote
+from regrade.ledger.schema import Moment, block, item, lease, queue, turn, vote
 from regrade.ledger.standing import STANDS
 from regrade.ledger.upsert import put
 
@@ -29,14 +29,15 @@ def next_item(
     again, so the time it takes does not grow with the queue. Where nearly all is done, the index of open items helps.
     """
     who = {"wanted": queue_id, "whose": person_id, "now": now, "but": after or 0}
-    found = (
-        connection.execute(_HELD, who).mappings().first()
-        or _along_own_order(connection, who)
-        or _among_open(connection, who)
-    )
+    found = connection.execute(_HELD, who).mappings().first() or _free_item(connection, who)
     if found is not None:
         hold(connection, found, person_id, now=now)
     return found
+
+
+def lock_queue(connection: Connection, queue_id: int) -> None:
+    """Let no one else add to a queue, or give it away, until this transaction ends; votes go on."""
+    connection.execute(_LOCKED_QUEUE, {"wanted": queue_id})
 
 
 def hold(connection: Connection, asked: RowMapping, person_id: int, *, now: datetime) -> None:
@@ -45,12 +46,18 @@ def hold(connection: Connection, asked: RowMapping, person_id: int, *, now: date
     put(connection, lease, mine, queue_id=asked["queue_id"], until=now + LEASE)
 
 
-_RELEASED = delete(lease).where(lease.c.item_id == bindparam("asked"), lease.c.person_id == bindparam("whose"))
+_RELEASED_BY_ALL = delete(lease).where(lease.c.item_id == bindparam("asked"))
+_RELEASED = _RELEASED_BY_ALL.where(lease.c.person_id == bindparam("whose"))
 
 
 def release(connection: Connection, item_id: int, person_id: int) -> None:
-    """Take a lease back: someone has voted, or does not want to."""
+    """Take a lease back: someone has voted."""
     connection.execute(_RELEASED, {"asked": item_id, "whose": person_id})
+
+
+def release_all(connection: Connection, item_id: int) -> None:
+    """Take all leases of an item back: it is decided, and wants no one's vote."""
+    connection.execute(_RELEASED_BY_ALL, {"asked": item_id})
 
 
 ANSWERED: ColumnElement[bool] = exists(
@@ -69,6 +76,8 @@ _FREE = select(item).where(
     item.c.missing > _HELD_BY_OTHERS.scalar_subquery(),
     ~ANSWERED,
 )  # items that want more people than hold or have answered them, and not yet this one's answer
+_LOCKED = select(item.c.id).where(item.c.id == bindparam("asked")).with_for_update()
+_STILL_FREE = _FREE.where(item.c.id == bindparam("asked"))
 _FREE_AT = _FREE.where(item.c.place.in_(bindparam("places", expanding=True)))
 _FREE_FROM = _FREE.where(item.c.place >= bindparam("middle")).order_by(item.c.place).limit(1)
 _FREE_UNTIL = _FREE.where(item.c.place < bindparam("middle")).order_by(item.c.place).limit(1)
@@ -87,7 +96,19 @@ _HELD = (
 )
 _TURN = select(turn.c.turn).where(turn.c.queue_id == bindparam("wanted"), turn.c.person_id == bindparam("whose"))
 _BLOCKS = select(block.c.start, block.c.size).where(block.c.queue_id == bindparam("wanted"))
+_LOCKED_QUEUE = select(queue.c.id).where(queue.c.id == bindparam("wanted")).with_for_update(key_share=True)
 _LAST = select(func.max(item.c.place)).where(item.c.queue_id == bindparam("wanted"))
+
+
+def _free_item(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
+    """The next item that is free and stays so: one that someone else was given meanwhile is passed over."""
+    while (found := _along_own_order(connection, who) or _among_open(connection, who)) is not None:
+        if connection.dialect.name == "sqlite":  # where no one else writes meanwhile
+            return found
+        connection.execute(_LOCKED, {"asked": found["id"]})
+        if connection.execute(_STILL_FREE, {**who, "asked": found["id"]}).first() is not None:
+            return found
+    return None
 
 
 def _along_own_order(connection: Connection, who: dict[str, Any]) -> RowMapping | None:

@@ -9,10 +9,11 @@ from sqlalchemy import Connection, Table, func, insert, select, update
 
 from regrade.core import FormatError, InputError, MismatchError
 from regrade.ledger.answers import check_ballot
+from regrade.ledger.appending import append_items
 from regrade.ledger.deciding import REOPENED
-from regrade.ledger.records import Ballot, Question
+from regrade.ledger.records import Ballot, NewItem, Question
 from regrade.ledger.row_form import Row, in_form
-from regrade.ledger.schema import assignment, block, comment, decision, guide_entry, item, person, queue, vote
+from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, vote
 from regrade.ledger.standing import STANDS
 
 ItemKey = tuple[str, str, str]
@@ -27,7 +28,9 @@ def read_back(connection: Connection, rows: Iterable[Row]) -> int:
     """
     found = in_form(rows)
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("LOCK TABLE item IN EXCLUSIVE MODE")  # everyone who votes locks an item first
+        # who adds items locks their queue first, and who votes an item
+        connection.execute(select(queue.c.id).order_by(queue.c.id).with_for_update(key_share=True))
+        connection.exec_driver_sql("LOCK TABLE item IN EXCLUSIVE MODE")
     people = _people(connection, found["person"])
     queues = _queues(connection, found["queue"])
     _assignments(connection, people, queues, found["assignment"])
@@ -78,28 +81,14 @@ def _assignments(connection: Connection, people: dict[str, int], queues: dict[st
 
 def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) -> dict[ItemKey, int]:
     known = _item_numbers(connection)
-    by_queue: dict[str, dict[ItemKey, Row]] = {}
+    by_queue: dict[str, dict[ItemKey, NewItem]] = {}
     for row in rows:
         _known(queues, row["queue"], "queue", row)
         if _item_key(row) not in known:
-            by_queue.setdefault(row["queue"], {})[_item_key(row)] = row
-    for name, fresh in by_queue.items():
-        start = connection.execute(select(func.count()).where(item.c.queue_id == queues[name])).scalar_one()
-        connection.execute(
-            insert(item),
-            [
-                {
-                    "queue_id": queues[name],
-                    "place": start + number,
-                    "example": row["example"],
-                    "class": row["class"],
-                    "stratum": row["stratum"],
-                    "missing": 0,
-                }
-                for number, row in enumerate(fresh.values())
-            ],
-        )
-        connection.execute(insert(block).values(queue_id=queues[name], start=start, size=len(fresh)))
+            fresh = by_queue.setdefault(row["queue"], {})
+            fresh[_item_key(row)] = NewItem(row["example"], row["class"], row["stratum"])
+    for name, items in by_queue.items():
+        append_items(connection, queues[name], list(items.values()), missing=0)
     return _item_numbers(connection)
 
 

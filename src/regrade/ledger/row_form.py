@@ -15,6 +15,7 @@ from regrade.ledger.deciding import REOPENED
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
 from regrade.ledger.schema import Moment, comment, decision, guide_entry, item, person, queue, vote
+from regrade.ledger.whole_text import is_whole
 
 Row = Mapping[str, Any]
 
@@ -94,7 +95,7 @@ def _check_text(name: str, column: Column[Any], text: str) -> None:
         raise ValueError(f"{name} has {len(text)} letters, and {length} are the most")
     if not text and name not in _MAY_BE_EMPTY and name != "answer":
         raise ValueError(f"{name} is empty")
-    if "\x00" in text or any(0xD800 <= ord(letter) <= 0xDFFF for letter in text):
+    if not is_whole(text):
         raise ValueError(f"{name} holds a letter that is none")
     if name in _WORDS and text not in _WORDS[name]:
         raise ValueError(f"{name} is one of {', '.join(_WORDS[name])}, not {text!r}")

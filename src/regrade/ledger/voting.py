@@ -68,5 +68,5 @@ def locked_item(connection: Connection, item_id: int) -> RowMapping:
     """An item and the question of its queue; no one else changes it until this transaction ends."""
     found = connection.execute(_LOCKED, {"asked": item_id}).mappings().first()
     if found is None:
-        raise UnknownName("item", str(item_id), [])
+        raise UnknownName("item", str(item_id), None)
     return found

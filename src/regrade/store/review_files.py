@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -84,12 +84,14 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
     return _with_stored_verdicts(folder, replace(frame, drawn=_drawn(folder)), test_set)
 
 
-def _with_stored_verdicts(folder: Path, frame: ReviewFrame, test_set: TestSet, *, without: str = "") -> ReviewFrame:
-    """The frame with the verdicts of all files, the last one on a pair; those of one queue may be left out."""
+def _with_stored_verdicts(
+    folder: Path, frame: ReviewFrame, test_set: TestSet, *, of: Callable[[str], bool] = lambda _: True
+) -> ReviewFrame:
+    """The frame with the verdicts of all files, the last one on a pair, or of those whose queue is wanted."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
     for path in sorted(folder.glob(_VERDICTS)):
         verdicts, meta = read_parquet(path)
-        if without and meta.get("queue") == without:
+        if not of(meta.get("queue", "")):
             continue
         rows = frame.find(*_pairs(verdicts, test_set))
         states[rows] = [LabelState[word.upper()] for word in verdicts["verdict"].to_pylist()]
@@ -182,17 +184,18 @@ def with_decisions(
 ) -> ReviewFrame:
     """The review with the decisions of a queue in place of what the same queue gave before.
 
-    A pair whose decision was taken back is again what others said of it, or not judged.
+    A pair whose decision was taken back is again what others said of it, or not judged; what the queue has given before
+    and others have corrected since stays corrected.
     """
-    rest = _with_stored_verdicts(folder, frame, test_set, without=queue)
-    rows = frame.find(verdicts.examples, verdicts.classes)
+    rest = _with_stored_verdicts(folder, frame, test_set, of=lambda by: by != queue)
+    own = _with_stored_verdicts(folder, frame, test_set, of=lambda by: by == queue)
     states, reasons = rest.states.copy(), dict(rest.reasons)
-    states[rows] = verdicts.states
-    for place, row in enumerate(rows.tolist()):
-        reasons.pop(row, None)
-        if place in verdicts.reasons:
-            reasons[row] = verdicts.reasons[place]
-    return replace(frame, states=states, reasons=reasons)
+    for place, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
+        state, reason = int(verdicts.states[place]), verdicts.reasons.get(place, "")
+        if (own.states[row], own.reasons.get(row, "")) == (state, reason):
+            state, reason = int(frame.states[row]), frame.reasons.get(row, "")
+        states[row], reasons[row] = state, reason
+    return replace(frame, states=states, reasons={row: reason for row, reason in reasons.items() if reason})
 
 
 def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:

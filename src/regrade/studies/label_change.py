@@ -95,7 +95,7 @@ class LabelChange(Tabular):
         return Table(f"changes from {self._title}", columns, tuple(self.diff.counts().items()), ())
 
     def pair_table(self) -> Table:
-        """One line a pair that changed, and one an image that became problematic or is so no longer."""
+        """One line a pair that changed, and one an image that became problematic, is so no longer or otherwise."""
         columns = tuple(Column(key, key) for key in ("image", "class", "name", "before", "after"))
         space, ids, diff = self.test_set.class_space, self.test_set.ids, self.diff
         pairs = zip(diff.examples.tolist(), diff.classes.tolist(), diff.was.tolist(), diff.now.tolist(), strict=True)
@@ -197,6 +197,8 @@ def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabel
         f"{after.scoring.labels.full_name} {after.scored.sum():,}; the difference is over the "
         f"{amount((before.scored & after.scored).sum(), 'image')} that both score",
     ]
+    if before.scoring.rule is MultilabelRule.CLASSES:
+        notes.append("accuracies are means over classes, the difference is one over images")
     reviewed = [one.scoring.labels.full_name for one in (before, after) if one.review is not None]
     if reviewed:
         notes.append(f"verdicts of the review of {' and of '.join(reviewed)} count")

@@ -13,7 +13,7 @@ from regrade.core.arrays import IntArray
 
 @dataclass(frozen=True)
 class ProblemChange:
-    """An image that became problematic or is so no longer, with the reasons; empty where it is not."""
+    """An image that became problematic, is so no longer or for another reason; reasons are empty where it is not."""
 
     example: int
     before: str
@@ -61,6 +61,7 @@ class LabelDiff:
         images = {
             "problematic": self.became_problematic,
             "no longer problematic": self.no_longer_problematic,
+            "problematic for another reason": sum(bool(one.before and one.after) for one in self.problems),
             "newly covered": self.newly_covered,
             "no longer covered": self.no_longer_covered,
         }
@@ -106,7 +107,7 @@ def label_diff(before: LabelSet, after: LabelSet) -> LabelDiff:
     problems = tuple(
         ProblemChange(place, first, second)
         for place, (first, second) in enumerate(zip(before.reasons, after.reasons, strict=True))
-        if bool(first) != bool(second)
+        if first != second
     )
     return LabelDiff(
         before.full_name,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from regrade.core import InputError
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
+from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
-from regrade.studies import MultilabelScoring, seeds_among, with_verdicts
-from regrade.workspace.filling import Filling, without_version
+from regrade.studies import MultilabelScoring, Seeds, seeds_among, with_verdicts
+from regrade.workspace.filling import Filling
 from regrade.workspace.loading import Watch, chosen_models, chosen_people, multilabel_scoring
 from regrade.workspace.queued import Queued
 from regrade.workspace.reviewing import all_novel, review_of_labels
@@ -50,10 +51,10 @@ def queue_people(
     if not new.any() and filling.queue is None:
         raise InputError(f"no answer of these people is left to judge on {test_set} under {full}")
     examples, classes = novel.examples[new], novel.classes[new]
-    rng = np.random.default_rng(seed)
+    answers, preferred = _answers(store, filling, watch(models), scoring, filling.pairs_of(elsewhere, images=examples))
     # an image whose seed is in the queue already gets no second one
     there_examples, there_classes = filling.pairs_of(here, images=examples)
-    answers, preferred = _answers(store, filling, watch(models), scoring, filling.pairs_of(elsewhere, images=examples))
+    rng = np.random.default_rng(seed)
     seeds = seeds_among(
         np.concatenate([examples, there_examples]),
         np.concatenate([classes, there_classes]),
@@ -62,15 +63,20 @@ def queue_people(
         rng=rng,
     )
     order = rng.permutation(len(examples) + len(seeds.examples))
-    notes = [
-        f"novel answers of {amount(len(who), 'person', 'people')}: {len(examples):,}; "
-        f"models' answers among them: {len(seeds.examples):,}"
-    ]
-    if seeds.unanswered.size:
-        notes.append(f"without any model's answer, and so not blind: {amount(len(seeds.unanswered), 'image')}")
     return filling.add_pairs(
-        np.concatenate([examples, seeds.examples])[order], np.concatenate([classes, seeds.classes])[order], notes=notes
+        np.concatenate([examples, seeds.examples])[order],
+        np.concatenate([classes, seeds.classes])[order],
+        notes=_notes(len(who), len(examples), seeds),
     )
+
+
+def _notes(people: int, answers: int, seeds: Seeds) -> Iterator[str]:
+    yield (
+        f"novel answers of {amount(people, 'person', 'people')}: {answers:,}; "
+        f"models' answers among them: {len(seeds.examples):,}"
+    )
+    if seeds.unanswered.size:
+        yield f"without any model's answer, and so not blind: {amount(len(seeds.unanswered), 'image')}"
 
 
 def _answers(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from regrade.core import TestSet
 from regrade.metrics import MultilabelRule
 from regrade.store import Store
-from regrade.studies import LabelChange, ReviewedLabels, label_change
-from regrade.workspace.loading import Watch, chosen_rows, multilabel_scoring, scored_predictions
+from regrade.studies import LabelChange, label_change
+from regrade.workspace.loading import Watch, chosen_rows, reviewed_labels, scored_predictions
 
 
 def compare_labels(
@@ -22,12 +22,7 @@ def compare_labels(
     watch: Watch,
 ) -> LabelChange:
     """What changed between two label sets, and what it did to the models that are named, or to all models."""
-    first, second = (_reviewed(store, test_set, labels, rule) for labels in (before, after))
+    first, second = (reviewed_labels(store, test_set, labels, rule=rule) for labels in (before, after))
     names = chosen_rows(store, test_set, models) if models else store.model_names(test_set.name)
     scored = scored_predictions(store, test_set, names, watch=watch)
     return label_change(test_set, scored, before=first, after=second, confidence=store.config.confidence)
-
-
-def _reviewed(store: Store, test_set: TestSet, labels: str, rule: MultilabelRule | str | None) -> ReviewedLabels:
-    scoring = multilabel_scoring(store, test_set, labels, rule=rule, collapsed=False)
-    return ReviewedLabels(scoring, store.review(test_set, scoring.labels))

@@ -10,13 +10,15 @@ import numpy as np
 
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Mode, NewItem, Question, Queue, may_answer
 from regrade.workspace.queued import Queued
 
 PANEL = 3
 """People who judge an item unless told otherwise, where there are as many: the fewest that a majority needs."""
 
-_LONGEST = 80  # letters of a queue's name
+LONGEST_NAME = 80
+"""The most letters of a queue's name."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,10 @@ class Filling:
     mode: Mode = Mode.EXAMINATION
 
     def __post_init__(self) -> None:
-        if not self.name.strip() or len(self.name) > _LONGEST:
-            raise InputError(f"a queue's name has 1 to {_LONGEST} letters, got {len(self.name)}: give another --name")
+        if not self.name.strip() or len(self.name) > LONGEST_NAME:
+            raise InputError(
+                f"a queue's name has 1 to {LONGEST_NAME} letters, got {len(self.name)}: give another --name"
+            )
         if self.overlap is not None and self.overlap < 1:
             raise InputError(f"an item is for one person or more, got an overlap of {self.overlap}")
         there = self.queue
@@ -120,8 +124,3 @@ class Filling:
     def _usual_overlap(self) -> int:
         able = sum(may_answer(one.role, self.question) for one in self.ledger.people())
         return max(1, able if self.question is Question.LABEL else min(able, PANEL))
-
-
-def without_version(labels: str) -> str:
-    """The name of a label set without its version."""
-    return labels.rpartition("@")[0] or labels

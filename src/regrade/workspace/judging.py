@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.amounts import amount
+from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import StratifyBy
-from regrade.workspace.filling import Filling, without_version
+from regrade.workspace.filling import Filling
 from regrade.workspace.loading import Watch, chosen_models
 from regrade.workspace.queued import Queued
 from regrade.workspace.reviewing import all_novel, draw_next, review_of_labels

@@ -8,9 +8,9 @@ from regrade.core import NO_ANSWER, InputError, TestSet
 from regrade.core.amounts import amount
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
-from regrade.studies import ReviewedLabels, remaining_mistakes
+from regrade.studies import remaining_mistakes
 from regrade.workspace.filling import Filling
-from regrade.workspace.loading import chosen_models, multilabel_scoring
+from regrade.workspace.loading import chosen_models, reviewed_labels
 from regrade.workspace.queued import Queued
 
 
@@ -21,15 +21,12 @@ def queue_mistakes(
 
     A novel prediction is no mistake until someone has judged it.
     """
-    collapsed = bool(test_set.class_space.collapsed)
-    scoring = multilabel_scoring(store, test_set, labels, rule=None, collapsed=collapsed)
-    full = scoring.labels.full_name
+    known = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
+    full = known.scoring.labels.full_name
     chosen_models(store, test_set, [model])
     title = name or f"mistakes {test_set.name} {model}"
     filling = Filling(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
-    found = remaining_mistakes(
-        store.predictions(test_set, model), test_set, ReviewedLabels(scoring, store.review(test_set, scoring.labels))
-    )
+    found = remaining_mistakes(store.predictions(test_set, model), test_set, known)
     reviewed = np.zeros(len(found.examples), dtype=bool)
     if model in store.mistake_review_names(test_set.name):
         said = store.mistake_review(test_set, model)

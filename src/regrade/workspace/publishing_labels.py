@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from regrade.core import InputError, LabelState, MismatchError, StoreError, TestSet, UnknownName
+from regrade.core import InputError, LabelSet, LabelState, MismatchError, StoreError, TestSet, UnknownName
 from regrade.core.amounts import amount
+from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
 from regrade.store import Store
 from regrade.studies import label_diff
@@ -27,7 +28,7 @@ PROBLEMATIC = Answer.PROBLEMATIC.value
 
 @dataclass(frozen=True)
 class Decided:
-    """Decisions by (example, class) of a test set, the last one on each pair."""
+    """Decisions by (example, class) of a test set, the last one on each pair, oldest first."""
 
     outcomes: Mapping[tuple[int, int], Outcome]
 
@@ -49,7 +50,9 @@ def decided_pairs(outcomes: Iterable[Outcome], test_set: TestSet) -> Decided:
     for one in sorted(outcomes, key=lambda one: one.at):
         if one.example not in test_set.position_of:
             raise MismatchError(f"the ledger speaks of {one.example!r}, which is not in test set {test_set.name}")
-        found[test_set.position_of[one.example], test_set.class_space.index(one.class_id)] = one
+        pair = test_set.position_of[one.example], test_set.class_space.index(one.class_id)
+        found.pop(pair, None)  # what is decided again comes last
+        found[pair] = one
     return Decided(found)
 
 
@@ -87,7 +90,15 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         label_diff(newest, labels).counts() if changed else {},
         changed and not dry_run,
         decided_parts(ledger.progress(queue)),
+        _notes(store, test_set, newest) if changed else (),
     )
+
+
+def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
+    """Verdicts of a review speak of the version that it was drawn under, and of no later one."""
+    frame = store.review(test_set, newest)
+    left = 0 if frame is None else int(frame.judged.sum())
+    return (f"left behind with {newest.full_name}: {amount(left, 'verdict')} of its review",) if left else ()
 
 
 def outcomes_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[Outcome]:
@@ -110,8 +121,7 @@ def label_set_name(queue: Queue) -> str:
     """The name, without a version, of the label set that a queue is held against."""
     if not queue.labels:
         raise InputError(f"queue {queue.name!r} is held against no label set: there is nothing to add its verdicts to")
-    name, at, _ = queue.labels.rpartition("@")
-    return name if at else queue.labels
+    return without_version(queue.labels)
 
 
 def origin_of(queues: tuple[str, ...], outcomes: Iterable[Outcome]) -> str:

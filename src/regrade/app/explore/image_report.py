@@ -69,11 +69,9 @@ class VersionOfLabels:
 def position_of(test_set: TestSet, number: int | None, example: str) -> int:
     """The place of an image by its number or its id; one that is not there raises."""
     if example:
-        if example not in test_set.position_of:
-            raise UnknownName(f"image of {test_set.name}", example[:80], [])
-        return test_set.position_of[example]
+        return test_set.position(example)
     if number is None or number >= len(test_set):
-        raise UnknownName(f"image of {test_set.name}", "" if number is None else str(number), [])
+        raise UnknownName(f"picture of {test_set.name}", "" if number is None else str(number), None)
     return number
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from regrade.app.forms import StrictForm
 from regrade.app.numbers import Number
 from regrade.app.panel_access import Subject, SubjectHere
 from regrade.app.panel_view import panel_state
@@ -17,24 +18,20 @@ from regrade.workspace.second_look import judge_again
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"])
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class CommentForm(_Form):
+class CommentForm(StrictForm):
     """What someone says, with links to evidence in its text."""
 
     text: Annotated[PlainText, Field(min_length=1, max_length=5000)]
 
 
-class LockForm(_Form):
+class LockForm(StrictForm):
     """``seen`` is the newest vote on the page: where another one stands by now, nothing is locked."""
 
     seen: Number
     why: Annotated[PlainText, Field(max_length=1000)] = ""
 
 
-class ReopenForm(_Form):
+class ReopenForm(StrictForm):
     """Why a decision is taken back."""
 
     why: Annotated[PlainText, Field(min_length=1, max_length=1000)]

@@ -27,7 +27,6 @@ from regrade.app.guide_views import (
 from regrade.app.markdown import formatted
 from regrade.app.numbers import Number
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText
 from regrade.app.site import Site
 from regrade.app.views import class_view
 from regrade.core import AlreadyStored, ClassSpace, InputError
@@ -39,8 +38,8 @@ LONGEST = 20_000
 """The most letters of an entry's text."""
 
 _MOST_LINES = 100  # traits, examples or classes of an entry
-_Long = Annotated[PlainText, Field(max_length=LONGEST)]
-_Why = Annotated[PlainText, Field(max_length=1000)]
+_Long = Annotated[str, Field(max_length=LONGEST)]
+_Why = Annotated[str, Field(max_length=1000)]
 
 
 @dataclass(frozen=True)

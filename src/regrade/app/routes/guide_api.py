@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteHere
+from regrade.app.forms import StrictForm
 from regrade.app.guide_views import alike, example_pictures
 from regrade.app.markdown import formatted
 from regrade.app.numbers import LARGEST
@@ -35,10 +36,9 @@ class EntryView(BaseModel):
     alike: list[AlikeView]
 
 
-class Draft(BaseModel):
+class Draft(StrictForm):
     """A text that is being written."""
 
-    model_config = ConfigDict(extra="forbid")
     text: Annotated[str, Field(max_length=LONGEST)]
 
 

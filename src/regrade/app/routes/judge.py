@@ -21,7 +21,7 @@ def judge(queue_id: PathNumber, request: Request, site: SiteHere, session: Revie
     """The page on which predictions are judged."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.JUDGE:
-        raise UnknownName("queue of predictions to judge", queue.name, [])
+        raise UnknownName("queue of predictions to judge", queue.name, None)
     progress = site.ledger.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     return page(request, "judge.html", queue=queue, reasons=REASONS, done=done, items=progress.items)

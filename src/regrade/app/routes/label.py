@@ -18,7 +18,7 @@ def label(queue_id: PathNumber, request: Request, site: SiteHere, session: Label
     """The page on which pictures are labeled."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:
-        raise UnknownName("queue of pictures to label", queue.name, [])
+        raise UnknownName("queue of pictures to label", queue.name, None)
     progress = site.ledger.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     space = site.test_set(queue.test_set).class_space.name

@@ -30,7 +30,7 @@ def mistake(queue_id: PathNumber, request: Request, site: SiteHere, session: Rev
     """The page on which mistakes are told apart."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.MISTAKE:
-        raise UnknownName("queue of mistakes", queue.name, [])
+        raise UnknownName("queue of mistakes", queue.name, None)
     progress = site.ledger.progress(queue)
     return page(
         request,

@@ -14,9 +14,9 @@ from regrade.app.panel_access import Desk, DeskHere, SubjectHere, WantedHere
 from regrade.app.routes.judge import REASONS
 from regrade.app.routes.mistake import CATEGORIES, OVERTURNED
 from regrade.app.views import item_view, score_words
-from regrade.core import MistakeCategory, Severity
-from regrade.core.panel import NO_MISTAKE, Answer
-from regrade.ledger import Question, Queue, Stage, Topic, Wanted
+from regrade.core import Severity
+from regrade.core.panel import NO_MISTAKE
+from regrade.ledger import ANSWERS, Question, Queue, Stage, Topic, Wanted
 
 router = APIRouter(include_in_schema=False)
 
@@ -47,7 +47,7 @@ def panel(
         filtered=filtered,
         stages={stage: (counts[stage], address(queue, Wanted(stage))) for stage in Stage},
         classes=_class_names(desk, found.classes(queue, wanted.stage)),
-        answers=_answers(queue),
+        answers=ANSWERS[queue.question],
         people={one.id: one.name for one in desk.site.ledger.people()},
         cards=[_card(desk, wanted, one) for one in topics],
         matching=matching,
@@ -113,7 +113,7 @@ def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
     return {
         "topic": topic,
         "address": address(desk.queue, wanted, topic.item.id),
-        "picture": desk.site.pictures.address(test_set.name, test_set.position_of[topic.item.example]),
+        "picture": desk.site.pictures.address(test_set.name, test_set.position(topic.item.example)),
         "class_name": space.names[space.index(topic.item.class_id)],
     }
 
@@ -123,9 +123,3 @@ def _class_names(desk: Desk, counts: Mapping[str, int]) -> list[tuple[str, str, 
     space = desk.site.test_set(desk.queue.test_set).class_space
     named = [(one, space.names[space.index(one)], count) for one, count in counts.items()]
     return sorted(named, key=lambda one: one[1])
-
-
-def _answers(queue: Queue) -> list[str]:
-    if queue.question is Question.JUDGE:
-        return [one.value for one in Answer]
-    return [*(one.value for one in MistakeCategory), NO_MISTAKE]

@@ -114,14 +114,14 @@ def _shown(
 def _queue(site: Site, queue_id: int) -> Queue:
     found = next((one for one in site.ledger.queues() if one.id == queue_id), None)
     if found is None:
-        raise UnknownName("queue", str(queue_id), [])
+        raise UnknownName("queue", str(queue_id), None)
     return found
 
 
 def _person(site: Site, person_id: int) -> Person:
     found = next((one for one in site.ledger.people() if one.id == person_id), None)
     if found is None:
-        raise UnknownName("person", str(person_id), [])
+        raise UnknownName("person", str(person_id), None)
     return found
 
 

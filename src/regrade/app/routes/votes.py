@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, SiteHere
+from regrade.app.forms import StrictForm
 from regrade.app.numbers import LARGEST, Number, PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
@@ -22,11 +23,7 @@ router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
 MOST_REFERENCES = 100
 
 
-class _Form(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class VoteForm(_Form):
+class VoteForm(StrictForm):
     """A ballot as a page sends it; ``key`` is made up by the page, once for each vote."""
 
     item: Number
@@ -38,7 +35,7 @@ class VoteForm(_Form):
     seconds: Annotated[float | None, Field(ge=0, lt=1e6)] = None
 
 
-class UndoForm(_Form):
+class UndoForm(StrictForm):
     """Which vote to take back: the newest, or that on an item."""
 
     key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
@@ -117,5 +114,5 @@ def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
     queue, item = site.queue(queue_id, session.person), site.ledger.item(item_id)
     if item.queue_id != queue.id:
-        raise UnknownName("item", str(item_id), [])
+        raise UnknownName("item", str(item_id), None)
     return queue, item

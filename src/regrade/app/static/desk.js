@@ -1,7 +1,7 @@
 // A desk of work: one item after the other, the next one fetched ahead, every vote kept until the server has it.
 
 import { Clock } from "./clock.js";
-import { call, newKey, notice, Outbox, Refused } from "./sending.js";
+import { call, newKey, notice, Outbox, Refused, sentence } from "./sending.js";
 
 const SETTLE = 200; // milliseconds in which a key pressed for the last picture does not count for this one
 
@@ -42,11 +42,17 @@ export class Desk {
         if (!item || !this.voted.has(item.id)) return item;
         await this.outbox.flush();
       } catch (error) {
-        if (error instanceof Refused) { notice(error.message); return null; }
-        notice("No connection: trying again.");
+        if (error instanceof Refused) return this.stop(error);
+        notice(`No connection: trying again.${this.outbox.ballots.length ? " What you answered is kept in this browser." : ""}`);
       }
       await new Promise((resolve) => { setTimeout(resolve, 1000 * pause); });
     }
+  }
+
+  stop({ message }) {
+    // Nothing more comes, which does not mean that all is done: the notice stays and says why.
+    notice(`${sentence(message)}.`);
+    return new Promise(() => {});
   }
 
   async present(item) {
@@ -101,7 +107,7 @@ export class Desk {
       notice("Taken back: answer again.", 3);
       return this.again(item);
     } catch (error) {
-      return notice(error instanceof Refused ? error.message : "No connection: undo works again when there is one.", 5);
+      return notice(error instanceof Refused ? `${sentence(error.message)}.` : "No connection: undo works again when there is one.", 5);
     }
   }
 

@@ -1,4 +1,4 @@
-// Explore: forms that need no button, a picture that can be enlarged, and keys for the image before and the next one.
+// Explore: forms that need no button, a picture that can be enlarged, and keys for the next image and the one before.
 
 import { onKeys } from "./keys.js";
 import { zoomable } from "./zoom.js";
@@ -16,7 +16,7 @@ for (const image of document.querySelectorAll(".grid img, .strip img")) {
 
 const picture = document.getElementById("picture");
 const go = (which) => () => document.querySelector(`.trail a[rel="${which}"]`)?.click();
-const keys = { j: go("prev"), k: go("next") };
+const keys = { j: go("next"), k: go("prev") };
 if (picture) {
   const lens = zoomable(picture.closest(".canvas"), picture);
   const moves = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];

@@ -34,6 +34,7 @@ const shown = (id) => !by(id).hidden && !page.hidden;
 function side(one, { answered = null, key = "Enter", head = "" } = {}) {
   const made = by("side").content.firstElementChild.cloneNode(true);
   const part = (name) => made.querySelector(`.${name}`);
+  const pictures = part("strip"); // before the guide entry comes, which may bring a strip of its own
   made.dataset.class = one.id;
   part("head").textContent = head;
   part("name").textContent = one.name;
@@ -45,7 +46,7 @@ function side(one, { answered = null, key = "Enter", head = "" } = {}) {
   part("it").addEventListener("click", () => answered?.());
   guideBlock(part("entry"), space, one.id, { queue, open: true, compare: answered ? (id) => { beside = one; choose(classes.get(id)); } : null });
   call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(one.id)}`)
-    .then((addresses) => strip(part("strip"), addresses), () => { part("strip").textContent = "No connection: the pictures cannot be had."; });
+    .then((addresses) => strip(pictures, addresses), () => strip(pictures, [], "No connection: the pictures cannot be had."));
   return made;
 }
 

@@ -32,7 +32,7 @@ async function show(item) {
 function told(item, ballot, { suggests }) {
   const mine = ballot.severity ? `${ballot.answer}, ${ballot.severity}` : ballot.answer;
   for (const place of [by("triage"), by("triage-last")]) {
-    place.textContent = `Before this: ${item.class.name}, ${mine}. ${suggests ? `The triage says: ${suggests}.` : "The triage has nothing to say."}`;
+    place.textContent = `Your last answer: ${item.class.name}, ${mine}. ${suggests ? `The automatic triage says: ${suggests}.` : "The automatic triage has nothing to say."}`;
     place.hidden = false;
   }
   return true;

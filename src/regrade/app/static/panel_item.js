@@ -105,9 +105,9 @@ function showVotes() {
   by("changes").replaceChildren(...history.sort(([one], [other]) => one.localeCompare(other)).map(([, row]) => row));
   by("changes-part").hidden = !history.length;
   by("standing").hidden = !verdict?.answer;
-  by("standing").textContent = verdict?.answer ? `As it stands, the verdict is ${both(verdict)}, ${how(state)}.` : "";
+  by("standing").textContent = verdict?.answer ? `If it is locked now, the verdict is “${both(verdict)}”, ${how(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
-  by("suggestion").textContent = `The triage says: ${state.suggestion}.`;
+  by("suggestion").textContent = `The automatic triage says: ${state.suggestion}.`;
   by("change").hidden = Boolean(decision) || changing || (!mine && !open);
   by("change-name").textContent = mine ? "Change my vote" : "Add my vote";
   by("lock").hidden = !open || Boolean(decision);

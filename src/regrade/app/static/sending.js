@@ -20,6 +20,8 @@ export async function call(address, body) {
   return told;
 }
 
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
 export function notice(text, seconds = 0) {
   const place = document.getElementById("notice");
   clearTimeout(notice.timer);
@@ -95,7 +97,7 @@ export class Outbox {
 
   later(error) {
     const count = this.ballots.length;
-    const why = error instanceof Refused ? error.message : "No connection";
+    const why = error instanceof Refused ? sentence(error.message) : "No connection";
     notice(`${why}. ${count} ${count === 1 ? "answer is" : "answers are"} kept in this browser and will be sent.`);
     this.pause = Math.min(2 * (this.pause || 0.5), 15);
     this.timer = setTimeout(() => this.flush(), 1000 * this.pause);

@@ -3,14 +3,15 @@
 const SIDE = 160;
 const TINY = 96; // pixels below which every one of them is shown as a square
 
-export function strip(place, addresses, none = "There are none: add a test set of the same classes for reference.") {
+export function strip(place, addresses, none = "There are none in other test sets.") {
   place.replaceChildren(...addresses.map((address) => {
     const image = new Image();
     image.alt = "";
     image.loading = "lazy";
+    image.onerror = () => image.classList.add("missing");
     image.onload = () => image.classList.toggle("tiny", image.naturalWidth <= TINY);
     image.src = `${address}?side=${SIDE}`;
     return image;
   }));
-  if (!addresses.length) place.textContent = none;
+  if (!addresses.length) place.append(Object.assign(document.createElement("p"), { className: "quiet", textContent: none }));
 }
