@@ -115,3 +115,26 @@ def test_work_that_is_refused_is_not_called_done(judge_queue, server, page_of):
     page.goto(f"/judge/{judge_queue.id}")
     expect(page.locator("#notice")).to_have_text("Sign in first.")
     expect(page.get_by_role("heading", name="All done")).to_be_hidden()
+
+
+def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge_queue, server, page_of):
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judge_queue.id}")
+    answered(page, "c")
+    ready(page)
+    asked = page.locator("#picture").get_attribute("src")
+    answered(page, "w")
+    saved(page)
+    lost = []
+
+    def lose(route):
+        lost.append(route.fetch())
+        route.abort()
+
+    page.route("**/undo", lose, times=1)
+    page.keyboard.press("z")
+    expect(page.locator("#notice")).to_contain_text("No connection")
+    page.keyboard.press("z")
+    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    assert len(lost) == 1
+    assert list(answers(workspace, "Rita").values()) == ["correct"]

@@ -16,7 +16,7 @@ from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
 from regrade.ledger.records import Person, Role
 from regrade.ledger.schema import account, invitation, person, secret
-from regrade.ledger.upsert import put
+from regrade.ledger.upsert import put, put_once
 
 INVITED_FOR = timedelta(days=7)
 """How long an invitation is good for."""
@@ -45,11 +45,8 @@ class Accounts:
     def key(self) -> bytes:
         """The secret that cookies and addresses are signed with, made once for a ledger."""
         with writing(self.engine) as connection:
-            known = connection.execute(select(secret.c.value).where(secret.c.name == "key")).scalar()
-            if known is None:
-                known = secrets.token_hex(32)
-                connection.execute(insert(secret).values(name="key", value=known))
-        return bytes.fromhex(known)
+            put_once(connection, secret, {"name": "key"}, value=secrets.token_hex(32))
+            return bytes.fromhex(connection.execute(select(secret.c.value).where(secret.c.name == "key")).scalar_one())
 
     def invite(self, whom: Person) -> str:
         """A word that lets someone set a password, once and for a week; it is told here and nowhere else."""
@@ -92,11 +89,8 @@ class Accounts:
     def stamp(self, of: Person) -> str:
         """What someone's sessions carry; whoever has no account yet gets one without a password."""
         with writing(self.engine) as connection:
-            known = connection.execute(select(account.c.stamp).where(account.c.person_id == of.id)).scalar()
-            if known is None:
-                known = secrets.token_hex(8)
-                connection.execute(insert(account).values(person_id=of.id, stamp=known))
-        return known
+            put_once(connection, account, {"person_id": of.id}, stamp=secrets.token_hex(8))
+            return connection.execute(select(account.c.stamp).where(account.c.person_id == of.id)).scalar_one()
 
     def holder(self, person_id: int, stamp: str) -> Person | None:
         """Whose session it is, unless the account was closed or the password changed since."""

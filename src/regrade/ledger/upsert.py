@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,8 +15,17 @@ def put(connection: Connection, table: Table, key: dict[str, Any], **values: Any
     connection.execute(_statement(connection.dialect.name, table, tuple(key), tuple(values)), {**key, **values})
 
 
+def put_once(connection: Connection, table: Table, key: dict[str, Any], **values: Any) -> None:
+    """Insert a row by its primary key unless there is one, whoever else does the same at this moment."""
+    row = _insert(connection.dialect.name)(table).values(**key, **values)
+    connection.execute(row.on_conflict_do_nothing(index_elements=list(key)))
+
+
+def _insert(dialect: str) -> Callable[[Table], postgresql.Insert | sqlite.Insert]:
+    return postgresql.insert if dialect == "postgresql" else sqlite.insert
+
+
 @cache
 def _statement(dialect: str, table: Table, key: tuple[str, ...], values: tuple[str, ...]) -> Executable:
-    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
-    row = insert(table).values({name: bindparam(name) for name in (*key, *values)})
+    row = _insert(dialect)(table).values({name: bindparam(name) for name in (*key, *values)})
     return row.on_conflict_do_update(index_elements=key, set_={name: row.excluded[name] for name in values})

@@ -79,6 +79,7 @@ export class Desk {
     const item = this.current;
     const full = { item: item.id, key: newKey(), seconds: Math.round(10 * this.clock.seconds) / 10, ...ballot };
     this.last = { item, key: full.key };
+    this.undoing = null;
     this.voted.add(item.id);
     const sent = this.outbox.add(full);
     this.counted(1);
@@ -102,12 +103,17 @@ export class Desk {
     }
     try {
       await this.outbox.flush();
-      const { item } = await call(`/api/queues/${this.queue}/undo`, { key: newKey() });
+      // Until the server has answered it is the same undo, however often it is asked for.
+      this.undoing ??= { key: newKey(), item: this.last?.item.id };
+      const { item } = await call(`/api/queues/${this.queue}/undo`, this.undoing);
+      this.undoing = null;
       if (!item) return notice("There is nothing to undo.", 3);
       notice("Taken back: answer again.", 3);
       return this.again(item);
     } catch (error) {
-      return notice(error instanceof Refused ? `${sentence(error.message)}.` : "No connection: undo works again when there is one.", 5);
+      if (!(error instanceof Refused)) return notice("No connection: undo works again when there is one.", 5);
+      this.undoing = null;
+      return notice(`${sentence(error.message)}.`, 5);
     }
   }
 
