@@ -1,7 +1,9 @@
 """What every test may ask for."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from pets import make_pets
@@ -9,6 +11,9 @@ from report_world import add_more, make_world
 from skipping import skip
 
 from regrade.workspace import WrittenReport
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +23,15 @@ def published() -> Path:
     if not folder.is_dir():
         skip(f"the published data are not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """One browser for all tests of pages."""
+    from browser import chromium
+
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import uvicorn
-from browser import chromium
 from desk import PASSWORD
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -174,13 +173,6 @@ def process(workspace: Workspace):
     found.start()
     yield found
     found.kill()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Chromium."""
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture

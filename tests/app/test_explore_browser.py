@@ -11,6 +11,8 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     page = page_of(server, "Rita")
     page.goto("/")
     page.get_by_role("link", name="Explore").click()
+    expect(page.get_by_role("heading", name="Explore digits")).to_be_visible()
+    page.wait_for_load_state()
     page.get_by_label("Labels").select_option("multi@1")
     expect(page).to_have_url(re.compile(r"labels=multi%401"))
     row = page.get_by_role("row").filter(has_text="gamma")

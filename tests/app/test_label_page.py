@@ -5,6 +5,7 @@ from desk import answers, ready, saved
 from labeling import chosen, labeled, true_class
 from PIL import Image
 from playwright.sync_api import expect
+from running import run_well
 
 from regrade.ledger import Guide, GuideText
 from regrade.studies import Contender
@@ -39,7 +40,9 @@ def test_a_labeler_is_examined_and_becomes_a_row_among_the_models(workspace, ser
     assert len(answers(workspace, "Leo")) == 20
     seconds = [row["seconds"] for row in workspace.ledger.rows() if row["kind"] == "vote"]
     assert all(0.2 <= one < 60 for one in seconds)
-    workspace.publish("exam")
+    here = ("-w", workspace.store.root)
+    run_well("review", "publish", "exam", *here)
+    assert "person:Leo" in run_well("study", "people", "--test-set", "digits", *here).out
     study = workspace.people("digits")
     assert study.names(Contender.PERSON) == ("person:Leo",)
     assert set(study.names(Contender.MODEL)) == {"alpha", "beta", "gamma"}
