@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from pets import make_pets
 from report_world import add_more, make_world
@@ -14,6 +15,9 @@ from regrade.workspace import WrittenReport
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")  # how long an example takes is the machine's affair
 
 
 @pytest.fixture(scope="session")
