@@ -311,7 +311,7 @@ def test_a_full_disk_keeps_earlier_parts(workspace):
 
 
 def test_control_c_keeps_what_is_done_and_says_how_to_go_on(workspace):
-    many(workspace, 3000)
+    many(workspace, 8000)
     command = predict(workspace, "--json", function="slow", test_set="many")
     process = subprocess.Popen(
         [EXECUTABLE, *(str(part) for part in command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
