@@ -431,10 +431,11 @@ class TestWorkspaces:
             ("version = 99\nnew_key = 3", ("newer regrade", "layout 99", "upgrade")),
             ("version = ", ("regrade.toml", "not valid TOML")),
             ("", ("regrade.toml", "version", "required")),
-            ("version = 1\nconfidance = 0.9", ("regrade.toml", "confidance")),
-            ("version = 1\nconfidence = 95", ("regrade.toml", "confidence", "less than 1")),
-            ("version = 1\nconfidence = nan", ("regrade.toml", "confidence")),
-            ("version = 0", ("regrade.toml", "version")),
+            ("version = 2\nconfidance = 0.9", ("regrade.toml", "confidance")),
+            ("version = 2\nconfidence = 95", ("regrade.toml", "confidence", "less than 1")),
+            ("version = 2\nconfidence = nan", ("regrade.toml", "confidence")),
+            ("version = 0", ("older regrade", "layout 0", "regrade upgrade -w")),
+            ("version = 1", ("older regrade", "layout 1", "regrade upgrade -w")),
         ],
     )
     def test_settings_that_cannot_be_used(self, refused, pets, config, words):
@@ -461,7 +462,7 @@ class TestWorkspaces:
         (tmp_path / "notes.txt").write_text("mine")
         run_well("init", tmp_path)
         assert (tmp_path / "notes.txt").read_text() == "mine"
-        assert "version = 1" in (tmp_path / "regrade.toml").read_text()
+        assert "version = 2" in (tmp_path / "regrade.toml").read_text()
 
     @pytest.mark.parametrize(
         "damaged",
@@ -474,7 +475,7 @@ class TestWorkspaces:
     @pytest.mark.parametrize("content", [b"", b"{}", b"garbage"])
     def test_a_damaged_workspace_names_the_file(self, pets, refused, damaged, content):
         (pets / damaged).write_bytes(content)
-        refused(("grade", "-t", "pets"), Path(damaged).name, "cannot be read")
+        refused(("grade", "-t", "pets"), Path(damaged).name, "is damaged")
 
     def test_full_scores_that_are_gone_or_cut(self, pets, refused, tmp_path):
         (tmp_path / "scored.npy").write_bytes(array(SCORES))

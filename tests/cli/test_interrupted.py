@@ -18,7 +18,7 @@ from pets import ANSWERS, IDS, LABELS, wide
 from running import EXECUTABLE, assert_one_line, run, run_process, run_well, snapshot
 from skipping import skip
 
-from regrade.store import atomic
+from regrade.store import transaction
 
 MANY = tuple(f"m{i}" for i in range(30))
 
@@ -147,7 +147,8 @@ def fill_up(patch: pytest.MonkeyPatch, steps: int) -> None:
 
         return call
 
-    for owner, name in ((atomic.os, "rename"), (atomic.os, "fsync"), (Path, "mkdir"), (Path, "open")):
+    calls = ((os, "fsync"), (os, "link"), (Path, "rename"), (Path, "replace"), (Path, "mkdir"), (Path, "open"))
+    for owner, name in calls:
         patch.setattr(owner, name, counted(getattr(owner, name)))
 
 
@@ -181,7 +182,7 @@ class TestKilled:
 
     def test_control_c_leaves_nothing(self, pets, tmp_path, monkeypatch):
         before = snapshot(pets)
-        monkeypatch.setattr(atomic, "_sync_folder", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        monkeypatch.setattr(transaction, "sync_files", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
         assert run(*import_many(wide_file(tmp_path / "f.csv"), pets)).code != 0
         assert snapshot(pets) == before
 

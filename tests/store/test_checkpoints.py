@@ -11,7 +11,8 @@ from regrade.classes import class_space
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, ScoreKind, TestSet, UnknownName
 from regrade.metrics import confusion_score
 from regrade.store import read_checkpoint_files
-from regrade.store.checkpoint_folder import array_path
+from regrade.store.array_file import StoredArray
+from regrade.store.checkpoint_folder import array_name
 
 SPACE = class_space("cifar-10")
 IDS = tuple(f"image {i}" for i in range(6))
@@ -46,7 +47,7 @@ class TestWriting:
         found = stored(workspace)
         assert (found.members, found.epochs, found.kind) == (("0", "1"), (0, 2, 4), ScoreKind.LOGITS)
         assert (found.scores(1, 2) == SCORES[1, 2].astype(np.float16)).all()
-        assert isinstance(found.scores(1, 2), np.memmap)
+        assert isinstance(found.scores(1, 2), StoredArray)
 
     def test_the_files_are_what_the_docs_say(self, workspace):
         workspace.add_checkpoints("my net", SCORES, test_set="six", kind="logits")
@@ -150,11 +151,11 @@ class TestReading:
         folder = workspace.store.root / "checkpoints" / "six" / "E"
         found = stored(workspace)
         for left in (b"nothing", b""):
-            array_path(folder, "1", 2).write_bytes(left)
-            with pytest.raises(FormatError, match=r"epoch-002\.npy cannot be read"):
+            (folder / array_name("1", 2)).write_bytes(left)
+            with pytest.raises(FormatError, match=r"epoch-002\.npy is damaged"):
                 confusion_score(found)
         (folder / "manifest.json").write_text("{}")
-        with pytest.raises(FormatError, match=r"manifest\.json cannot be read"):
+        with pytest.raises(FormatError, match=r"manifest\.json is damaged"):
             stored(workspace)
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from regrade.classes import class_space
-from regrade.core import AlreadyStored, ClassMap, ClassSpace, FormatError, MapRule, TestSet
+from regrade.core import AlreadyStored, ClassMap, ClassSpace, DamagedFile, FormatError, MapRule, TestSet
 from regrade.store import Store
+from regrade.store.checked_json import checked_json, read_checked_json
 
 CIFAR = class_space("cifar-10")
 THINGS = ClassSpace("things", ("pet", "boat/ship", "Möbel"))
@@ -75,21 +76,28 @@ def test_a_map_that_is_refused_leaves_no_test_set_behind(store):
     assert store.test_set_names() == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"cat"', '"bird"', "was changed since it was stored"),
-        ('"any_in_top_k"', '"within_mapped"', "was changed since it was stored"),
-        ('"cat"', '"cta"', "'cta'; did you mean cat"),
-        ('"cifar-10"', '"cifar-11"', "cifar-11"),
-        ('"pet"', '"pets"', "no class map that regrade has written"),
-        ('"any_in_top_k"', '"best"', "no class map that regrade has written"),
-        ("{", "[", "no class map that regrade has written"),
-    ],
-)
-def test_one_that_was_edited_is_refused(store, old, new, message):
+@pytest.mark.parametrize(("old", "new"), [('"cat"', '"bird"'), ('"any_in_top_k"', '"within_mapped"'), ("{", "[")])
+def test_class_map_that_was_edited_is_refused(store, old, new):
     store.add_test_set(SHELF, MAP)
     path = store.root / "maps" / "shelf.json"
     path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(DamagedFile, match=r"shelf\.json is damaged"):
+        store.class_map(SHELF)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("source", "cifar-11", "cifar-11"),
+        ("rule", "best", "no class map that regrade has written"),
+        ("sources", {"pet": []}, "no class map that regrade has written"),
+        ("sources", {"pet": ["cta"], "boat/ship": [], "Möbel": []}, "'cta'; did you mean cat"),
+        ("sources", {"pet": ["cat"], "boat/ship": [], "Möbel": []}, "was changed since it was stored"),
+    ],
+)
+def test_class_map_that_another_program_wrote_is_refused(store, key, value, message):
+    store.add_test_set(SHELF, MAP)
+    path = store.root / "maps" / "shelf.json"
+    path.write_bytes(checked_json(read_checked_json(path) | {key: value}))
     with pytest.raises(FormatError, match=message):
         store.class_map(SHELF)

@@ -25,7 +25,7 @@ def written(tmp_path, source: PictureSource = SOURCE):
 
 @pytest.mark.parametrize("source", [SOURCE, PictureSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])
 def test_comes_back_as_it_was(tmp_path, source):
-    assert read_pictures(written(tmp_path, source), PETS) == source
+    assert read_pictures(written(tmp_path, source), PETS, tmp_path) == source
 
 
 def test_the_same_content_is_the_same_file(tmp_path):
@@ -42,7 +42,7 @@ def test_the_same_content_is_the_same_file(tmp_path):
 )
 def test_another_version_of_the_test_set_is_refused(tmp_path, other):
     with pytest.raises(MismatchError, match="another version of test set 'pets'"):
-        read_pictures(written(tmp_path), other)
+        read_pictures(written(tmp_path), other, tmp_path)
 
 
 class TestStore:
@@ -73,12 +73,26 @@ class TestStore:
         store.add_pictures(PETS, SOURCE)
         assert store.add_pictures(PETS, SOURCE).new == ()
 
-    def test_other_places_are_refused(self, store):
+    def test_add_pictures_refuses_another_place_while_the_first_exists(self, store, tmp_path):
+        (tmp_path / "first").mkdir()
+        first = PictureSource("folder", str(tmp_path / "first"), SOURCE.locations)
+        store.add_pictures(PETS, first)
+        with pytest.raises(AlreadyStored, match=r"registered at .*first, which exists: remove .*pets\.parquet to read"):
+            store.add_pictures(PETS, PictureSource("folder", "/elsewhere", SOURCE.locations))
+        assert store.pictures(PETS) == first
+
+    def test_add_pictures_takes_another_place_when_the_first_is_gone(self, store):
         store.add_pictures(PETS, SOURCE)
         moved = PictureSource("folder", "/elsewhere", SOURCE.locations)
-        with pytest.raises(AlreadyStored, match=r"remove .*pets\.parquet to look here instead"):
-            store.add_pictures(PETS, moved)
-        assert store.pictures(PETS) == SOURCE
+        assert store.add_pictures(PETS, moved).new == ("pets",)
+        assert store.pictures(PETS) == moved
+
+    def test_images_inside_the_workspace_move_with_it(self, store, tmp_path):
+        (store.root / "images").mkdir()
+        store.add_pictures(PETS, PictureSource("folder", str(store.root / "images"), SOURCE.locations))
+        store.root.rename(tmp_path / "moved")
+        source = Store.open(tmp_path / "moved").pictures(PETS)
+        assert (source.root, source.path) == ("images", tmp_path / "moved" / "images")
 
     def test_a_set_without_pictures_says_how_to_add_them(self, store):
         store.add_test_set(PETS)

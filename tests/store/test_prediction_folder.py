@@ -6,8 +6,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, ScoreKind, TestSet
+from regrade.core import ClassSpace, DamagedFile, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
 from regrade.store import Manifest, Source, Store
+from regrade.store.array_file import StoredArray
+from regrade.store.checked_json import checked_json, read_checked_json
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"))
 SET = TestSet("shelf", SPACE, ("a", "b", "c"), np.array([0, 1, 2], dtype=np.int32))
@@ -47,7 +49,7 @@ def add(store, features=None, **changes):
 def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
     folder = add(store, FEATURES)
     features = store.predictions(SET, "m").features
-    assert isinstance(features, np.memmap)
+    assert isinstance(features, StoredArray)
     np.testing.assert_array_equal(features, FEATURES.astype(np.float16))
     np.testing.assert_array_equal(np.load(folder / "features.npy"), features)
     assert json.loads((folder / "manifest.json").read_text())["features"] is True
@@ -86,8 +88,8 @@ def test_why_it_was_not_onnxruntime_comes_back(store):
 
 def test_a_manifest_without_the_newer_fields_is_still_read(store):
     path = add(store) / "manifest.json"
-    old = json.loads(path.read_text())
-    path.write_text(json.dumps({name: value for name, value in old.items() if name not in SINCE}))
+    old = read_checked_json(path)
+    path.write_bytes(checked_json({name: value for name, value in old.items() if name not in SINCE}))
     manifest = store.manifest(SET, "m")
     assert (manifest.runtime, manifest.runtime_note, manifest.features, manifest.unreadable) == ("", "", False, {})
     answers = store.predictions(SET, "m")
@@ -96,23 +98,24 @@ def test_a_manifest_without_the_newer_fields_is_still_read(store):
 
 def test_a_field_that_no_one_knows_is_told(store):
     path = add(store) / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"mood": "good"}))
+    path.write_bytes(checked_json(read_checked_json(path) | {"mood": "good"}))
     with pytest.raises(FormatError, match=r"manifest\.json cannot be read: .*mood"):
         store.manifest(SET, "m")
 
 
 @pytest.mark.parametrize(
-    ("damage", "kind", "message"),
+    ("damage", "message"),
     [
-        (lambda path: path.unlink(), FormatError, "is damaged: .*No such file"),
-        (lambda path: path.write_bytes(b"no array"), FormatError, "is damaged: "),
-        (lambda path: path.write_bytes(b""), FormatError, "is damaged: "),
-        (lambda path: path.write_bytes(path.read_bytes()[:-1]), FormatError, "is damaged: "),
-        (lambda path: np.save(path, FEATURES[:2]), InputError, "2 rows of features"),
+        (lambda path: path.unlink(), r"features\.npy is damaged \(.*No such file"),
+        (lambda path: path.write_bytes(b"no array"), r"features\.npy is damaged \(8 bytes instead of 152"),
+        (lambda path: path.write_bytes(b""), r"features\.npy is damaged"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1]), r"damaged \(151 bytes instead of 152"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-1] + b"x"), "does not match its checksum"),
+        (lambda path: np.save(path, FEATURES[:2]), r"features\.npy is damaged"),
     ],
-    ids=["gone", "none", "empty", "cut", "short"],
+    ids=["gone", "none", "empty", "cut", "flipped", "short"],
 )
-def test_features_that_are_damaged_are_told(store, damage, kind, message):
+def test_predictions_name_damaged_features(store, damage, message):
     damage(add(store, FEATURES) / "features.npy")
-    with pytest.raises(kind, match=message):
-        store.predictions(SET, "m")
+    with pytest.raises(DamagedFile, match=message):
+        np.asarray(store.predictions(SET, "m").features)

@@ -7,6 +7,7 @@ from planted import textures
 from regrade.core import AlreadyStored, FormatError, PictureSource, StoreError, UnreadablePicture
 from regrade.neighbours import signatures
 from regrade.store import Signed, Store
+from regrade.store.array_file import StoredArray
 
 PLACES = ("a.png", "b.png", "c.png")
 
@@ -35,7 +36,7 @@ def test_there_and_back(store, some):
     store.add_signatures("set", signed(), parts_of(some, 2))
     found = store.signatures("set", signed())
     assert found.digest == some.digest and found.unreadable == {1: "not a picture of a known format"}
-    assert isinstance(found.thumbnails, np.memmap)
+    assert isinstance(found.thumbnails, StoredArray)
     with pytest.raises(AlreadyStored):
         store.add_signatures("set", signed(), parts_of(some))
 

@@ -26,6 +26,8 @@ from regrade.cli import (
     study,
     team,
     testsets,
+    upgrade,
+    verify,
 )
 from regrade.core.errors import RegradeError
 
@@ -53,6 +55,8 @@ app.add_typer(review.app, name="review")
 app.command("serve")(serve.serve)
 app.add_typer(team.app, name="team")
 app.command("replicate")(replicate.replicate)
+app.command("verify")(verify.verify)
+app.command("upgrade")(upgrade.upgrade)
 
 
 @app.callback(invoke_without_command=True)

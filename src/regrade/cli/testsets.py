@@ -49,16 +49,23 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
     """List the test sets."""
     from regrade.core import Column, Table
 
-    store = opened(workspace).store
-    keys = ("test_set", "examples", "classes", "class_space", "groups", "pictures", "models", "labels", "digest")
+    here = opened(workspace)
+    store, missing = here.store, here.missing_images()
+    keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows = []
     for name in store.test_set_names():
         found = store.test_set(name)
         groups, labels = ", ".join(found.groups), ", ".join(store.label_set_names(name))
         classes = len(set(found.labels[found.labeled]))
-        stored = store.has_pictures(name), len(store.model_names(name))
+        images = "missing" if name in missing else "yes" if store.has_pictures(name) else "no"
+        stored = images, len(store.model_names(name))
         rows.append((name, len(found), classes, found.class_space.name, groups, *stored, labels, found.digest[:12]))
-    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
+    notes = tuple(
+        f"the images of {name} are not at {path}: bring them back, or register their new place with "
+        f"regrade testsets add {name} PATH"
+        for name, path in missing.items()
+    )
+    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), notes)
     return Shown(table, {"test_sets": table.records()})
 
 

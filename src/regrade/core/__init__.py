@@ -6,6 +6,7 @@ from regrade.core.class_map import ClassMap, MapRule, subset_map
 from regrade.core.class_space import ClassSpace
 from regrade.core.errors import (
     AlreadyStored,
+    DamagedFile,
     DownloadError,
     ExecutorError,
     FormatError,
@@ -54,6 +55,7 @@ __all__ = [
     "ClassMap",
     "ClassSpace",
     "Column",
+    "DamagedFile",
     "Distance",
     "DownloadError",
     "Estimate",

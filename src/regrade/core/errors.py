@@ -6,6 +6,7 @@
     ├── InputError (ValueError)  what was given cannot be used
     │   ├── UnknownName          nothing has this name; the nearest names are suggested
     │   ├── FormatError          a file is not in the form it should have
+    │   │   └── DamagedFile      a stored file is not as it was written
     │   ├── MismatchError        two things that must belong together do not
     │   ├── UndefinedError       the quantity has no value for this input
     │   └── UnreadablePicture    a picture is not there, is none, or is damaged
@@ -53,6 +54,10 @@ class UnknownName(InputError):
 
 class FormatError(InputError):
     """A file is not in the form it should have."""
+
+
+class DamagedFile(FormatError):
+    """A stored file is not as it was written; it is never used."""
 
 
 class MismatchError(InputError):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ class PictureSource:
 
     ``locations`` (n,) follow the test set's order; what they mean is the reader's affair (a path below the root, a
     row, an offset). ``border`` pixels are cut off on every side before anything else is done.
+
+    A ``root`` inside a workspace is relative to it, so that a workspace can be moved and copied as a whole; ``base`` is
+    where the workspace is now, and no part of what the source is.
     """
 
     reader: str
@@ -37,6 +41,12 @@ class PictureSource:
     locations: Sequence[str]
     orientation: Orientation = Orientation.UPRIGHT
     border: int = 0
+    base: str = field(default="", compare=False, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """The folder or file that holds the images."""
+        return Path(self.base, self.root)
 
 
 class Pictures(ABC):

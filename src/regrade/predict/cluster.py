@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -202,7 +201,7 @@ def _read(source: PictureSource) -> list[Picture | str]:
 
 def _sees(source: PictureSource, pictures: Mapping[int, Picture]) -> bool:
     """Whether the same pictures can be read here, at the same place."""
-    if not pictures or not Path(source.root).exists():
+    if not pictures or not source.path.exists():
         return False
     try:
         opened = open_pictures(source)

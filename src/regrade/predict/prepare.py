@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource, Preprocessing, UnreadablePicture
@@ -45,8 +44,8 @@ def default_workers() -> int:
 
 def check_place(source: PictureSource) -> None:
     """Raise where the place of all pictures has gone: that is no reason to call each of them unreadable."""
-    if not Path(source.root).exists():
-        raise InputError(f"the pictures are no longer at {source.root}: bring them back and run again")
+    if not source.path.exists():
+        raise InputError(f"the pictures are no longer at {source.path}: bring them back and run again")
 
 
 def prepare_all(

@@ -1,6 +1,14 @@
 """The workspace on disk: plain files, each written whole and once."""
 
-from regrade.store.atomic import check_folder, replace_file, replace_folder, write_file, write_picture
+from regrade.store.atomic import (
+    PRIVATE,
+    check_folder,
+    replace_file,
+    replace_folder,
+    write_file,
+    write_new_file,
+    write_picture,
+)
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
 from regrade.store.checkpoint_folder import CheckpointManifest
 from regrade.store.checkpoint_writer import CheckpointWriter
@@ -28,10 +36,14 @@ from regrade.store.prediction_folder import Manifest, Source
 from regrade.store.review_files import Verdicts
 from regrade.store.signature_folder import Signed
 from regrade.store.slice_files import SliceFormat, read_slice_file
+from regrade.store.upgrade import upgrade_workspace
+from regrade.store.verify import CheckedFile, check_stored_file, stored_files
 
 __all__ = [
+    "PRIVATE",
     "Answers",
     "Authors",
+    "CheckedFile",
     "CheckpointArray",
     "CheckpointManifest",
     "CheckpointWriter",
@@ -61,6 +73,7 @@ __all__ = [
     "Verdicts",
     "answers_from_scores",
     "check_folder",
+    "check_stored_file",
     "import_checkpoints",
     "import_labels",
     "import_mistakes",
@@ -81,6 +94,9 @@ __all__ = [
     "replace_file",
     "replace_folder",
     "store_answers",
+    "stored_files",
+    "upgrade_workspace",
     "write_file",
+    "write_new_file",
     "write_picture",
 ]

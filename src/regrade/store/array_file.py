@@ -1,13 +1,17 @@
-"""Arrays on disk, in the form of np.save: written row after row, opened as memory maps."""
+"""Arrays on disk, in the form of np.save: written row after row, opened as memory maps, checked block by block."""
 
 from __future__ import annotations
 
+import io
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from regrade.core import FormatError
+from regrade.store.checksums import BLOCK, Checksums
+from regrade.store.damage import damaged
 
 Array = np.ndarray[Any, Any]
 
@@ -29,9 +33,86 @@ def write_array(file: BinaryIO, values: Array) -> None:
     add_rows(file, values)
 
 
-def open_array(path: Path) -> Array:
-    """A stored array as a memory map; what is missing, cut off or no array of numbers raises in one line."""
+class StoredArray:
+    """An array on disk: a memory map whose blocks are checked before they are first used.
+
+    It is read as an array is: by rows, by any other index, or as a whole through ``np.asarray``.
+    """
+
+    def __init__(self, path: Path, checksums: Checksums) -> None:
+        self._path = path
+        self._checksums = checksums
+        self._unchecked = np.ones(len(checksums.crc32), dtype=bool)
+        self._bytes = _map(path, checksums)
+
+    @cached_property
+    def _values(self) -> Array:
+        """The memory map in the form that the file's header states."""
+        self._check(0, min(BLOCK, len(self._bytes)))
+        header = io.BytesIO(self._bytes[:BLOCK].tobytes())
+        try:
+            np.lib.format.read_magic(header)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(header)
+            return self._bytes[header.tell() :].view(dtype).reshape(shape)
+        except (ValueError, EOFError) as error:
+            raise FormatError(f"{self._path} cannot be read: {error}") from None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self._values.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self._values.ndim
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its numbers."""
+        return self._values.dtype
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, index: Any) -> Any:
+        """What an index names, as numpy gives it; only the blocks of the rows that it reaches are checked."""
+        start, stop = self._rows(index)
+        row_size = self._values[:1].nbytes
+        header = len(self._bytes) - self._values.nbytes
+        self._check(header + start * row_size, header + stop * row_size)
+        return self._values[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The whole array."""
+        self._check(0, len(self._bytes))
+        values = self._values if dtype is None else self._values.astype(dtype, copy=False)
+        return values.copy() if copy else values
+
+    def _rows(self, index: Any) -> tuple[int, int]:
+        """The first row that an index reaches and the one after the last; all of them where that is not plain."""
+        first = index[0] if isinstance(index, tuple) and index else index
+        if isinstance(first, slice):
+            reached = range(*first.indices(len(self)))
+            return (min(reached[0], reached[-1]), max(reached[0], reached[-1]) + 1) if reached else (0, 0)
+        if isinstance(first, int | np.integer) and -len(self) <= first < len(self):
+            return int(first) % len(self), int(first) % len(self) + 1
+        return 0, len(self)
+
+    def _check(self, start: int, stop: int) -> None:
+        """Check the blocks that hold bytes ``start`` to ``stop``, as far as they were not checked before."""
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        for number in np.flatnonzero(self._unchecked[first:last]) + first:
+            if not self._checksums.matches(int(number), self._bytes):
+                raise damaged(self._path)
+            self._unchecked[number] = False
+
+
+def _map(path: Path, checksums: Checksums) -> np.ndarray[Any, np.dtype[np.uint8]]:
     try:
-        return np.load(path, mmap_mode="r")
-    except (OSError, ValueError, EOFError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        raise damaged(path, str(error)) from None
+    if len(content) != checksums.bytes:
+        raise damaged(path, f"{len(content):,} bytes instead of {checksums.bytes:,}")
+    return content

@@ -1,160 +1,123 @@
-"""Writes that happen whole or not at all, and only once."""
+"""Files and folders for people, written whole or not at all."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import glob
 import io
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from ctypes import CDLL, c_char_p, c_int, c_uint
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from PIL.Image import Image
 
-from regrade.core import AlreadyStored, WriteError, refusal
+from regrade.core import AlreadyStored, WriteError
+from regrade.store.locks import is_free, locked
+from regrade.store.refusals import refusals_as_errors
 
+PRIVATE = 0o600
+"""The mode of a file that only its owner may read: it holds what people said, with their names."""
 
-@contextmanager
-def telling_refusals(where: Path) -> Iterator[None]:
-    """Turn a refusal of the disk into one clear line."""
-    try:
-        yield
-    except OSError as error:
-        raise WriteError(f"cannot write to {where}: {refusal(error)}; nothing was left half-written") from error
-
-
-class Staging:
-    """A folder beside the final places, where things are written before they are moved there whole.
-
-    Use it as a context, one at a time: others who write to the same workspace wait. On leaving, whatever was not
-    placed is removed; after an error, so is whatever was.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._base = root / ".staging"
-        self._folder = self._base / f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        self._count = 0
-        self._placed: list[Path] = []
-        self._turn = ExitStack()
-
-    def __enter__(self) -> Staging:
-        with telling_refusals(self.root), ExitStack() as turn:
-            turn.enter_context(_alone_in(self.root))
-            self._remove_abandoned()
-            turn.callback(self._clear)
-            self._folder.mkdir(parents=True)
-            self._turn = turn.pop_all()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with self._turn:
-            if kind is not None:
-                for final in reversed(self._placed):
-                    _take_back(final, self.root)
-
-    def new_folder(self) -> Path:
-        """An empty folder to fill."""
-        self._count += 1
-        folder = self._folder / str(self._count)
-        with telling_refusals(self.root):
-            folder.mkdir()
-        return folder
-
-    def write(self, path: Path, content: Callable[[BinaryIO], object]) -> Path:
-        """Write one file below the staging folder and see it onto the disk."""
-        with telling_refusals(self.root), path.open("wb") as file:
-            content(file)
-            file.flush()
-            os.fsync(file.fileno())
-        return path
-
-    def place(self, staged: Path, final: Path) -> None:
-        """Move a staged file or folder to its final place, in one step; what is there already is never replaced."""
-        if final.exists():
-            raise AlreadyStored(f"{final} was stored by someone else in this moment: run the command again")
-        with telling_refusals(self.root):
-            final.parent.mkdir(parents=True, exist_ok=True)
-            self._placed.append(final)
-            os.rename(staged, final)  # noqa: PTH104 - the atomic call, by its name
-            _sync_folder(final.parent)
-
-    def replace(self, staged: Path, final: Path) -> None:
-        """Put a staged file or folder where an older one is; if that fails, the older one comes back."""
-        with telling_refusals(self.root):
-            if final.is_file():
-                os.replace(staged, final)  # noqa: PTH105 - the atomic call, by its name
-            else:
-                old = self.new_folder() / final.name
-                os.rename(final, old)  # noqa: PTH104
-                try:
-                    os.rename(staged, final)  # noqa: PTH104
-                except OSError:
-                    os.rename(old, final)  # noqa: PTH104
-                    raise
-            _sync_folder(final.parent)
-
-    def remove(self, final: Path) -> None:
-        """Take a file or folder away, in one step."""
-        with telling_refusals(self.root):
-            os.rename(final, self.new_folder() / final.name)  # noqa: PTH104
-            _sync_folder(final.parent)
-
-    def _clear(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-        if self._base.is_dir() and not any(self._base.iterdir()):
-            shutil.rmtree(self._base, ignore_errors=True)
-
-    def _remove_abandoned(self) -> None:
-        """Clear what processes that were killed have left."""
-        for folder in self._base.glob("*-*"):
-            if not _alive(folder.name.split("-")[0]):
-                shutil.rmtree(folder, ignore_errors=True)
-
-
-def write_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -> None:
-    """Write one file atomically."""
-    with Staging(root) as staging:
-        staging.place(staging.write(staging.new_folder() / final.name, content), final)
-
-
-def replace_once(root: Path, final: Path, content: Callable[[BinaryIO], object]) -> None:
-    """Write one file atomically in the place of an older one."""
-    with Staging(root) as staging:
-        staging.replace(staging.write(staging.new_folder() / final.name, content), final)
+_PUBLIC = 0o666  # less what the umask takes away
+_HERE = -100  # AT_FDCWD: paths are relative to the working folder
+_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+_MANY = 64  # files from which one flush of the whole disk takes less time
 
 
 def write_picture(path: Path, picture: Image) -> None:
-    """Write a picture for people as PNG, whole or not at all; an older one is replaced."""
+    """Write an image as PNG, whole or not at all; an older file is replaced."""
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG")
     replace_file(path, buffer.getvalue())
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a text file for people, whole or not at all; an older one is replaced."""
+    """Write a text file, whole or not at all; an older file is replaced."""
     replace_file(path, text.encode())
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all and see it onto the disk; an older one is replaced."""
-    staged = path.with_name(f".{path.name}.{os.getpid()}")
-    with telling_refusals(path):
+def replace_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
+    """Write a file whole or not at all and flush it to the disk; an older file is replaced."""
+    with refusals_as_errors(path), _written(path, content, mode) as staged:
         try:
-            with staged.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            staged.link_to(path)
+        except FileExistsError:
             staged.replace(path)
-        finally:
-            staged.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def write_new_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
+    """Write a file that must not exist yet, whole or not at all; one that exists is left alone and raises."""
+    try:
+        with refusals_as_errors(path), _written(path, content, mode) as staged:
+            staged.link_to(path)
+            sync_folder(path.parent)
+    except WriteError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            raise AlreadyStored(f"{path} exists already: choose another name, or remove it first") from None
+        raise
+
+
+@dataclass(frozen=True)
+class _StagedFile:
+    """An open file that has no name yet, or a temporary one on disks that know no files without names."""
+
+    handle: int
+    name: Path | None
+
+    def link_to(self, path: Path) -> None:
+        """Give the file its name; one that is taken raises."""
+        source = self.name or f"/proc/self/fd/{self.handle}"
+        os.link(source, path, src_dir_fd=self.handle)  # the handle makes Python follow the link that source is
+
+    def replace(self, path: Path) -> None:
+        """Put the file where an older one is; what killed processes have left of such attempts is removed."""
+        for abandoned in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            if abandoned != self.name and is_free(abandoned):
+                abandoned.unlink(missing_ok=True)
+        fcntl.flock(self.handle, fcntl.LOCK_EX)
+        name = self.name or _temporary(path)
+        if self.name is None:
+            self.link_to(name)
+        name.replace(path)
+
+
+@contextmanager
+def _written(path: Path, content: bytes, mode: int) -> Iterator[_StagedFile]:
+    """A staged file with this content, flushed to the disk; without a name, a killed process leaves nothing behind."""
+    staged = _staged_file(path, mode)
+    try:
+        with open(staged.handle, "wb", closefd=False) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(staged.handle)
+        yield staged
+    finally:
+        os.close(staged.handle)
+        if staged.name is not None:
+            staged.name.unlink(missing_ok=True)
+
+
+def _staged_file(path: Path, mode: int) -> _StagedFile:
+    if hasattr(os, "O_TMPFILE") and Path("/proc/self/fd").is_dir():
+        with suppress(OSError):  # a disk that refuses for another reason says so below
+            return _StagedFile(os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode), None)
+    name = _temporary(path)
+    return _StagedFile(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), name)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
 
 
 def check_folder(final: Path, *, force: bool, holding: Sequence[str]) -> None:
-    """Raise where a folder must not be written: it is there and not to be replaced, or is something else."""
+    """Raise where a folder must not be written: it exists and is not to be replaced, or is something else."""
     if final.exists() and not force:
         raise AlreadyStored(f"{final} is there already: give another name, or --force to replace it")
     if final.exists() and not all((final / name).is_file() for name in holding):
@@ -164,67 +127,80 @@ def check_folder(final: Path, *, force: bool, holding: Sequence[str]) -> None:
 def replace_folder(final: Path, files: Mapping[str, bytes], *, force: bool, holding: Sequence[str]) -> None:
     """Write a folder of files, by their paths within it, whole or not at all.
 
-    One that is there raises; with ``force`` it is replaced if it holds the files named, so that nothing else is lost.
+    One that exists raises; with ``force`` it is replaced if it holds the files named, so that nothing else is lost.
+    Old and new folder change places in one step; where the disk cannot do that, a folder that a killed process has
+    left under its temporary name is put back by the next call.
     """
-    check_folder(final, force=force, holding=holding)
-    staged, old = (final.with_name(f".{final.name}.{os.getpid()}.{what}") for what in ("new", "old"))
-    with telling_refusals(final), ExitStack() as cleaning:
-        cleaning.callback(shutil.rmtree, staged, ignore_errors=True)
+    staged, old = (final.with_name(f".{final.name}.{suffix}") for suffix in ("new", "old"))
+    with refusals_as_errors(final), ExitStack() as cleanup:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        cleanup.enter_context(locked(final.parent))
+        _settle(old, final)
+        check_folder(final, force=force, holding=holding)
+        shutil.rmtree(staged, ignore_errors=True)
+        cleanup.callback(shutil.rmtree, staged, ignore_errors=True)
         for name, content in files.items():
             (staged / name).parent.mkdir(parents=True, exist_ok=True)
             (staged / name).write_bytes(content)
-        if final.exists():
+        if not final.exists():
+            staged.rename(final)
+        elif not _exchange(staged, final):
+            cleanup.callback(_settle, old, final)
             final.rename(old)
-            cleaning.callback(_settle, old, final)
-        staged.rename(final)
-        _sync_folder(final.parent)
+            staged.rename(final)
+        sync_folder(final.parent)
 
 
 def _settle(old: Path, final: Path) -> None:
-    """Remove what was replaced; where nothing took its place it comes back."""
+    """Remove a folder that was replaced; where nothing took its place it comes back."""
     if final.exists():
         shutil.rmtree(old, ignore_errors=True)
-    else:
+    elif old.exists():
         old.rename(final)
 
 
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process writes to a folder, and keep the others waiting; a killed process lets go."""
-    handle = os.open(folder, os.O_RDONLY)
+def _exchange(first: Path, second: Path) -> bool:
+    """Let two folders change places in one step, if this system and disk can."""
     try:
-        with suppress(OSError):  # some network disks know no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        rename = CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    rename.argtypes = (c_int, c_char_p, c_int, c_char_p, c_uint)
+    return rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0
+
+
+def sync_files(paths: Sequence[Path]) -> None:
+    """Flush files and their names to the disk: each by itself, or the whole disk where there are many."""
+    if len(paths) > _MANY and _sync_disk(paths[0]):
+        return
+    for path in (*paths, *{path.parent for path in paths}):
+        _sync(path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk."""
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # some network disks cannot flush a folder
+            raise
     finally:
         os.close(handle)
 
 
-def _take_back(final: Path, root: Path) -> None:
-    """Remove what was placed, and the folders that were made for it."""
-    if final.is_dir():
-        shutil.rmtree(final, ignore_errors=True)
-    else:
-        final.unlink(missing_ok=True)
-    for parent in final.parents:
-        if parent == root or any(parent.iterdir()):
-            break
-        parent.rmdir()
-
-
-def _alive(process: str) -> bool:
+def _sync_disk(path: Path) -> bool:
+    """Flush everything on the disk that holds a path, if this system can."""
     try:
-        os.kill(int(process), 0)
-    except (ProcessLookupError, ValueError):
+        sync = CDLL(None, use_errno=True).syncfs
+    except (AttributeError, OSError):
         return False
-    except PermissionError:
-        return True
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        return sync(handle) == 0
     finally:
         os.close(handle)

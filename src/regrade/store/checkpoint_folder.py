@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from regrade.core import Checkpoints, FormatError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.cores import on_all_cores
-from regrade.store.array_file import open_array
+from regrade.store.array_file import StoredArray
+from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checksums import Checksums
 from regrade.store.names import file_name
 
 CHECKPOINT_MANIFEST = "manifest.json"
@@ -21,7 +23,7 @@ CHECKPOINT_MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class CheckpointManifest:
-    """What stands behind stored checkpoints, one field a line of manifest.json; scores are in half precision."""
+    """The provenance of stored checkpoints and the checksums of their files; scores are in half precision."""
 
     ensemble: str
     test_set: str
@@ -37,18 +39,19 @@ class CheckpointManifest:
     regrade: str
     dtype: str = "float16"
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    format: int = 1
+    files: Mapping[str, Checksums] = field(default_factory=dict)
+    format: int = 2
 
 
-def array_path(folder: Path, member: str, epoch: int) -> Path:
-    """Where the scores of a member after an epoch are."""
-    return folder / f"seed-{file_name(member)}" / f"epoch-{epoch:03}.npy"
+def array_name(member: str, epoch: int) -> str:
+    """Where the scores of a member after an epoch are, below the folder of the ensemble."""
+    return f"seed-{file_name(member)}/epoch-{epoch:03}.npy"
 
 
 def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epochs: Sequence[int]) -> str:
     """A hash of everything that is stored: what the scores are, of which members and epochs, and their files."""
     state = hashlib.sha256(json.dumps([kind.value, list(members), list(epochs)]).encode())
-    paths = [array_path(folder, member, epoch) for member in members for epoch in epochs]
+    paths = [folder / array_name(member, epoch) for member in members for epoch in epochs]
     for file in on_all_cores(_file_hash, paths):
         state.update(file)
     return state.hexdigest()
@@ -56,26 +59,29 @@ def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epo
 
 def manifest_text(manifest: CheckpointManifest) -> bytes:
     """The manifest as its file has it."""
-    return (json.dumps(asdict(manifest), indent=2) + "\n").encode()
+    files = {name: stated.as_json() for name, stated in manifest.files.items()}
+    return checked_json({**asdict(manifest), "files": files})
 
 
 def read_checkpoint_manifest(folder: Path) -> CheckpointManifest:
     """Read and check manifest.json."""
     path = folder / CHECKPOINT_MANIFEST
+    raw = read_checked_json(path)
     try:
-        raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return CheckpointManifest(**raw)
-    except (OSError, ValueError, TypeError) as error:
+        files = {name: Checksums.from_json(stated) for name, stated in raw["files"].items()}
+        return CheckpointManifest(**{**raw, "files": files})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
 
 
 def read_checkpoints(folder: Path) -> Checkpoints:
-    """Checkpoints whose arrays are opened as memory maps when they are asked for."""
+    """Checkpoints whose arrays are opened as memory maps when they are asked for, and checked as they are used."""
     found = read_checkpoint_manifest(folder)
     members, epochs = tuple(found.members), tuple(found.epochs)
 
     def read(member: int, epoch: int) -> FloatArray:
-        return open_array(array_path(folder, members[member], epochs[epoch]))
+        name = array_name(members[member], epochs[epoch])
+        return cast(FloatArray, StoredArray(folder / name, found.files[name]))
 
     return Checkpoints(
         found.ensemble,

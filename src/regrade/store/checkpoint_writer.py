@@ -6,10 +6,9 @@ import hashlib
 import io
 import json
 import shutil
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,24 +17,29 @@ from numpy.typing import ArrayLike
 
 from regrade.core import AlreadyStored, ClassSpace, InputError, ScoreKind, TestSet
 from regrade.core.arrays import FloatArray
+from regrade.core.cores import on_all_cores
 from regrade.metrics.mean_softmax import blocks
-from regrade.store.atomic import replace_file, telling_refusals
+from regrade.store.atomic import replace_file
+from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
     CheckpointManifest,
-    array_path,
+    array_name,
     checkpoint_digest,
     manifest_text,
 )
+from regrade.store.checksums import Checksums
+from regrade.store.damage import damaged
 from regrade.store.names import original_name
+from regrade.store.refusals import refusals_as_errors
 
 
 @dataclass(frozen=True)
 class CheckpointWriter:
     """One ensemble on one test set, not finished yet; get it from a workspace, `add` to it and `finish` it.
 
-    A run that was stopped goes on where it was: `has` tells what is there already. Scores of another kind, of another
-    version of the test set or in other classes are kept apart.
+    A run that was stopped goes on where it was: `has` tells what is kept already. Scores of another kind, of another
+    version of the test set or in other classes are kept apart. Several processes may add at the same time.
     """
 
     ensemble: str
@@ -47,13 +51,13 @@ class CheckpointWriter:
 
     @property
     def folder(self) -> Path:
-        """Where the scores wait."""
+        """Where the scores wait; their checksums wait beside it."""
         plan = json.dumps([self.kind.value, self.test_set.digest, self.space.digest])
         return self.base / hashlib.sha256(plan.encode()).hexdigest()[:12]
 
     def has(self, *, seed: int | str, epoch: int) -> bool:
         """Whether the scores of a seed after an epoch are kept already."""
-        return array_path(self.folder, str(seed), epoch).is_file()
+        return self._checksum_path(array_name(str(seed), epoch)).is_file()
 
     def add(self, scores: ArrayLike, *, seed: int | str, epoch: int) -> None:
         """Keep the scores (n, c) of one seed after one epoch, rows in the order of the test set.
@@ -61,16 +65,21 @@ class CheckpointWriter:
         They are stored in half precision. Rows that cannot be what the kind says raise; so do other scores than those
         that are kept already.
         """
-        name = f"{self.ensemble}, seed {seed}, epoch {epoch}"
-        content = _packed(self._checked(np.asarray(scores), name))
-        path = array_path(self.folder, str(seed), _whole(epoch))
-        if path.is_file():
-            if path.read_bytes() != content:
-                raise AlreadyStored(f"other scores of {name} are kept already: remove {self.folder} to begin again")
+        title = f"{self.ensemble}, seed {seed}, epoch {epoch}"
+        content = _packed(self._checked(np.asarray(scores), title))
+        checksums = Checksums.of(content)
+        name = array_name(str(seed), _whole(epoch))
+        if self.has(seed=seed, epoch=epoch):
+            if self._kept(name) != checksums:
+                raise AlreadyStored(f"other scores of {title} are kept already: remove {self.folder} to begin again")
             return
-        with telling_refusals(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, content)
+        for path, data in (
+            (self.folder / name, content),
+            (self._checksum_path(name), checked_json(checksums.as_json())),  # last: what has none is not complete
+        ):
+            with refusals_as_errors(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, data)
 
     def finish(self) -> bool:
         """Store what was added, all of it or nothing, and say whether it is new; other content under the name raises.
@@ -78,6 +87,7 @@ class CheckpointWriter:
         Every seed must have the same epochs.
         """
         members, epochs = self._complete()
+        names = [array_name(member, epoch) for member in members for epoch in epochs]
         manifest = CheckpointManifest(
             ensemble=self.ensemble,
             test_set=self.test_set.name,
@@ -91,20 +101,12 @@ class CheckpointWriter:
             classes=len(self.space),
             digest=checkpoint_digest(self.folder, self.kind, members, epochs),
             regrade=version("regrade"),
+            files=dict(zip(names, on_all_cores(self._kept, names), strict=True)),
         )
         replace_file(self.folder / CHECKPOINT_MANIFEST, manifest_text(manifest))
         new = self.place(self.folder, manifest)
         self.discard()
         return new
-
-    @contextmanager
-    def apart(self) -> Iterator[CheckpointWriter]:
-        """A writer for all scores in one go: it knows nothing of a run that was stopped, and leaves nothing behind."""
-        alone = replace(self, base=self.base / f"at-once-{uuid.uuid4().hex[:12]}")
-        try:
-            yield alone
-        finally:
-            alone.discard()
 
     def discard(self) -> None:
         """Forget what was added and is not finished."""
@@ -112,6 +114,17 @@ class CheckpointWriter:
         with suppress(OSError):  # a folder that holds anything else stays, and ends it
             for parent in self.base.parents:
                 parent.rmdir()
+
+    def _checksum_path(self, name: str) -> Path:
+        return (self.folder.with_suffix(".checksums") / name).with_suffix(".json")
+
+    def _kept(self, name: str) -> Checksums:
+        """The checksums of a file that is kept; one that was damaged since raises."""
+        stated = Checksums.from_json(read_checked_json(self._checksum_path(name)))
+        path = self.folder / name
+        if not path.is_file() or Checksums.of_file(path) != stated:
+            raise damaged(path)
+        return stated
 
     def _checked(self, scores: FloatArray, name: str) -> FloatArray:
         shape = len(self.test_set), len(self.space)
@@ -132,8 +145,8 @@ class CheckpointWriter:
 
     def _complete(self) -> tuple[list[str], list[int]]:
         found: dict[str, list[int]] = {}
-        for folder in sorted(self.folder.glob("seed-*"), key=_in_order):
-            epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.npy"))
+        for folder in sorted(self._checksum_path("seed-").parent.glob("seed-*"), key=_in_order):
+            epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
             found[original_name(folder.name.removeprefix("seed-"))] = epochs
         if not any(found.values()):
             raise InputError(f"ensemble {self.ensemble!r} has no scores yet: add some first")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule, TestSet
+from regrade.store.checked_json import checked_json, read_checked_json
 
 
-def class_map_text(class_map: ClassMap, test_set: TestSet) -> str:
+def class_map_content(class_map: ClassMap, test_set: TestSet) -> bytes:
     """The map by class ids, with the spaces it joins and the rule that makes a prediction right."""
     source = class_map.source
     content = {
@@ -24,13 +24,13 @@ def class_map_text(class_map: ClassMap, test_set: TestSet) -> str:
             for class_id, entry in zip(class_map.target.ids, class_map.sources, strict=True)
         },
     }
-    return json.dumps(content, indent=1, ensure_ascii=False)
+    return checked_json(content)
 
 
 def read_class_map(path: Path, test_set: TestSet, space_named: Callable[[str], ClassSpace]) -> ClassMap:
     """Read the map back; one that was changed by hand, or made for other classes, raises."""
+    content = read_checked_json(path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
         found = _class_map(content, test_set.class_space, space_named(content["source"]))
         digest = content["digest"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:

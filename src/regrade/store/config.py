@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regrade.core import FormatError, VersionError
 
-FORMAT = 1
+CONFIG = "regrade.toml"
+
+FORMAT = 2
 """The version of the workspace's layout that this regrade writes, and the newest it reads."""
 
 TEMPLATE = f"""\
@@ -38,16 +41,18 @@ class Config(BaseModel):
 
 
 def read_config(path: Path) -> Config:
-    """Read and check regrade.toml; a newer layout than this regrade knows raises."""
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{path} is not valid TOML: {error}") from None
+    """Read and check regrade.toml; another layout than this regrade's raises and says what to do."""
+    raw = _read_toml(path)
     version = raw.get("version")
     if isinstance(version, int) and version > FORMAT:
         raise VersionError(
             f"{path.parent} was written by a newer regrade (layout {version}; this one reads up to {FORMAT}): "
             "upgrade with pip install -U regrade"
+        )
+    if isinstance(version, int) and version < FORMAT:
+        raise VersionError(
+            f"{path.parent} was written by an older regrade (layout {version}, without checksums): bring it "
+            f"up to date with regrade upgrade -w {path.parent}"
         )
     try:
         return Config.model_validate(raw)
@@ -55,3 +60,18 @@ def read_config(path: Path) -> Config:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise FormatError(f"{path}: {field}: {first['msg']}") from None
+
+
+def stated_version(path: Path) -> int:
+    """The layout that a regrade.toml states, whether this regrade reads it or not."""
+    version = _read_toml(path).get("version")
+    if not isinstance(version, int):
+        raise FormatError(f"{path} states no version")
+    return version
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{path} is not valid TOML: {error}") from None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,6 @@ from regrade.core import (
     Checkpoints,
     ClassMap,
     ClassSpace,
-    FormatError,
     InputError,
     LabelSet,
     MismatchError,
@@ -32,7 +31,7 @@ from regrade.core import (
     TestSet,
     UnknownName,
 )
-from regrade.store.atomic import Staging, replace_once, telling_refusals, write_once
+from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
     CheckpointManifest,
@@ -40,15 +39,15 @@ from regrade.store.checkpoint_folder import (
     read_checkpoints,
 )
 from regrade.store.checkpoint_writer import CheckpointWriter
-from regrade.store.class_map_file import class_map_text, read_class_map
-from regrade.store.config import TEMPLATE, Config, read_config
+from regrade.store.class_map_file import class_map_content, read_class_map
+from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
 from regrade.store.parquet import read_meta, stored_digest
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.partial_signatures import PartialSignatures
-from regrade.store.picture_file import read_pictures, write_pictures
+from regrade.store.picture_file import inside_workspace, read_pictures, write_pictures
 from regrade.store.prediction_folder import (
     MANIFEST,
     Manifest,
@@ -56,6 +55,7 @@ from regrade.store.prediction_folder import (
     read_predictions,
     stage_predictions,
 )
+from regrade.store.refusals import refusals_as_errors
 from regrade.store.review_files import (
     FRAME,
     Verdicts,
@@ -71,9 +71,9 @@ from regrade.store.review_files import (
 from regrade.store.signature_folder import TABLE, Signed, read_signatures, stage_signatures, taken_over
 from regrade.store.slice_file import read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
+from regrade.store.transaction import Transaction, recover, transaction
+from regrade.store.work_folder import remove_abandoned_work, work_folder
 from regrade.tables import Columns
-
-CONFIG = "regrade.toml"
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ class Store:
             raise AlreadyStored(f"{root} is a workspace already")
         if root.exists() and not root.is_dir():
             raise InputError(f"{root} is a file: a workspace is a folder")
-        with telling_refusals(root):
+        with refusals_as_errors(root):
             root.mkdir(parents=True, exist_ok=True)
-        write_once(root, root / CONFIG, lambda file: file.write(TEMPLATE.encode()))
+        with transaction(root) as change:
+            change.write_at(root / CONFIG, lambda file: file.write(TEMPLATE.encode()))
         return cls.open(root)
 
     @classmethod
@@ -111,7 +112,14 @@ class Store:
         """Open a workspace; a folder that is none raises and says how to make one."""
         if not (root / CONFIG).is_file():
             raise StoreError(f"{root} is not a workspace (no {CONFIG}): make one with regrade init {root}")
-        return cls(root, read_config(root / CONFIG))
+        config = read_config(root / CONFIG)
+        recover(root)
+        remove_abandoned_work(root)
+        return cls(root, config)
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Several changes as one: all of them or none, decided on what is stored, while other writers wait."""
+        return transaction(self.root)
 
     # Class spaces
 
@@ -123,24 +131,26 @@ class Store:
         """A built-in class space, or one stored here."""
         path = self.root / "classes" / f"{file_name(name)}.json"
         if path.is_file():
-            return class_space_from_json(_json_object(path))
+            return class_space_from_json(read_checked_json(path))
         if name not in BUILT_IN:
             raise UnknownName("class space", name, self.class_space_names())
         return class_space(name)
 
     def add_class_space(self, space: ClassSpace) -> Stored:
         """Store a user's own class space."""
-        with Staging(self.root) as staging:
-            return self._place_class_space(staging, space)
+        with self.transaction() as change:
+            return self._place_class_space(change, space)
 
-    def _place_class_space(self, staging: Staging, space: ClassSpace) -> Stored:
+    def _place_class_space(self, change: Transaction, space: ClassSpace) -> Stored:
+        path = self.root / "classes" / f"{file_name(space.name)}.json"
+        if change.will_place(path):
+            return Stored((), (space.name,))
         if space.name in self.class_space_names():
             if self.class_space(space.name).digest != space.digest:
                 raise AlreadyStored(f"a class space {space.name!r} with other classes exists: choose another name")
             return Stored((), (space.name,))
-        text = json.dumps(class_space_as_json(space), indent=1)
-        path = self.root / "classes" / f"{file_name(space.name)}.json"
-        staging.place(staging.write(staging.new_folder() / path.name, lambda file: file.write(text.encode())), path)
+        content = checked_json(class_space_as_json(space))
+        change.write_at(path, lambda file: file.write(content))
         return Stored((space.name,), ())
 
     # Test sets
@@ -160,21 +170,21 @@ class Store:
 
     def add_test_set(self, test_set: TestSet, class_map: ClassMap | None = None) -> Stored:
         """Store a test set, its class space and its class map if it has one; others under its name raise."""
-        with Staging(self.root) as staging:
-            placed = [self._place_test_set(staging, test_set), *self._place_class_map(staging, test_set, class_map)]
+        with self.transaction() as change:
+            placed = [self._place_test_set(change, test_set), *self._place_class_map(change, test_set, class_map)]
         return _together(test_set.name, placed)
 
-    def _place_test_set(self, staging: Staging, test_set: TestSet) -> Stored:
+    def _place_test_set(self, change: Transaction, test_set: TestSet) -> Stored:
+        if change.will_place(self._test_set_path(test_set.name)):
+            return Stored((), (test_set.name,))
         if self.has_test_set(test_set.name):
             if stored_digest(self._test_set_path(test_set.name)) != test_set.digest:
                 raise AlreadyStored(
                     f"test set {test_set.name!r} is stored with other examples, labels or groups: choose another name"
                 )
             return Stored((), (test_set.name,))
-        path = self._test_set_path(test_set.name)
-        staged = staging.write(staging.new_folder() / path.name, lambda file: write_test_set(test_set, file))
-        self._place_class_space(staging, test_set.class_space)
-        staging.place(staged, path)
+        self._place_class_space(change, test_set.class_space)
+        change.write_at(self._test_set_path(test_set.name), lambda file: write_test_set(test_set, file))
         return Stored((test_set.name,), ())
 
     def has_test_set(self, name: str) -> bool:
@@ -188,7 +198,7 @@ class Store:
         path = self._class_map_path(test_set.name)
         return read_class_map(path, test_set, self.class_space) if path.is_file() else None
 
-    def _place_class_map(self, staging: Staging, test_set: TestSet, class_map: ClassMap | None) -> list[Stored]:
+    def _place_class_map(self, change: Transaction, test_set: TestSet, class_map: ClassMap | None) -> list[Stored]:
         if class_map is None:
             return []
         path = self._class_map_path(test_set.name)
@@ -200,9 +210,9 @@ class Store:
                     "to regrade grade with --map"
                 )
             return [Stored((), (test_set.name,))]
-        text = class_map_text(class_map, test_set)
-        self._place_class_space(staging, class_map.source)
-        staging.place(staging.write(staging.new_folder() / path.name, lambda file: file.write(text.encode())), path)
+        content = class_map_content(class_map, test_set)
+        self._place_class_space(change, class_map.source)
+        change.write_at(path, lambda file: file.write(content))
         return [Stored((test_set.name,), ())]
 
     def _class_map_path(self, test_set: str) -> Path:
@@ -212,10 +222,10 @@ class Store:
 
     def add_slice_set(self, slices: SliceSet, test_set: TestSet) -> Stored:
         """Store slices beside their test set; the same again is no change, others under their name raise."""
-        with Staging(self.root) as staging:
-            return self._place_slice_set(staging, slices, test_set)
+        with self.transaction() as change:
+            return self._place_slice_set(change, slices, test_set)
 
-    def _place_slice_set(self, staging: Staging, slices: SliceSet, test_set: TestSet) -> Stored:
+    def _place_slice_set(self, change: Transaction, slices: SliceSet, test_set: TestSet) -> Stored:
         path = self._slice_folder(test_set.name) / f"{file_name(slices.name)}.parquet"
         if path.is_file():
             if read_slice_set(path, test_set).digest != slices.digest:
@@ -224,8 +234,7 @@ class Store:
                     f"{path} first"
                 )
             return Stored((), (slices.name,))
-        staged = staging.new_folder() / path.name
-        staging.place(staging.write(staged, lambda file: write_slice_set(slices, test_set, file)), path)
+        change.write_at(path, lambda file: write_slice_set(slices, test_set, file))
         return Stored((slices.name,), ())
 
     def _slice_folder(self, test_set: str) -> Path:
@@ -271,24 +280,22 @@ class Store:
                 raise InputError(
                     f"{predictions.model!r} is the name of a person: bring people with regrade import people"
                 )
-        with Staging(self.root) as staging:
+        with self.transaction() as change:
             new, unchanged = self._split([manifest for _, manifest in entries])
-            staged = []
+            chosen = set(new)
+            self._place_class_space(change, space)
+            self._place_test_set(change, test_set)
             for predictions, manifest in entries:
-                if manifest.model.name in new:
-                    folder = staging.new_folder()
-                    stage_predictions(staging, folder, predictions, test_set, manifest)
-                    staged.append((folder, self.prediction_folder(test_set.name, manifest.model.name)))
-            self._place_class_space(staging, space)
-            self._place_test_set(staging, test_set)
-            for folder, final in staged:
-                (staging.replace if final.exists() else staging.place)(folder, final)
+                if manifest.model.name in chosen:
+                    folder = change.new_folder()
+                    stage_predictions(change, folder, predictions, test_set, manifest)
+                    change.replace(folder, self.prediction_folder(test_set.name, manifest.model.name))
         return Stored(new, unchanged)
 
     def remove_answers(self, test_set: str, person: str) -> None:
         """Take away the answers of a person that came from a ledger and of which none stands."""
-        with Staging(self.root) as staging:
-            staging.remove(self.prediction_folder(test_set, person))
+        with self.transaction() as change:
+            change.remove(self.prediction_folder(test_set, person))
 
     def _split(self, manifests: Iterable[Manifest]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         new, unchanged = [], []
@@ -341,18 +348,26 @@ class Store:
         known = space or test_set.class_space
         return CheckpointWriter(ensemble, test_set, known, kind, base, partial(self._place_checkpoints, space=known))
 
+    @contextmanager
+    def checkpoints_at_once(
+        self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
+    ) -> Iterator[CheckpointWriter]:
+        """A writer for all scores in one go: it knows nothing of a run that was stopped, and leaves nothing behind."""
+        with work_folder(self.root) as folder:
+            yield replace(self.checkpoint_writer(test_set, ensemble, kind, space), base=folder / "checkpoints")
+
     def _place_checkpoints(self, folder: Path, manifest: CheckpointManifest, *, space: ClassSpace) -> bool:
         final = self._checkpoint_folder(manifest.test_set, manifest.ensemble)
-        if (final / CHECKPOINT_MANIFEST).is_file():
-            if read_checkpoint_manifest(final).digest != manifest.digest:
-                raise AlreadyStored(
-                    f"other checkpoints of {manifest.ensemble!r} on {manifest.test_set} are stored: choose another "
-                    f"name, or remove {final} first"
-                )
-            return False
-        with Staging(self.root) as staging:
-            self._place_class_space(staging, space)
-            staging.place(folder, final)
+        with self.transaction() as change:
+            if (final / CHECKPOINT_MANIFEST).is_file():
+                if read_checkpoint_manifest(final).digest != manifest.digest:
+                    raise AlreadyStored(
+                        f"other checkpoints of {manifest.ensemble!r} on {manifest.test_set} are stored: choose another "
+                        f"name, or remove {final} first"
+                    )
+                return False
+            self._place_class_space(change, space)
+            change.place(folder, final)
         return True
 
     def _checkpoint_folder(self, test_set: str, ensemble: str) -> Path:
@@ -381,18 +396,17 @@ class Store:
         """
         full = labels.full_name
         path = self._label_path(test_set.name, full)
-        if path.is_file() and stored_digest(path) != labels.digest:
-            raise AlreadyStored(
-                f"other labels are stored as {full} of {test_set.name}: choose another --name, or keep both "
-                "with --new-version"
-            )
-        with Staging(self.root) as staging:
+        with self.transaction() as change:
             if slices is not None:
-                self._place_slice_set(staging, slices, test_set)
+                self._place_slice_set(change, slices, test_set)
             if path.is_file():
+                if stored_digest(path) != labels.digest:
+                    raise AlreadyStored(
+                        f"other labels are stored as {full} of {test_set.name}: choose another --name, or keep both "
+                        "with --new-version"
+                    )
                 return Stored((), (full,))
-            staged = staging.new_folder() / path.name
-            staging.place(staging.write(staged, lambda file: write_label_set(labels, test_set, file)), path)
+            change.write_at(path, lambda file: write_label_set(labels, test_set, file))
         return Stored((full,), ())
 
     def newest_version(self, test_set: str, name: str) -> int:
@@ -415,28 +429,31 @@ class Store:
 
         Other places than before raise.
         """
-        with Staging(self.root) as staging:
-            self._place_test_set(staging, test_set)
-            placed = [*self._place_class_map(staging, test_set, class_map)]
-            placed.append(self._place_pictures(staging, test_set, source))
+        with self.transaction() as change:
+            self._place_test_set(change, test_set)
+            placed = [*self._place_class_map(change, test_set, class_map)]
+            placed.append(self._place_pictures(change, test_set, source))
         return _together(test_set.name, placed)
 
-    def _place_pictures(self, staging: Staging, test_set: TestSet, source: PictureSource) -> Stored:
-        path = self._picture_path(test_set.name)
+    def _place_pictures(self, change: Transaction, test_set: TestSet, source: PictureSource) -> Stored:
+        path, given = self._picture_path(test_set.name), inside_workspace(source, self.root)
         if path.is_file():
-            if read_pictures(path, test_set) != source:
+            stored = read_pictures(path, test_set, self.root)
+            if stored == given:
+                return Stored((), (test_set.name,))
+            if stored.path.exists():
                 raise AlreadyStored(
-                    f"the pictures of {test_set.name} are known to be elsewhere: remove {path} to look here instead"
+                    f"the images of {test_set.name} are registered at {stored.path}, which exists: remove {path} to "
+                    f"read them from {given.path} instead"
                 )
-            return Stored((), (test_set.name,))
-        staged = staging.new_folder() / path.name
-        staging.place(staging.write(staged, lambda file: write_pictures(source, test_set, file)), path)
+        staged = change.new_folder() / path.name
+        change.replace(change.write(staged, lambda file: write_pictures(given, test_set, file)), path)
         return Stored((test_set.name,), ())
 
     def pictures(self, test_set: TestSet) -> PictureSource:
         """Where a test set's pictures are; one without pictures raises and says how to add them."""
         self.check_pictures(test_set)
-        return read_pictures(self._picture_path(test_set.name), test_set)
+        return read_pictures(self._picture_path(test_set.name), test_set, self.root)
 
     def check_pictures(self, test_set: TestSet) -> None:
         """Raise where a test set has no pictures, and say how to add them."""
@@ -474,10 +491,10 @@ class Store:
 
     def add_signatures(self, name: str, signed: Signed, parts: Iterable[Signatures]) -> None:
         """Store the signatures of a set, given in parts that follow one another."""
-        with Staging(self.root) as staging:
-            staged = staging.new_folder()
-            stage_signatures(staging, staged, signed, parts)
-            staging.place(staged, self._signature_folder(name) / signed.digest[:16])
+        with self.transaction() as change:
+            staged = change.new_folder()
+            stage_signatures(change, staged, signed, parts)
+            change.place(staged, self._signature_folder(name) / signed.digest[:16])
 
     def _signature_folder(self, name: str) -> Path:
         return self.root / "neighbours" / file_name(name)
@@ -487,14 +504,15 @@ class Store:
     def add_review(self, frame: ReviewFrame, test_set: TestSet) -> Stored:
         """Store the frame of a review; the same again is no change, another for the same labels raises."""
         folder = self._review_folder(test_set.name, frame.labels)
-        if (folder / FRAME).is_file():
-            if stored_frame_digest(folder) != frame.digest:
-                raise AlreadyStored(
-                    f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would bias "
-                    f"it: judge that one, or remove {folder} first"
-                )
-            return Stored((), (frame.labels,))
-        write_once(self.root, folder / FRAME, lambda file: write_frame(frame, test_set, file))
+        with self.transaction() as change:
+            if (folder / FRAME).is_file():
+                if stored_frame_digest(folder) != frame.digest:
+                    raise AlreadyStored(
+                        f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would "
+                        f"bias it: judge that one, or remove {folder} first"
+                    )
+                return Stored((), (frame.labels,))
+            change.write_at(folder / FRAME, lambda file: write_frame(frame, test_set, file))
         return Stored((frame.labels,), ())
 
     def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
@@ -504,18 +522,20 @@ class Store:
 
     def draw_more(self, frame: ReviewFrame, size: int) -> ReviewFrame:
         """Give out the next predictions of a review."""
-        return draw_more(self._review_folder(frame.test_set, frame.labels), frame, size)
+        with self.transaction() as change:
+            return draw_more(change, self._review_folder(frame.test_set, frame.labels), frame, size)
 
     def add_verdicts(
         self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
     ) -> int:
         """Add the verdicts of a file to a review, and say how many are new; ``correction`` lets them replace others."""
-        frame = self.review(test_set, labels)
-        if frame is None:
-            raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
-        verdicts = read_verdict_file(path, test_set, columns)
-        folder = self._review_folder(test_set.name, frame.labels)
-        return add_verdicts(self.root, folder, frame, test_set, verdicts, correction=correction)
+        with self.transaction() as change:
+            frame = self.review(test_set, labels)
+            if frame is None:
+                raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
+            verdicts = read_verdict_file(path, test_set, columns)
+            folder = self._review_folder(test_set.name, frame.labels)
+            return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
         """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""
@@ -525,7 +545,8 @@ class Store:
     def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
         """Add to a review what the decisions of a queue change in it."""
         folder = self._review_folder(test_set.name, before.labels)
-        add_decisions(self.root, folder, before, after, test_set, queue=queue)
+        with self.transaction() as change:
+            add_decisions(change, folder, before, after, test_set, queue=queue)
 
     def _review_folder(self, test_set: str, labels: str) -> Path:
         return self.root / "reviews" / file_name(test_set) / file_name(labels)
@@ -549,23 +570,24 @@ class Store:
         Decisions of a ledger may replace earlier ones, which it still has.
         """
         path = self._mistake_folder(test_set.name) / f"{file_name(review.model)}.parquet"
-        if not path.is_file():
-            write_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
-            return Stored((review.model,), ())
-        if stored_digest(path) == review.digest:
-            return Stored((), (review.model,))
-        if not (review.queues and read_meta(path).get("queues")):
-            raise AlreadyStored(
-                f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose another "
-                f"--model, or remove {path} first"
-            )
-        replace_once(self.root, path, lambda file: write_mistake_review(review, test_set, file))
+        with self.transaction() as change:
+            if path.is_file():
+                meta = read_meta(path)
+                if meta["digest"] == review.digest:
+                    return Stored((), (review.model,))
+                if not (review.queues and meta["queues"]):
+                    raise AlreadyStored(
+                        f"another review of the mistakes of {review.model!r} on {test_set.name} is stored: choose "
+                        f"another --model, or remove {path} first"
+                    )
+            staged = change.new_folder() / path.name
+            change.replace(change.write(staged, lambda file: write_mistake_review(review, test_set, file)), path)
         return Stored((review.model,), ())
 
     def remove_mistake_review(self, test_set: str, model: str) -> None:
         """Take away a review of mistakes that came from a ledger and of which no decision stands."""
-        with Staging(self.root) as staging:
-            staging.remove(self._mistake_folder(test_set) / f"{file_name(model)}.parquet")
+        with self.transaction() as change:
+            change.remove(self._mistake_folder(test_set) / f"{file_name(model)}.parquet")
 
     def _mistake_folder(self, test_set: str) -> Path:
         return self.root / "mistakes" / file_name(test_set)
@@ -587,14 +609,6 @@ class Store:
 def _together(name: str, placed: Iterable[Stored]) -> Stored:
     """What came of storing several parts of one thing: it is new if any of them is."""
     return Stored((name,), ()) if any(part.new for part in placed) else Stored((), (name,))
-
-
-def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
-    return content
 
 
 def _stems(folder: Path, suffix: str) -> tuple[str, ...]:

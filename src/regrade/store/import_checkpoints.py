@@ -23,7 +23,7 @@ def import_checkpoints(
 ) -> ImportedCheckpoints:
     """Read the checkpoints of an ensemble, hold them against the test set and store them, all of them or nothing."""
     target = store.test_set(test_set)
-    with store.checkpoint_writer(target, ensemble, kind, classes).apart() as writer:
+    with store.checkpoints_at_once(target, ensemble, kind, classes) as writer:
         for each in read_checkpoint_files(path, target):
             writer.add(each.scores, seed=each.seed, epoch=each.epoch)
         new = writer.finish()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regrade.core import InputError, LabelSet, SliceSet, Unlisted
+from regrade.core import InputError, LabelSet, SliceSet, TestSet, Unlisted
 from regrade.store.folder import Store
 from regrade.store.label_files import LabelFormat, read_label_file
 from regrade.tables import Columns
@@ -40,11 +40,16 @@ def import_labels(
     if "@" in name:
         raise InputError(f"the name {name!r} holds an @, which stands between a label set's name and its version")
     target = store.test_set(test_set)
-    newest = store.newest_version(test_set, name)
-    found = read_label_file(
-        path, target, form=form, name=name, version=max(newest, 1), unlisted=unlisted, columns=columns
-    )
-    labels = found.labels
-    if newest and new_version and store.label_set(target, name).digest != labels.digest:
-        labels = replace(labels, version=newest + 1)
-    return ImportedLabels(labels, bool(store.add_label_set(labels, target, found.slices).new), found.slices)
+    content = read_label_file(path, target, form=form, name=name, version=1, unlisted=unlisted, columns=columns)
+    with store.transaction():  # no one else adds a version between looking for the newest and storing the next
+        labels = _numbered(store, target, content.labels, new_version=new_version)
+        new = bool(store.add_label_set(labels, target, content.slices).new)
+    return ImportedLabels(labels, new, content.slices)
+
+
+def _numbered(store: Store, test_set: TestSet, labels: LabelSet, *, new_version: bool) -> LabelSet:
+    """The labels as the newest version, or as the one after it where both are to be kept and they differ."""
+    newest = store.newest_version(test_set.name, labels.name)
+    if newest and new_version and store.label_set(test_set, labels.name).digest != labels.digest:
+        return replace(labels, version=newest + 1)
+    return replace(labels, version=max(newest, 1))

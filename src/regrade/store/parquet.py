@@ -1,7 +1,8 @@
-"""Parquet files that say in their metadata what they are."""
+"""Parquet files that say in their metadata what they are, and carry the checksum of all their bytes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,32 +12,36 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError
+from regrade.store.damage import damaged
 
 _KEY = b"regrade"
+_CHECKSUM = "sha256"  # the last key of the metadata, which is the last part of the file
+_MARK = f'"{_CHECKSUM}": "'.encode()
+_BLANK = b"0" * 64  # stands for the checksum while it is computed
 
 
 def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None:
-    """Write a table with the facts about it."""
-    pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(meta)}), file, compression="zstd")
+    """Write a table with the facts about it, and the SHA-256 of the file with zeros in the checksum's place."""
+    stated = json.dumps({**meta, _CHECKSUM: _BLANK.decode()})
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata({_KEY: stated}), buffer, compression="zstd")
+    before, _, after = _split(buffer.getvalue().to_pybytes())
+    for part in (before, _hash(before, after), after):
+        file.write(part)
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, Any]]:
     """Read a table, or some columns of it, and the facts about it; a damaged or foreign file raises."""
+    file, meta = _opened(path)
     try:
-        with pq.ParquetFile(path) as file:
-            table = file.read(columns=columns, use_threads=False)  # every thread would keep memory of its own
+        return file.read(columns=columns, use_threads=False), meta  # every thread would keep memory of its own
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
-    return table, _meta(table.schema, path)
 
 
 def read_meta(path: Path) -> dict[str, Any]:
     """Read only the facts."""
-    try:
-        schema = pq.read_schema(path)
-    except (OSError, pa.ArrowException) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
-    return _meta(schema, path)
+    return _opened(path)[1]
 
 
 def stored_digest(path: Path) -> str:
@@ -44,9 +49,33 @@ def stored_digest(path: Path) -> str:
     return str(read_meta(path)["digest"])
 
 
-def _meta(schema: pa.Schema, path: Path) -> dict[str, Any]:
+def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
+    """A file whose checksum is right: nothing else is parsed."""
     try:
-        meta: dict[str, Any] = json.loads(schema.metadata[_KEY])
-    except (KeyError, TypeError, ValueError):
-        raise FormatError(f"{path} was not written by regrade") from None
-    return meta
+        content = path.read_bytes()
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
+    before, checksum, after = _split(content)
+    if _hash(before, after) != checksum:
+        raise damaged(path)
+    try:
+        file = pq.ParquetFile(pa.BufferReader(content))
+        meta: dict[str, Any] = json.loads(file.schema_arrow.metadata[_KEY])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+    del meta[_CHECKSUM]
+    return file, meta
+
+
+def _split(content: bytes) -> tuple[memoryview, bytes, memoryview]:
+    """A file as what comes before its checksum, the checksum, and what comes after it."""
+    start = content.rfind(_MARK) + len(_MARK)
+    end = start + len(_BLANK)
+    return memoryview(content)[:start], content[start:end], memoryview(content)[end:]
+
+
+def _hash(before: memoryview, after: memoryview) -> bytes:
+    state = hashlib.sha256(before)
+    state.update(_BLANK)
+    state.update(after)
+    return state.hexdigest().encode()

@@ -16,9 +16,10 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, FormatError, StoreError
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.store.alone import alone_at_work
 from regrade.store.array_file import add_rows, begin_array
-from regrade.store.atomic import replace_file, telling_refusals
+from regrade.store.atomic import replace_file
+from regrade.store.locks import locked_at_once
+from regrade.store.refusals import refusals_as_errors
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
 _PLAN = "plan.json"
@@ -60,12 +61,12 @@ class PartialPredictions:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other processes out; where another is at work this raises. A killed process lets go."""
-        with alone_at_work(self.folder):
+        with locked_at_once(self.folder):
             yield
 
     def begin(self) -> None:
         """Make ready to take parts, and check those that an earlier run of the same plan has left."""
-        with telling_refusals(self.folder):
+        with refusals_as_errors(self.folder):
             self._own.mkdir(parents=True, exist_ok=True)
         replace_file(self._own / _PLAN, self._text.encode())  # for people: what the parts belong to
         for path in self._own.glob("*.part"):
@@ -99,7 +100,7 @@ class PartialPredictions:
             raise StoreError(f"the parts in {self._own} do not hold every example exactly once: remove it, run again")
         k = self._read(next(iter(paths))).classes.shape[1]
         whole = no_answers(range(self.examples), k=k, width=None)
-        with telling_refusals(self._own), ExitStack() as stack:
+        with refusals_as_errors(self._own), ExitStack() as stack:
             wide = {name: stack.enter_context(_WideArray(self._own / name, self.examples)) for name in _WIDE}
             for path in paths:
                 part = self._read(path)

@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from regrade.core import FormatError, Signatures
-from regrade.store.alone import alone_at_work
-from regrade.store.atomic import replace_file, telling_refusals
+from regrade.store.atomic import replace_file
+from regrade.store.locks import locked_at_once
+from regrade.store.refusals import refusals_as_errors
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
 _ARRAYS = ("pixel_hashes", "phashes", "thumbnails", "areas")
@@ -31,11 +32,11 @@ class PartialSignatures:
 
     def alone(self) -> AbstractContextManager[None]:
         """Keep other processes out; where another is at work this raises."""
-        return alone_at_work(self.folder)
+        return locked_at_once(self.folder)
 
     def missing(self) -> list[range]:
         """The positions of each part that is not there yet, in order; what an earlier run has left is checked."""
-        with telling_refusals(self.folder):
+        with refusals_as_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         return [positions for positions in self._ranges() if self._read(positions) is None]
 

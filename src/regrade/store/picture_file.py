@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,6 +11,14 @@ import pyarrow as pa
 from regrade.core import MismatchError, Orientation, PictureSource, TestSet
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import packed_column, text_array
+
+
+def inside_workspace(source: PictureSource, workspace: Path) -> PictureSource:
+    """The source with its root relative to the workspace where it lies inside: the workspace can then be moved."""
+    base = workspace.resolve()
+    path = base / source.path
+    root = path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
+    return replace(source, root=root, base=str(base))
 
 
 def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> None:
@@ -26,7 +35,7 @@ def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> 
     write_parquet(table, meta, file)
 
 
-def read_pictures(path: Path, test_set: TestSet) -> PictureSource:
+def read_pictures(path: Path, test_set: TestSet, workspace: Path) -> PictureSource:
     """Read the places back; those of another version of the test set raise."""
     table, meta = read_parquet(path, ["location"])
     if meta["test_set_digest"] != test_set.digest:
@@ -37,4 +46,5 @@ def read_pictures(path: Path, test_set: TestSet) -> PictureSource:
         packed_column(table["location"]),
         Orientation(meta["orientation"]),
         int(meta["border"]),
+        str(workspace.resolve()),
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,18 @@ from regrade.core import (
     TIE_RULE,
     Answerer,
     AnswerTimes,
+    DamagedFile,
     FormatError,
     ModelSpec,
     Predictions,
     ScoreKind,
     TestSet,
 )
-from regrade.store.array_file import open_array, write_array
-from regrade.store.atomic import Staging
+from regrade.core.arrays import FloatArray
+from regrade.store.array_file import StoredArray, write_array
+from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checksums import Checksums, read_checked
+from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
 
 MANIFEST = "manifest.json"
@@ -46,7 +50,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What stands behind stored predictions, one field a line of manifest.json.
+    """The provenance of stored predictions, and the checksums of their files, as manifest.json has them.
 
     ``asked`` counts the examples that a person was asked about, none where it was all of them. ``queues`` are those of
     the ledger whose answers they are; none for what came from a file or a run.
@@ -75,62 +79,82 @@ class Manifest:
     asked: int | None = None
     times: bool = False
     queues: tuple[str, ...] = ()
-    format: int = 1
+    files: Mapping[str, Checksums] = field(default_factory=dict)
+    format: int = 2
 
 
 def stage_predictions(
-    staging: Staging, folder: Path, predictions: Predictions, test_set: TestSet, manifest: Manifest
+    change: Transaction, folder: Path, predictions: Predictions, test_set: TestSet, manifest: Manifest
 ) -> None:
-    """Fill a staged folder; the manifest goes last, so that a folder with one is whole."""
-    table = _top_k_table(predictions, test_set)
-    staging.write(folder / TOP_K, lambda file: _write_top_k(file, table))
+    """Fill a staged folder; the manifest goes last and holds the checksums of the other files."""
+    writers = _writers(predictions, test_set)
+    files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
+    text = checked_json({**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}})
+    change.write(folder / MANIFEST, lambda file: file.write(text))
+
+
+def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[[BinaryIO], object]]:
+    """What writes each file of a folder."""
+    writers: dict[str, Callable[[BinaryIO], object]] = {
+        TOP_K: partial(_write_top_k, table=_top_k_table(predictions, test_set))
+    }
     for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
         if values is not None:
-            halves = values.astype(np.float16, copy=False)
-            staging.write(folder / name, partial(write_array, values=halves))
+            writers[name] = partial(write_array, values=np.asarray(values).astype(np.float16, copy=False))
     if predictions.times is not None:
-        times = _times_table(predictions.times, test_set)
-        staging.write(folder / TIMES, lambda file: pq.write_table(times, file, compression="zstd"))
-    text = json.dumps(asdict(manifest), indent=2) + "\n"
-    staging.write(folder / MANIFEST, lambda file: _write_text(file, text))
+        writers[TIMES] = partial(_write_times, table=_times_table(predictions.times, test_set))
+    return writers
 
 
 def read_manifest(folder: Path) -> Manifest:
     """Read and check manifest.json."""
     path = folder / MANIFEST
+    raw = read_checked_json(path)
     try:
-        raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        model, source = ModelSpec(**raw["model"]), Source(**raw["source"])
-        return Manifest(**{**raw, "model": model, "source": source, "queues": tuple(raw.get("queues", ()))})
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        parts = {
+            "model": ModelSpec(**raw["model"]),
+            "source": Source(**raw["source"]),
+            "queues": tuple(raw.get("queues", ())),
+            "files": {name: Checksums.from_json(stated) for name, stated in raw["files"].items()},
+        }
+        return Manifest(**{**raw, **parts})
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
 
 
 def read_predictions(folder: Path) -> Predictions:
-    """Read predictions back, full scores and features as memory maps."""
+    """Read predictions back, full scores and features as memory maps that are checked as they are used."""
     manifest = read_manifest(folder)
-    try:
-        with pq.ParquetFile(folder / TOP_K) as file:
-            table = file.read(columns=_wanted(manifest), use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise FormatError(f"{folder / TOP_K} cannot be read: {error}") from None
     shape = (manifest.examples, manifest.k)
     try:
+        table = _read_table(folder / TOP_K, manifest, _wanted(manifest))
         return Predictions(
             manifest.model.name,
             manifest.test_set,
             manifest.class_space,
             _flat(table["classes"]).reshape(shape),
             _flat(table["scores"]).reshape(shape) if "scores" in table.column_names else None,
-            open_array(folder / FULL_SCORES) if manifest.full_scores else None,
+            _stored_array(folder / FULL_SCORES, manifest) if manifest.full_scores else None,
             ScoreKind(manifest.score_kind) if manifest.score_kind else None,
-            open_array(folder / FEATURES) if manifest.features else None,
+            _stored_array(folder / FEATURES, manifest) if manifest.features else None,
             Answerer(manifest.by),
             number_array(table["asked"]) if "asked" in table.column_names else None,
-            _read_times(folder / TIMES) if manifest.times else None,
+            _read_times(folder / TIMES, manifest) if manifest.times else None,
         )
+    except DamagedFile:
+        raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise FormatError(f"{folder} is damaged: {error}") from None
+        raise FormatError(f"{folder} cannot be read: {error}") from None
+
+
+def _stored_array(path: Path, manifest: Manifest) -> FloatArray:
+    """An array of the folder; it is read as a numpy array is."""
+    return cast(FloatArray, StoredArray(path, manifest.files[path.name]))
+
+
+def _read_table(path: Path, manifest: Manifest, columns: list[str]) -> pa.Table:
+    with pq.ParquetFile(pa.BufferReader(read_checked(path, manifest.files[path.name]))) as file:
+        return file.read(columns=columns, use_threads=False)
 
 
 def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
@@ -161,8 +185,12 @@ def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
     return pa.table({"example": text_array(test_set.ids), **columns})
 
 
-def _read_times(path: Path) -> AnswerTimes:
-    table = pq.read_table(path, columns=["start", "end"])
+def _write_times(file: BinaryIO, table: pa.Table) -> None:
+    pq.write_table(table, file, compression="zstd")
+
+
+def _read_times(path: Path, manifest: Manifest) -> AnswerTimes:
+    table = _read_table(path, manifest, ["start", "end"])
     return AnswerTimes(*(table[name].to_numpy().astype(np.float64) for name in ("start", "end")))
 
 
@@ -172,7 +200,3 @@ def _lists(values: np.ndarray[Any, Any]) -> pa.Array:
 
 def _flat(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
     return number_array(column.combine_chunks().flatten())
-
-
-def _write_text(file: BinaryIO, text: str) -> None:
-    file.write(text.encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -15,9 +14,10 @@ import pyarrow.compute as pc
 
 from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
 from regrade.core.arrays import IntArray
-from regrade.store.atomic import replace_file, write_once
+from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
+from regrade.store.transaction import Transaction
 from regrade.tables import Columns, Reading, number_array, one_class_each, read_table, text_array, texts
 
 FRAME = "frame.parquet"
@@ -101,19 +101,21 @@ def _with_stored_verdicts(
     return replace(frame, states=states, reasons=kept)
 
 
-def draw_more(folder: Path, frame: ReviewFrame, size: int) -> ReviewFrame:
+def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int) -> ReviewFrame:
     """Give out the next ``size`` turns of a review."""
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
     total = frame.drawn + size
-    replace_file(folder / _DRAWN, json.dumps({"drawn": total}).encode())
+    content = checked_json({"drawn": total})
+    staged = change.write(change.new_folder() / _DRAWN, lambda file: file.write(content))
+    change.replace(staged, folder / _DRAWN)
     return replace(frame, drawn=total)
 
 
 def _drawn(folder: Path) -> int:
     path = folder / _DRAWN
-    return int(json.loads(path.read_text(encoding="utf-8"))["drawn"]) if path.is_file() else 0
+    return int(read_checked_json(path)["drawn"]) if path.is_file() else 0
 
 
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
@@ -142,7 +144,7 @@ def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdic
 
 
 def add_verdicts(
-    root: Path,
+    change: Transaction,
     folder: Path,
     frame: ReviewFrame,
     test_set: TestSet,
@@ -175,7 +177,7 @@ def add_verdicts(
     places = {int(row): place for place, row in enumerate(rows) if stored[place] != states[place]}
     if places:
         fresh = {row: (_word(states[place]), verdicts.reasons.get(place, "")) for row, place in places.items()}
-        _write_verdicts(root, folder, frame, test_set, fresh, reason=correction)
+        _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
     return len(places)
 
 
@@ -206,13 +208,13 @@ def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
 
 
 def add_decisions(
-    root: Path, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
+    change: Transaction, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
 ) -> None:
     """Add what a queue's decisions change in a review, as new rows."""
     rows = changed_rows(before, after)
     said = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
     if said:
-        _write_verdicts(root, folder, before, test_set, said, reason=f"decided in queue {queue}", queue=queue)
+        _write_verdicts(change, folder, before, test_set, said, reason=f"decided in queue {queue}", queue=queue)
 
 
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
@@ -243,7 +245,7 @@ def _word(state: int) -> str:
 
 
 def _write_verdicts(
-    root: Path,
+    change: Transaction,
     folder: Path,
     frame: ReviewFrame,
     test_set: TestSet,
@@ -265,7 +267,7 @@ def _write_verdicts(
     meta: dict[str, Any] = {"created": created, "correction": reason, "queue": queue}
     number = len(list(folder.glob(_VERDICTS))) + 1
     path = folder / f"verdicts-{number:04d}.parquet"
-    write_once(root, path, lambda file: write_parquet(table, meta, file))
+    change.write_at(path, lambda file: write_parquet(table, meta, file))
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:

@@ -8,16 +8,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from regrade.core import FormatError, PictureSource, Signatures, joined_signatures
 from regrade.core.arrays import IntArray
-from regrade.store.array_file import add_rows, begin_array, open_array
-from regrade.store.atomic import Staging
+from regrade.store.array_file import StoredArray, add_rows, begin_array
+from regrade.store.checksums import Checksums
 from regrade.store.parquet import read_parquet, write_parquet
+from regrade.store.transaction import Transaction
 
 TABLE = "signatures.parquet"
 THUMBNAILS = "thumbnails.npy"
@@ -51,7 +53,7 @@ class Signed:
         return state.hexdigest()
 
 
-def stage_signatures(staging: Staging, folder: Path, signed: Signed, parts: Iterable[Signatures]) -> None:
+def stage_signatures(change: Transaction, folder: Path, signed: Signed, parts: Iterable[Signatures]) -> None:
     """Fill a staged folder from parts that follow one another, a part at a time; the table goes last."""
     columns: list[Signatures] = []
 
@@ -63,22 +65,28 @@ def stage_signatures(staging: Staging, folder: Path, signed: Signed, parts: Iter
             add_rows(file, part.thumbnails)
             columns.append(_without_thumbnails(part))
 
-    staging.write(folder / THUMBNAILS, write_thumbnails)
+    thumbnails = Checksums.of_file(change.write(folder / THUMBNAILS, write_thumbnails))
     table = _table(joined_signatures(columns), signed)
-    meta = {"way": signed.way, "digest": signed.digest, "size": signed.size, "root": signed.source.root}
-    staging.write(folder / TABLE, lambda file: write_parquet(table, meta, file))
+    meta = {
+        "way": signed.way,
+        "digest": signed.digest,
+        "size": signed.size,
+        "root": signed.source.root,
+        "files": {THUMBNAILS: thumbnails.as_json()},
+    }
+    change.write(folder / TABLE, lambda file: write_parquet(table, meta, file))
 
 
 def read_signatures(folder: Path) -> Signatures:
-    """Read signatures back, the thumbnails as a memory map."""
+    """Read signatures back, the thumbnails as a memory map that is checked as it is used."""
     table, meta = read_parquet(folder / TABLE)
     try:
-        thumbnails = open_array(folder / THUMBNAILS)
+        thumbnails = StoredArray(folder / THUMBNAILS, Checksums.from_json(meta["files"][THUMBNAILS]))
         return Signatures(
             int(meta["size"]),
             np.frombuffer(b"".join(table["pixel_hash"].to_pylist()), dtype=np.uint8).reshape(len(table), -1),
             np.column_stack([table[name].to_numpy() for name in ("phash", "mirrored_phash")]),
-            thumbnails,
+            cast(NDArray[np.uint8], thumbnails),
             table["area"].to_numpy(),
             {i: reason for i, reason in enumerate(table["unreadable"].to_pylist()) if reason is not None},
         )

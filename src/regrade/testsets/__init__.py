@@ -11,6 +11,7 @@ from regrade.testsets.download import Patience, download
 from regrade.testsets.levels import Level
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
 from regrade.testsets.pixels import decode_pixels
+from regrade.testsets.presence import images_are_missing
 from regrade.testsets.reader import Found, Layout, Reader, Wanted
 from regrade.testsets.registry import ENTRY_POINTS, open_pictures, reader_for, reader_named, readers
 from regrade.testsets.released import Released, brings_classes, find_released
@@ -43,6 +44,7 @@ __all__ = [
     "download",
     "entry",
     "find_released",
+    "images_are_missing",
     "locations_for",
     "names",
     "open_pictures",

@@ -43,8 +43,8 @@ class ArrayReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by row."""
-        check_still_there(Path(source.root))
-        return ArrayPictures(Path(source.root), source.locations)
+        check_still_there(source.path)
+        return ArrayPictures(source.path, source.locations)
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,8 @@ class CifarReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by record."""
-        check_still_there(Path(source.root))
-        return CifarPictures(Path(source.root), source.locations)
+        check_still_there(source.path)
+        return CifarPictures(source.path, source.locations)
 
 
 @dataclass(frozen=True)

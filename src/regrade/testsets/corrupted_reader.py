@@ -49,6 +49,7 @@ class CorruptedReader(Reader):
             tuple(place.location for place in clean),
             Orientation(clean[0].orientation),
             clean[0].border,
+            source.base,
         )
         return CorruptedPictures(self._open_clean(opened), source.locations, row_of)
 

@@ -58,7 +58,8 @@ def corrupted(
     clean = {int(position): _clean_place(test_set, source, int(position)).text() for position in chosen}
     locations = tuple(CorruptedPlace(c, s, clean[position]).text() for c, s, position in rows)
     return Corrupted(
-        TestSet(name, test_set.class_space, ids, labels, groups), PictureSource(READER, source.root, locations)
+        TestSet(name, test_set.class_space, ids, labels, groups),
+        PictureSource(READER, source.root, locations, base=source.base),
     )
 
 

@@ -53,8 +53,8 @@ class FolderReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths below the root."""
-        check_still_there(Path(source.root))
-        return FilePictures(Path(source.root), source.locations)
+        check_still_there(source.path)
+        return FilePictures(source.path, source.locations)
 
 
 @dataclass(frozen=True)

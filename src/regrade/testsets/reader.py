@@ -129,7 +129,10 @@ def is_file(folder: Path, place: str) -> bool:
 def check_still_there(path: Path) -> None:
     """Raise where the pictures of a test set have moved away as a whole."""
     if not path.exists():
-        raise InputError(f"the pictures were at {path}, which is gone: bring it back, or add them from where they are")
+        raise InputError(
+            f"the images were at {path}, which is gone: bring it back, or register their new place with "
+            "regrade testsets add NAME PATH"
+        )
 
 
 def _is_text(name: str) -> bool:

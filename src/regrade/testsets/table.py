@@ -55,7 +55,7 @@ class ManifestReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths beside the table."""
-        folder = Path(source.root).parent
+        folder = source.path.parent
         check_still_there(folder)
         return FilePictures(folder, source.locations)
 
@@ -91,8 +91,8 @@ class ParquetReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by file and row."""
-        check_still_there(Path(source.root))
-        return ParquetPictures(Path(source.root), source.locations)
+        check_still_there(source.path)
+        return ParquetPictures(source.path, source.locations)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class TarReader(Reader):
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their offset within a shard."""
-        check_still_there(Path(source.root))
-        return TarPictures(Path(source.root), source.locations)
+        check_still_there(source.path)
+        return TarPictures(source.path, source.locations)
 
 
 @dataclass(frozen=True)

@@ -78,19 +78,19 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
         raise InputError(f"{name} is a set of the catalogue: call one that is made here by another name")
     source = store.test_set(found.test_set)
     test_set, slices = found.hard.as_test_set(source, name), found.hard.as_slices(name)
-    if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
-        raise AlreadyStored(f"another test set is stored as {name!r}: choose another name")
-    kept = keep_slices(store, slices)
-    class_map = store.class_map(source)
     pictures = store.has_pictures(source.name)
-    if pictures:
-        places = np.flatnonzero(found.hard.inside).tolist()
-        there = store.pictures(source)
-        stored = store.add_pictures(
-            test_set, replace(there, locations=tuple(there.locations[place] for place in places)), class_map
-        )
-    else:
-        stored = store.add_test_set(test_set, class_map)
+    with store.transaction():
+        if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
+            raise AlreadyStored(f"another test set is stored as {name!r}: choose another name")
+        kept = keep_slices(store, slices)
+        class_map = store.class_map(source)
+        if pictures:
+            positions = np.flatnonzero(found.hard.inside).tolist()
+            images = store.pictures(source)
+            locations = tuple(images.locations[position] for position in positions)
+            stored = store.add_pictures(test_set, replace(images, locations=locations), class_map)
+        else:
+            stored = store.add_test_set(test_set, class_map)
     return KeptHardSet(test_set, slices, pictures, bool(stored.new or kept.new))
 
 

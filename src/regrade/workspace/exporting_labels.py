@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
-from regrade.store import Authors, KnownAuthors, LabelFormat, Store, labels_as_file, replace_file
+from regrade.store import PRIVATE, Authors, KnownAuthors, LabelFormat, Store, labels_as_file, write_new_file
 from regrade.workspace.new_file import check_new_file
 from regrade.workspace.publishing_labels import PROBLEMATIC, decided_pairs, outcomes_of
 
@@ -27,11 +27,14 @@ class ExportedLabels:
 def export_labels(
     store: Store, ledger: Callable[[], Ledger], test_set: TestSet, name: str, path: Path, *, form: LabelFormat
 ) -> ExportedLabels:
-    """Write a label set to a new file; the ledger is asked only about labels that hold decisions."""
+    """Write a label set to a new file that only its owner may read, since it may name authors.
+
+    The ledger is asked only about labels that hold decisions.
+    """
     check_new_file(path)
     labels = store.label_set(test_set, name)
     authors = _authors(ledger(), labels, test_set) if labels.queues else KnownAuthors()
-    replace_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors))
+    write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
     told = form is LabelFormat.PLAIN
     return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * told)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import FormatError, MismatchError
-from regrade.store import replace_file
+from regrade.store import PRIVATE, write_new_file
 from regrade.workspace.new_file import check_new_file
 
 if TYPE_CHECKING:
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
-    """Write every row of a ledger to a new file, and count them by kind."""
+    """Write every row of a ledger to a new file that only its owner may read, and count them by kind."""
     from regrade.ledger import rows_as_file
 
     check_new_file(path)
     rows = ledger.rows()
-    replace_file(path, rows_as_file(rows, path.suffix))
+    write_new_file(path, rows_as_file(rows, path.suffix), mode=PRIVATE)
     return dict(Counter(row["kind"] for row in rows))
 
 

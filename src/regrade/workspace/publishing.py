@@ -21,14 +21,15 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
     from regrade.ledger import Question
 
     queue = ledger.queue(name)
-    test_set = store.test_set(queue.test_set)
-    match queue.question:
-        case Question.JUDGE:
-            return _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
-        case Question.MISTAKE:
-            return publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
-        case Question.LABEL:
-            return publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+    with store.transaction():  # what is published stands on what is stored now, and all of it is stored or nothing
+        test_set = store.test_set(queue.test_set)
+        match queue.question:
+            case Question.JUDGE:
+                return _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
+            case Question.MISTAKE:
+                return publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
+            case Question.LABEL:
+                return publish_people(store, ledger, queue, test_set, dry_run=dry_run)
 
 
 def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> Published:

@@ -37,17 +37,21 @@ def review_of_labels(store: Store, test_set: TestSet, labels: str) -> ReviewFram
 def draw_next(
     store: Store, test_set: TestSet, labels: str, *, size: int, by: StratifyBy | None, seed: int
 ) -> DrawnReview:
-    """Draw the next predictions of a review; the first draw lays down its random order."""
-    frame = review_of_labels(store, test_set, labels)
-    if frame is None:
-        novel = all_novel(store, test_set, labels)
-        frame = draw_review(novel, by=by or StratifyBy.VOTES, rng=np.random.default_rng(seed))
-        if not 1 <= size <= len(frame):
-            raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
-        store.add_review(frame, test_set)
-    elif by is not None and by.value != frame.stratified_by:
-        raise InputError(f"the review of {labels} is stratified by {frame.stratified_by}: it cannot change now")
-    drawn = store.draw_more(frame, size)
+    """Draw the next predictions of a review; the first draw lays down its random order.
+
+    No one else draws meanwhile: the same predictions are never given out twice.
+    """
+    with store.transaction():
+        frame = review_of_labels(store, test_set, labels)
+        if frame is None:
+            novel = all_novel(store, test_set, labels)
+            frame = draw_review(novel, by=by or StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            if not 1 <= size <= len(frame):
+                raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
+            store.add_review(frame, test_set)
+        elif by is not None and by.value != frame.stratified_by:
+            raise InputError(f"the review of {labels} is stratified by {frame.stratified_by}: it cannot change now")
+        drawn = store.draw_more(frame, size)
     return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
 
 

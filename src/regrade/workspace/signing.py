@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -103,6 +102,6 @@ def _signed_parts(
     signed = iter(watch(all_of_them(), sum(len(positions) for positions in wanted)))
     for positions in wanted:
         part = joined_signatures([next(signed) for _ in positions])
-        if part.unreadable and not Path(source.root).exists():
-            raise InputError(f"the pictures are no longer at {source.root}: bring them back and run again")
+        if part.unreadable and not source.path.exists():
+            raise InputError(f"the pictures are no longer at {source.path}: bring them back and run again")
         yield part

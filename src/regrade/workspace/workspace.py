@@ -95,6 +95,7 @@ from regrade.workspace.loading import (
 from regrade.workspace.reporting import WrittenReport, write_workspace_report
 from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
 from regrade.workspace.studying import Studies
+from regrade.workspace.verifying import Verification, missing_images, verify_workspace
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -192,6 +193,14 @@ class Workspace(Studies, Judgements):
             seed=seed,
         )
 
+    def missing_images(self) -> dict[str, Path]:
+        """The test sets whose registered images cannot be found, and where they were."""
+        return missing_images(self.store)
+
+    def verify(self, *, watch: Watch = iter) -> Verification:
+        """Check every stored file against its checksum, the ledger, and whether images are where they were."""
+        return verify_workspace(self.store, watch=watch)
+
     def check_test_set(self, name: str, *, workers: int = 2, watch: WatchPictures | None = None) -> Checked:
         """Read and decode every picture of a test set, and compare its count with the catalogue's."""
         test_set = self.store.test_set(name)
@@ -276,7 +285,7 @@ class Workspace(Studies, Judgements):
     ) -> Stored:
         """Store all scores of an ensemble, (seeds, epochs, n, c) or of one seed (epochs, n, c), numbered from 0."""
         given = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.checkpoint_writer(ensemble, test_set=test_set, kind=given.kind).apart() as writer:
+        with self.store.checkpoints_at_once(self.store.test_set(test_set), ensemble, given.kind) as writer:
             for seed, name in enumerate(given.members):
                 for place, epoch in enumerate(given.epochs):
                     writer.add(given.scores(seed, place), seed=name, epoch=epoch)

@@ -1,0 +1,20 @@
+"""regrade verify: is everything in a workspace as it was written?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import watching
+from regrade.cli.shown import Shown, shown
+
+
+@shown
+def verify(workspace: WorkspaceOption = Path()) -> Shown:
+    """Check every stored file against its checksum, the ledger and its hash chain, and that images can be found.
+
+    Exits with 1 if anything is damaged or missing. Damaged files are never used by other commands either: those check
+    what they read.
+    """
+    result = opened(workspace).verify(watch=watching)
+    return Shown(result.table(), result.as_dict(), exit_code=1 if result.problems else 0)

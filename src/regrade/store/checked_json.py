@@ -1,0 +1,38 @@
+"""JSON files that carry their own checksum: one that was damaged or edited is noticed when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regrade.core import FormatError
+from regrade.store.damage import damaged
+
+_CHECKSUM = "sha256"
+
+
+def checked_json(content: Mapping[str, Any]) -> bytes:
+    """A JSON object, one key per line, with the checksum of all other keys."""
+    return (json.dumps({**content, _CHECKSUM: _checksum(content)}, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_checked_json(path: Path) -> dict[str, Any]:
+    """Read what `checked_json` wrote; anything else raises and names the file."""
+    try:
+        content = json.loads(path.read_bytes())
+        stored = content.pop(_CHECKSUM)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError, KeyError, AttributeError, TypeError):
+        raise damaged(path) from None
+    if stored != _checksum(content):
+        raise damaged(path)
+    return dict(content)
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

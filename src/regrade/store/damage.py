@@ -1,0 +1,15 @@
+"""What is said of a stored file that is not as it was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regrade.core import DamagedFile
+
+
+def damaged(path: Path, why: str = "its content does not match its checksum") -> DamagedFile:
+    """The error that names a damaged file; it is never used."""
+    return DamagedFile(
+        f"{path} is damaged ({why}): restore it from a copy, or remove it and store its content again; "
+        "`regrade verify` checks all files"
+    )

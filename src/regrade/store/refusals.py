@@ -1,0 +1,18 @@
+"""What a disk refuses, as one clear line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from regrade.core import WriteError, refusal
+
+
+@contextmanager
+def refusals_as_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system on writing to a path into a `WriteError`."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(f"cannot write to {path}: {refusal(error)}; nothing was left half-written") from error

@@ -1,0 +1,239 @@
+"""Changes to a workspace that happen as one: staged beside their places, then put there by a journal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from regrade.core import AlreadyStored, FormatError
+from regrade.store.atomic import sync_files, sync_folder
+from regrade.store.locks import locked, locked_if_free
+from regrade.store.refusals import refusals_as_errors
+
+_STAGING = ".staging"
+_JOURNAL = "journal.json"
+
+
+class _OfThisThread(threading.local):
+    """The transactions that a thread has open, by workspace."""
+
+    def __init__(self) -> None:
+        self.by_root: dict[Path, Transaction] = {}
+
+
+_open_here = _OfThisThread()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A change: what is ``staged`` goes to ``final``, paths below the workspace; what is there goes to ``old``.
+
+    Without anything staged, what is at ``final`` is removed.
+    """
+
+    staged: str
+    final: str
+    old: str
+
+
+class Transaction:
+    """Files and folders that are placed, replaced or removed together, by one process at a time.
+
+    Get it from `transaction`. Nothing is visible before the end; after an error nothing has changed. What is decided
+    within it, by looking at what is stored, stays true until it ends, since every other writer waits.
+    """
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root = root
+        self._folder = folder
+        self._count = 0
+        self._steps: dict[str, _Step] = {}  # by place: what comes later takes the place of what came before
+        self._written: list[Path] = []
+
+    def new_folder(self) -> Path:
+        """An empty folder to fill."""
+        folder = self._new_path()
+        with refusals_as_errors(self.root):
+            folder.mkdir(parents=True)
+        return folder
+
+    def write(self, path: Path, content: Callable[[BinaryIO], object]) -> Path:
+        """Write one file in a folder of this transaction."""
+        with refusals_as_errors(self.root), path.open("wb") as file:
+            content(file)
+        self._written.append(path)
+        return path
+
+    def write_at(self, final: Path, content: Callable[[BinaryIO], object]) -> None:
+        """Write one file for a place where nothing is yet."""
+        self.place(self.write(self.new_folder() / final.name, content), final)
+
+    def place(self, staged: Path, final: Path) -> None:
+        """Put a staged file or folder where nothing is yet."""
+        if final.exists() or self.will_place(final):
+            raise AlreadyStored(f"{final} exists already")
+        self._add(staged, final)
+
+    def replace(self, staged: Path, final: Path) -> None:
+        """Put a staged file or folder where an older one may be."""
+        self._add(staged, final)
+
+    def remove(self, final: Path) -> None:
+        """Take a file or folder away."""
+        self._add(None, final)
+
+    def will_place(self, final: Path) -> bool:
+        """Whether something is staged for a place."""
+        step = self._steps.get(self._below_root(final))
+        return step is not None and bool(step.staged)
+
+    def _add(self, staged: Path | None, final: Path) -> None:
+        source, target = "" if staged is None else self._below_root(staged), self._below_root(final)
+        self._steps[target] = _Step(source, target, self._below_root(self._new_path()))
+
+    def _new_path(self) -> Path:
+        self._count += 1
+        return self._folder / str(self._count)
+
+    def _below_root(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _commit(self) -> None:
+        if not self._steps:
+            return
+        text = json.dumps([asdict(step) for step in self._steps.values()])
+        with refusals_as_errors(self.root):
+            journal = self.write(self._folder / f"{_JOURNAL}.new", lambda file: file.write(text.encode()))
+            sync_files(self._written)
+            journal.rename(self._folder / _JOURNAL)  # from here on the change is made, whatever happens to the process
+            _carry_out_or_undo(self.root, self._folder)
+
+
+@contextmanager
+def transaction(root: Path) -> Iterator[Transaction]:
+    """Change a workspace: all that is staged within becomes visible at the end, or nothing after an error.
+
+    Others who write to the same workspace wait. Within another transaction of the same thread this is part of it.
+    """
+    key = root.resolve()
+    outer = _open_here.by_root.get(key)
+    if outer is not None:
+        with _part_of(outer):
+            yield outer
+        return
+    with ExitStack() as stack:
+        with refusals_as_errors(root):
+            stack.enter_context(locked(root))
+            _recover(root)
+            folder = root / _STAGING / uuid.uuid4().hex[:12]
+            stack.callback(_clean, root, folder)
+            folder.mkdir(parents=True)
+        _open_here.by_root[key] = opened = Transaction(root, folder)
+        try:
+            yield opened
+        finally:
+            del _open_here.by_root[key]
+        opened._commit()
+
+
+@contextmanager
+def _part_of(outer: Transaction) -> Iterator[None]:
+    """Within a transaction: an error takes back what was staged since, whoever handles it further out."""
+    before = dict(outer._steps)
+    try:
+        yield
+    except BaseException:
+        outer._steps = before
+        raise
+
+
+def recover(root: Path) -> None:
+    """Complete what a killed process has committed, and remove what it has not; of a live process nothing."""
+    if not (root / _STAGING).is_dir():
+        return
+    with locked_if_free(root) as free:
+        if free:
+            _recover(root)
+
+
+def _recover(root: Path) -> None:
+    """The same with the lock held: then whatever is staged is of a process that was killed."""
+    base = root / _STAGING
+    for folder in sorted(base.iterdir()) if base.is_dir() else ():
+        if (folder / _JOURNAL).is_file():
+            with refusals_as_errors(root):
+                _carry_out(root, folder)
+        _clean(root, folder)
+    _remove_if_empty(base)
+
+
+def _carry_out(root: Path, folder: Path) -> None:
+    """Make the changes of a journal, as far as they are not made yet."""
+    steps = _read_journal(folder / _JOURNAL)
+    for step in steps:
+        _make(root, step)
+    for changed in {(root / step.final).parent for step in steps}:
+        sync_folder(changed)
+    (folder / _JOURNAL).unlink()
+    with suppress(OSError):  # all changes are made and on the disk
+        sync_folder(folder)
+
+
+def _carry_out_or_undo(root: Path, folder: Path) -> None:
+    """Make the changes of a journal; where the disk refuses one, take back those before it."""
+    try:
+        sync_folder(folder)
+        _carry_out(root, folder)
+    except OSError:
+        for step in reversed(_read_journal(folder / _JOURNAL)):
+            _unmake(root, step)
+        (folder / _JOURNAL).unlink()
+        raise
+
+
+def _read_journal(path: Path) -> list[_Step]:
+    try:
+        return [_Step(**step) for step in cast(list[dict[str, str]], json.loads(path.read_bytes()))]
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{path} is damaged, and a change to the workspace is half made: {error}") from None
+
+
+def _make(root: Path, step: _Step) -> None:
+    staged, final, old = root / step.staged, root / step.final, root / step.old
+    if step.staged and not staged.exists():
+        return  # it was made before the process was killed
+    final.parent.mkdir(parents=True, exist_ok=True)
+    if final.is_dir() or (final.exists() and not step.staged):
+        final.rename(old)
+    elif final.exists() and not old.exists():
+        os.link(final, old)  # the older file stays in its place until the new one takes it
+    if step.staged:
+        staged.replace(final)
+
+
+def _unmake(root: Path, step: _Step) -> None:
+    staged, final, old = root / step.staged, root / step.final, root / step.old
+    if step.staged and final.exists() and not staged.exists():
+        final.rename(staged)
+    if old.exists() and not final.exists():
+        old.rename(final)
+
+
+def _clean(root: Path, folder: Path) -> None:
+    """Remove the folder of a transaction that is over; one whose journal waits for the next command stays."""
+    if not (folder / _JOURNAL).is_file():
+        shutil.rmtree(folder, ignore_errors=True)
+    _remove_if_empty(root / _STAGING)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # it is not empty, or not there
+        folder.rmdir()

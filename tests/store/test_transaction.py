@@ -1,0 +1,168 @@
+"""Changes to a workspace as one: all or nothing, whenever the process is killed, and one writer at a time."""
+
+import errno
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from running import snapshot
+
+from benchmarks.kills import run_killed
+from regrade.core import AlreadyStored, FormatError, WriteError
+from regrade.store import transaction as module
+from regrade.store.transaction import recover, transaction
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with a file and a folder that a change replaces, and a file that it removes."""
+    root = tmp_path / "W"
+    (root / "a" / "folder").mkdir(parents=True)
+    (root / "a" / "folder" / "content").write_text("old")
+    (root / "a" / "file").write_text("old")
+    (root / "removed").write_text("old")
+    return root
+
+
+def change_everything(root: Path) -> None:
+    with transaction(root) as change:
+        folder = change.new_folder()
+        change.write(folder / "content", lambda file: file.write(b"new"))
+        change.replace(folder, root / "a" / "folder")
+        change.replace(change.write(change.new_folder() / "file", lambda file: file.write(b"new")), root / "a" / "file")
+        change.write_at(root / "b" / "c" / "added", lambda file: file.write(b"new"))
+        change.remove(root / "removed")
+
+
+def test_transaction_shows_nothing_before_its_end(root):
+    before = snapshot(root)
+    with transaction(root) as change:
+        change.write_at(root / "added", lambda file: file.write(b"new"))
+        assert {name: text for name, text in snapshot(root).items() if not name.startswith(".")} == before
+    assert (root / "added").read_bytes() == b"new"
+    assert not (root / ".staging").exists()
+
+
+def test_transaction_leaves_nothing_after_an_error(root):
+    before = snapshot(root)
+    with pytest.raises(ZeroDivisionError), transaction(root) as change:
+        change.write_at(root / "added", lambda file: file.write(b"new"))
+        change.remove(root / "removed")
+        _ = 1 / 0
+    assert snapshot(root) == before
+
+
+def test_place_refuses_what_exists_or_is_staged(root):
+    with transaction(root) as change:
+        with pytest.raises(AlreadyStored):
+            change.write_at(root / "a" / "file", lambda file: file.write(b"new"))
+        change.write_at(root / "added", lambda file: file.write(b"new"))
+        with pytest.raises(AlreadyStored):
+            change.write_at(root / "added", lambda file: file.write(b"other"))
+    assert (root / "added").read_bytes() == b"new"
+
+
+def test_inner_transaction_is_part_of_the_outer_one(root):
+    before = snapshot(root)
+    with pytest.raises(ZeroDivisionError), transaction(root) as outer:
+        with transaction(root) as inner:
+            assert inner is outer
+            inner.remove(root / "removed")
+        _ = 1 / 0
+    assert snapshot(root) == before
+
+
+def test_inner_error_takes_back_the_inner_part_only(root):
+    with transaction(root) as outer:
+        outer.write_at(root / "first", lambda file: file.write(b"1"))
+        with pytest.raises(ZeroDivisionError), transaction(root) as inner:
+            inner.remove(root / "removed")
+            _ = 1 / 0
+    assert (root / "first").exists() and (root / "removed").exists()
+
+
+def test_killed_transaction_leaves_the_old_state_or_the_new_one(root, tmp_path):
+    old = snapshot(root)
+    change_everything(finished := Path(shutil.copytree(root, tmp_path / "finished")))
+    new = snapshot(finished)
+    outcomes, at = [], 0
+    while True:
+        copy = Path(shutil.copytree(root, tmp_path / str(at)))
+        through = run_killed(lambda copy=copy: change_everything(copy), at=at, below=copy)
+        recover(copy)
+        state = snapshot(copy)
+        assert state in (old, new), at
+        outcomes.append(state == new)
+        if through:
+            break
+        at += 1
+    assert at > 15
+    assert outcomes == sorted(outcomes)  # from one moment on it is the new one
+    assert not outcomes[0] and outcomes[-1]
+
+
+def test_recovery_that_is_killed_goes_on_with_the_next(root, tmp_path):
+    change_everything(finished := Path(shutil.copytree(root, tmp_path / "finished")))
+    new = snapshot(finished)
+    at = 0
+    while (copy := Path(shutil.copytree(root, tmp_path / f"first-{at}"))) and not (
+        run_killed(lambda: change_everything(copy), at=at, below=copy) or list(copy.glob(".staging/*/journal.json"))
+    ):
+        at += 1
+    for again in range(100):
+        half_made = Path(shutil.copytree(copy, tmp_path / f"again-{again}"))
+        through = run_killed(lambda half_made=half_made: recover(half_made), at=again, below=half_made)
+        recover(half_made)
+        assert snapshot(half_made) == new
+        if through:
+            break
+    assert again > 3
+
+
+def test_refused_step_takes_back_the_steps_before_it(root, monkeypatch):
+    before = snapshot(root)
+    make = module._make
+
+    def refuse_the_last(root, step):
+        if step.final == "removed":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        make(root, step)
+
+    monkeypatch.setattr(module, "_make", refuse_the_last)
+    with pytest.raises(WriteError, match="the disk is full"):
+        change_everything(root)
+    assert snapshot(root) == before
+
+
+def test_damaged_journal_is_named(root):
+    (root / ".staging" / "x").mkdir(parents=True)
+    (root / ".staging" / "x" / "journal.json").write_text("[{")
+    with pytest.raises(FormatError, match=r"journal\.json is damaged"):
+        recover(root)
+
+
+def test_recovery_leaves_a_live_transaction_alone(root):
+    with transaction(root) as change:
+        change.write_at(root / "added", lambda file: file.write(b"new"))
+        thread = threading.Thread(target=recover, args=(root,))
+        thread.start()
+        thread.join()
+    assert (root / "added").exists()
+
+
+def test_second_writer_waits_and_sees_what_the_first_stored(root):
+    entered, seen = threading.Event(), []
+
+    def second() -> None:
+        entered.set()
+        with transaction(root):
+            seen.append((root / "added").exists())
+
+    with transaction(root) as change:
+        thread = threading.Thread(target=second)
+        thread.start()
+        entered.wait()
+        change.write_at(root / "added", lambda file: file.write(b"new"))
+    thread.join()
+    assert seen == [True]
