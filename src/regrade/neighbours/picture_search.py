@@ -81,7 +81,7 @@ class _Near:
 
 def _by_thumbnails(first: Collection, second: Collection | None, *, limit: float, k: int, engine: Engine) -> _Near:
     others = first if second is None else second
-    own, known = first.signatures.thumbnails, others.signatures.thumbnails
+    own, known = np.asarray(first.signatures.thumbnails), np.asarray(others.signatures.thumbnails)
     numbers = int(np.prod(own.shape[1:]))
     block = (first.signatures.size // own.shape[1]) ** 2  # pixels that a thumbnail's pixel is the mean of
     reach = (np.sqrt(limit / block) + np.sqrt(numbers)) ** 2  # rounding moves either end by half a grey level

@@ -112,6 +112,7 @@ def manifest_of(
         digest=predictions.digest,
         score_kind=predictions.score_kind.value if predictions.score_kind else None,
         full_scores=predictions.full_scores is not None,
+        features=predictions.features is not None,
         source=source,
         regrade=version("regrade"),
         by=predictions.by.value,

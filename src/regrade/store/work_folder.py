@@ -21,7 +21,8 @@ def work_folder(root: Path) -> Iterator[Path]:
         with locked_at_once(folder):
             yield folder
     finally:
-        _remove(root, folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        _remove_empty(root)
 
 
 def remove_abandoned_work(root: Path) -> None:
@@ -29,11 +30,11 @@ def remove_abandoned_work(root: Path) -> None:
     base = root / _FOLDER
     for folder in base.iterdir() if base.is_dir() else ():
         if is_free(folder):
-            _remove(root, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+    _remove_empty(root)
 
 
-def _remove(root: Path, folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # others are at work
-        for parent in (root / _FOLDER, (root / _FOLDER).parent):
-            parent.rmdir()
+def _remove_empty(root: Path) -> None:
+    for folder in (root / _FOLDER, (root / _FOLDER).parent):
+        with suppress(OSError):  # it is not there, or others are at work in it
+            folder.rmdir()

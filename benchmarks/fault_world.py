@@ -1,0 +1,123 @@
+"""A small workspace that holds every kind of stored file, and a reader of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import regrade
+from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, ScoreKind, TestSet
+from regrade.store import Signed, Source, Store, manifest_of
+from regrade.workspace import Workspace
+
+CLASSES = ("ball", "doll", "car", "kite", "drum")
+IMAGES = 40
+SPACE = ClassSpace("toys", CLASSES)
+
+
+def make_every_file(folder: Path) -> Workspace:
+    """A workspace below a folder with a test set of images and all that can be stored about it."""
+    workspace = regrade.init(folder / "W")
+    rng = np.random.default_rng(5)
+    _add_images(workspace.store.root / "images", rng)
+    workspace.add_test_set("shelf", workspace.store.root / "images", classes=SPACE)
+    test_set = workspace.store.test_set("shelf")
+    for number, model in enumerate(("first", "second", "third")):
+        scores = rng.random((IMAGES, len(CLASSES))) + (2 - 0.5 * number) * np.eye(len(CLASSES))[test_set.labels]
+        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set="shelf")
+    _add_features(workspace.store, test_set, rng)
+    _add_mapped_set(workspace.store)
+    epochs = rng.normal(size=(2, 2, IMAGES, len(CLASSES)))
+    workspace.add_checkpoints("net", epochs, test_set="shelf", kind="logits")
+    _import_files(workspace, folder, test_set)
+    workspace.leakage("shelf")
+    return workspace
+
+
+def _add_images(folder: Path, rng: np.random.Generator) -> None:
+    for number in range(IMAGES):
+        place = folder / CLASSES[number % len(CLASSES)]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(rng.integers(0, 255, (16, 16, 3)).astype(np.uint8)).save(place / f"{number:03}.png")
+
+
+def _add_features(store: Store, test_set: TestSet, rng: np.random.Generator) -> None:
+    classes = rng.permuted(np.tile(np.arange(len(CLASSES)), (IMAGES, 1)), axis=1)
+    scores = np.sort(rng.normal(size=classes.shape), axis=1)[:, ::-1].astype(np.float32)
+    features = rng.normal(size=(IMAGES, 8)).astype(np.float32)
+    row = Predictions("fourth", "shelf", "toys", classes, scores, None, ScoreKind.LOGITS, features)
+    store.add_predictions(test_set, [(row, manifest_of(row, test_set, SPACE, Source()))], SPACE)
+
+
+def _add_mapped_set(store: Store) -> None:
+    rooms = ClassSpace("rooms", ("nursery", "garage"))
+    mapped = TestSet("house", rooms, ("x", "y"), np.array([0, 1]), {"floor": ("1", "2")})
+    store.add_test_set(mapped, ClassMap(SPACE, rooms, ((0, 1), (2,)), MapRule.ANY_IN_TOP_K))
+
+
+def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None:
+    """Labels that leave something novel, a sample of it with judgments, people, slices and mistakes."""
+    labels = [f"{image},{CLASSES[label]}" for image, label in zip(test_set.ids, test_set.labels, strict=True)]
+    people = [f"{line},Ada,{second},{second + 5}" for second, line in enumerate(labels[:30])]
+    slices = [f"{image},{'dark' if number % 3 else 'bright'}" for number, image in enumerate(test_set.ids)]
+    mistakes = [f"{image},drum,fine-grained,minor" for image in test_set.ids[:4]]
+    files = {
+        "labels.csv": ["image,class", *labels],
+        "people.csv": ["image,class,person,start,end", *people],
+        "slices.csv": ["image,light", *slices],
+        "mistakes.csv": ["image,prediction,category,severity", *mistakes],
+    }
+    for name, lines in files.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    workspace.import_labels(folder / "labels.csv", test_set="shelf", name="own")
+    workspace.import_people(folder / "people.csv", test_set="shelf")
+    workspace.import_slices(folder / "slices.csv", test_set="shelf", name="scene")
+    workspace.import_mistakes(folder / "mistakes.csv", test_set="shelf", model="first")
+    drawn = workspace.draw_review("shelf", labels="own", size=6)
+    pairs = [(test_set.ids[drawn.frame.examples[row]], CLASSES[drawn.frame.classes[row]]) for row in drawn.rows]
+    lines = ["image,class,verdict", *(f"{image},{name},wrong" for image, name in pairs)]
+    (folder / "judged.csv").write_text("\n".join(lines) + "\n")
+    workspace.import_verdicts(folder / "judged.csv", test_set="shelf", labels="own")
+
+
+def read_every_file(store: Store) -> dict[str, object]:
+    """Read all that a workspace holds, to the last byte, as a digest per stored thing."""
+    found: dict[str, object] = {f"classes {name}": store.class_space(name).digest for name in store.class_space_names()}
+    for name in store.test_set_names():
+        test_set = store.test_set(name)
+        found[f"test set {name}"] = (test_set.digest, [slices.digest for slices in test_set.slice_sets])
+        class_map = store.class_map(test_set)
+        found[f"map {name}"] = None if class_map is None else class_map.digest
+        for model in (*store.model_names(name), *store.people_names(name)):
+            manifest = replace(store.manifest(test_set, model), created="")
+            found[f"predictions {name} {model}"] = (store.predictions(test_set, model).digest, manifest)
+        for labels in store.label_set_names(name):
+            label_set = store.label_set(test_set, labels)
+            frame = store.review(test_set, label_set)
+            states = None if frame is None else (frame.digest, frame.drawn, frame.states.tolist())
+            found[f"labels {name} {labels}"] = (label_set.digest, label_set.origin, states)
+        for model in store.mistake_review_names(name):
+            found[f"mistakes {name} {model}"] = store.mistake_review(test_set, model).digest
+        for ensemble in store.ensemble_names(name):
+            found[f"checkpoints {name} {ensemble}"] = _read_checkpoints(store, test_set, ensemble)
+        if store.has_pictures(name):
+            found |= _read_images(store, test_set)
+    return found
+
+
+def _read_checkpoints(store: Store, test_set: TestSet, ensemble: str) -> list[bytes]:
+    stored = store.checkpoints(test_set, ensemble)
+    pairs = [(member, epoch) for member in range(len(stored.members)) for epoch in range(len(stored.epochs))]
+    return [np.asarray(stored.scores(member, epoch)).tobytes() for member, epoch in pairs]
+
+
+def _read_images(store: Store, test_set: TestSet) -> dict[str, object]:
+    source = store.pictures(test_set)
+    signatures = [
+        store.signatures(test_set.name, Signed(source, size)) for size in store.signature_sizes(test_set.name)
+    ]
+    digests = [None if one is None else one.digest for one in signatures]
+    return {f"images {test_set.name}": source, f"signatures {test_set.name}": digests}
