@@ -1,19 +1,20 @@
-"""Triggers that let no one change or delete what people said, whatever tool they use."""
+"""Triggers that let no one change, delete or replace what people said, whatever tool they use."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection
 
-_POSTGRES_FUNCTION = """
+_MESSAGE = "the ledger is append-only: a change is a new row"
+_POSTGRES_FUNCTION = f"""
 CREATE OR REPLACE FUNCTION regrade_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    RAISE EXCEPTION 'the ledger is append-only: a change is a new row';
+    RAISE EXCEPTION '{_MESSAGE}';
 END $$
 """
 
 
 def forbid_changes(connection: Connection, table: str) -> None:
-    """Make a table append-only."""
+    """Refuse to change or delete rows of a table."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_POSTGRES_FUNCTION)
         connection.exec_driver_sql(
@@ -24,5 +25,19 @@ def forbid_changes(connection: Connection, table: str) -> None:
     for change in ("UPDATE", "DELETE"):
         connection.exec_driver_sql(
             f"CREATE TRIGGER {table}_no_{change.lower()} BEFORE {change} ON {table} "
-            "BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: a change is a new row'); END"
+            f"BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END"
         )
+
+
+def forbid_replacement(connection: Connection, table: str, *same: str) -> None:
+    """Refuse ``INSERT OR REPLACE`` where a row is the ``same`` as a stored one, in terms of SQL about NEW.
+
+    SQLite deletes the stored row then without its triggers for deletion; PostgreSQL has no such statement.
+    """
+    if connection.dialect.name == "postgresql":
+        return
+    exists = f"SELECT 1 FROM {table} WHERE {' OR '.join(same)}"
+    connection.exec_driver_sql(
+        f"CREATE TRIGGER {table}_no_replacement BEFORE INSERT ON {table} WHEN EXISTS ({exists}) "
+        f"BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END"
+    )

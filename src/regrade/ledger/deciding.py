@@ -9,6 +9,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, insert, select
 
 from regrade.core import AlreadyStored, InputError, Severity
 from regrade.core.panel import NO_MISTAKE, Answer, Reached, Verdict, verdict
+from regrade.ledger.chain import extend_chain
 from regrade.ledger.queueing import release_all
 from regrade.ledger.records import Question
 from regrade.ledger.schema import decision
@@ -120,4 +121,6 @@ def _add(connection: Connection, item_id: int, **values: object) -> RowMapping:
     """Add a decision after the last one on the item."""
     last = select(decision.c.id).where(decision.c.item_id == item_id).order_by(decision.c.id.desc()).limit(1)
     row = insert(decision).values(item_id=item_id, replaces=connection.execute(last).scalar(), **values)
-    return connection.execute(row.returning(*decision.c)).mappings().one()
+    added = connection.execute(row.returning(*decision.c)).mappings().one()
+    extend_chain(connection, decision, [added])
+    return added

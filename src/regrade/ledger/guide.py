@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, exists, in
 from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.ledger.chain import extend_chain
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
 from regrade.ledger.records import Person
@@ -100,6 +101,7 @@ class Guide:
                 added = connection.execute(row.returning(*guide_entry.c)).mappings().one()
             except IntegrityError:
                 raise AlreadyStored(f"the entry on {class_id} was changed by someone else meanwhile") from None
+            extend_chain(connection, guide_entry, [added])
         return _entry({**added, "by": by.name})
 
     def _last(self, connection: Connection, class_space: str, class_id: str) -> GuideEntry | None:

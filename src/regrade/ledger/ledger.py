@@ -14,9 +14,11 @@ from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
+from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, last_link
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
+from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
@@ -243,7 +245,9 @@ class Ledger:
             last = discussing.last_comment(connection, item_id)
             if last is not None and (last["person_id"], last["text"]) == (by.id, text.strip()):
                 return record_of(Comment, last)
-            return record_of(Comment, _added(connection, row, comment, "this item is not there"))
+            added = _added(connection, row, comment, "this item is not there")
+            extend_chain(connection, comment, [added])
+            return record_of(Comment, added)
 
     def comments(self, item_id: int) -> tuple[Comment, ...]:
         """What was said of an item, oldest first."""
@@ -287,6 +291,18 @@ class Ledger:
         """Everyone's last answer to each item of a queue, oldest first."""
         with snapshot(self.engine) as connection:
             return last_answers(connection, of.id)
+
+    # Whether it is whole
+
+    def last_link(self) -> ChainLink:
+        """The last link of the hash chain, which stands for all that people said so far."""
+        with self.engine.connect() as connection:
+            return last_link(connection)
+
+    def problems(self, *, noted: Iterable[ChainLink] = ()) -> tuple[str, ...]:
+        """What is wrong with the database, its triggers and its hash chain; ``noted`` links must be in it."""
+        with snapshot(self.engine) as connection:
+            return (*integrity_problems(connection), *chain_problems(connection, noted))
 
     # Taking it along
 

@@ -10,10 +10,21 @@ from sqlalchemy import Connection, Table, func, insert, select, update
 from regrade.core import FormatError, InputError, MismatchError
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
+from regrade.ledger.chain import link_rows_after
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.records import Ballot, NewItem, Question
 from regrade.ledger.row_form import Row, in_form
-from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, vote
+from regrade.ledger.schema import (
+    APPEND_ONLY,
+    assignment,
+    comment,
+    decision,
+    guide_entry,
+    item,
+    person,
+    queue,
+    vote,
+)
 from regrade.ledger.standing import STANDS
 
 ItemKey = tuple[str, str, str]
@@ -35,12 +46,19 @@ def read_back(connection: Connection, rows: Iterable[Row]) -> int:
     queues = _queues(connection, found["queue"])
     _assignments(connection, people, queues, found["assignment"])
     items = _items(connection, queues, found["item"])
+    before = {table.name: _newest(connection, table) for table in APPEND_ONLY}
     new = _votes(connection, people, items, found["vote"])
     _comments(connection, people, items, found["comment"])
     _decisions(connection, people, items, found["decision"])
     _guide(connection, people, found["guide"])
     _count_missing(connection)
+    for table in APPEND_ONLY:
+        link_rows_after(connection, table, before[table.name])
     return new
+
+
+def _newest(connection: Connection, table: Table) -> int:
+    return connection.execute(select(func.max(table.c.id))).scalar() or 0
 
 
 def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:

@@ -215,5 +215,14 @@ secret = Table(
     Column("value", String(200), nullable=False),
 )
 
+chain = Table(
+    "chain",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(12), nullable=False),
+    Column("row_id", Integer, nullable=False),
+    Column("hash", String(64), nullable=False),
+)
+
 APPEND_ONLY = (vote, comment, decision, guide_entry)
-"""What is never changed or deleted."""
+"""What people said: never changed or deleted, and linked in the chain."""

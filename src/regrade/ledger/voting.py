@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.ledger.chain import extend_chain
 from regrade.ledger.queueing import release
 from regrade.ledger.records import Ballot
 from regrade.ledger.schema import item, queue, vote
@@ -46,6 +47,7 @@ def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ball
         "why": ballot.why, "seconds": ballot.seconds, "at": now,
     }  # fmt: skip
     added = connection.execute(_ADD, row).mappings().one()
+    extend_chain(connection, vote, [added])
     change = int(stood) - int(ballot.answer is not None)
     connection.execute(_COUNT, {"asked": asked["id"], "change": change})
     release(connection, asked["id"], person_id)

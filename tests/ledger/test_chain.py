@@ -1,0 +1,167 @@
+"""The hash chain: whatever is changed, removed or added past the ledger is noticed."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DatabaseError
+
+from regrade.ledger import Ballot, Guide, GuideText, Ledger, NewItem, Question, Role
+from regrade.ledger.chain import ChainLink, link_everything
+from regrade.ledger.database import writing
+from regrade.ledger.schema import APPEND_ONLY
+
+
+def fill(ledger: Ledger) -> Ledger:
+    """A ledger with votes, a comment, a decision and an entry of the guide."""
+    panel = [ledger.add_person(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
+    queue = ledger.open_queue("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
+    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(3)])
+    item = ledger.next_item(queue, panel[0])
+    for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
+        ledger.vote(item.id, person, Ballot(f"first of {person.name}", answer, seconds=1.25, reason="a tail"))
+    ledger.comment(item.id, panel[1], "look at the tail")
+    ledger.lock(item.id, panel[0], why="all agree now")
+    Guide(ledger.engine).write("toys", "ball", GuideText("round"), panel[0], replaces=None)
+    return ledger
+
+
+@pytest.fixture
+def filled(ledger):
+    return fill(ledger)
+
+
+def chain_problems(ledger: Ledger, **options) -> list[str]:
+    """What is wrong with the chain, without the triggers that a test has removed."""
+    return [problem for problem in ledger.problems(**options) if "trigger" not in problem]
+
+
+def changed(ledger: Ledger, *statements: str) -> None:
+    """Change a ledger as someone would who first removes what protects it."""
+    with ledger.engine.begin() as connection:
+        for table in (*(table.name for table in APPEND_ONLY), "chain"):
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
+            else:
+                for kind in ("update", "delete", "replacement"):
+                    connection.execute(text(f"DROP TRIGGER {table}_no_{kind}"))
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def test_chain_of_an_untouched_ledger_is_whole(filled):
+    assert filled.problems() == ()
+    assert filled.last_link().position == 6
+
+
+def test_chain_of_an_empty_ledger_is_whole(ledger):
+    assert ledger.problems() == ()
+    assert ledger.last_link().position == 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE vote SET answer = 'correct' WHERE id = 2", "link 2, vote 2: its row was changed"),
+        ("UPDATE vote SET seconds = 1.26 WHERE id = 1", "link 1, vote 1: its row was changed"),
+        ("UPDATE comment SET text = 'look'", "link 4, comment 1: its row was changed"),
+        ("UPDATE decision SET why = ''", "link 5, decision 1: its row was changed"),
+        ("UPDATE guide_entry SET text = 'square'", "link 6, guide_entry 1: its row was changed"),
+        ("UPDATE vote SET at = '2026-01-01T00:00:00.000000Z' WHERE id = 3", "link 3, vote 3: its row was changed"),
+        ("DELETE FROM comment", "link 4, comment 1: its row was removed"),
+        ("DELETE FROM chain WHERE position = 4", "link 5, decision 1: link 4 before it was removed"),
+        ("UPDATE chain SET hash = '00' WHERE position = 3", "link 3, vote 3: its row was changed"),
+        (
+            "INSERT INTO comment (id, item_id, person_id, text, at) "
+            "VALUES (9, 1, 1, 'mine', '2026-01-01T00:00:00.000000Z')",
+            "1 rows have no link, for instance comment 9",
+        ),
+    ],
+)
+def test_chain_names_the_first_row_that_was_tampered_with(filled, statement, problem):
+    changed(filled, statement)
+    assert any(problem in line for line in chain_problems(filled)), chain_problems(filled)
+    assert any("trigger vote" in line for line in filled.problems())
+
+
+def test_chain_that_was_cut_off_is_noticed_by_a_noted_link(filled):
+    noted = filled.last_link()
+    changed(filled, "DELETE FROM guide_entry", "DELETE FROM chain WHERE position = 6")
+    assert chain_problems(filled) == []
+    assert any("link 6, which was noted" in line for line in chain_problems(filled, noted=[noted]))
+
+
+def test_noted_link_that_is_still_there_is_no_problem(filled):
+    noted = filled.last_link()
+    filled.comment(1, filled.person("Cleo"), "more")
+    assert filled.problems(noted=[noted]) == ()
+    assert filled.problems(noted=[ChainLink(3, "another")]) != ()
+
+
+def test_chain_of_rows_read_back_is_whole(filled, tmp_path):
+    copy = Ledger.open(tmp_path / "copy.sqlite")
+    copy.read_back(filled.rows())
+    assert copy.problems() == ()
+    assert copy.last_link().position == filled.last_link().position
+    copy.read_back(filled.rows())
+    assert copy.last_link().position == filled.last_link().position
+    copy.engine.dispose()
+
+
+def test_rows_of_an_older_ledger_are_linked_by_their_time(filled):
+    changed(filled, "DELETE FROM chain")
+    with writing(filled.engine) as connection:
+        link_everything(connection)
+    assert chain_problems(filled) == []
+
+
+def test_chain_of_votes_at_once_is_whole(ledger, queue):
+    people = [ledger.add_person(f"P{number}", Role.REVIEWER) for number in range(8)]
+    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(12)])
+
+    def work(person):
+        for number in range(12):
+            item = ledger.next_item(queue, person)
+            if item is not None:
+                ledger.vote(item.id, person, Ballot(f"{person.name} {number}", "correct"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, people))
+    assert ledger.problems() == ()
+    assert ledger.last_link().position == 12 * 3 + 12  # three votes and a unanimous decision each
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT OR REPLACE INTO vote SELECT id, key, item_id, person_id, replaces, 'correct', severity, reason, why, "
+        "seconds, at FROM vote WHERE id = 2",
+        "INSERT OR REPLACE INTO vote (key, item_id, person_id, answer, reason, why, at) "
+        "SELECT key, item_id, person_id, 'correct', reason, why, at FROM vote WHERE id = 2",
+        "INSERT OR REPLACE INTO vote (key, item_id, person_id, answer, reason, why, at) "
+        "SELECT 'new', item_id, person_id, 'correct', reason, why, at FROM vote WHERE id = 2",
+        "REPLACE INTO comment SELECT id, item_id, person_id, 'nothing', at FROM comment",
+        "REPLACE INTO decision SELECT id, item_id, replaces, 'wrong', severity, reached, person_id, why, last_vote, at "
+        "FROM decision",
+        "REPLACE INTO chain SELECT position, kind, row_id, '00' FROM chain",
+        "INSERT INTO vote SELECT * FROM vote WHERE true ON CONFLICT DO UPDATE SET answer = 'correct'",
+        "UPDATE OR REPLACE vote SET answer = 'correct'",
+    ],
+)
+def test_plain_sqlite_client_cannot_replace_a_row(tmp_path, statement):
+    ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
+    with (
+        closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as client,
+        pytest.raises(sqlite3.IntegrityError, match="append-only"),
+    ):
+        client.execute(statement)
+    assert ledger.problems() == ()
+    ledger.engine.dispose()
+
+
+def test_upsert_cannot_change_a_row(filled):
+    statement = "INSERT INTO vote SELECT * FROM vote WHERE true ON CONFLICT (id) DO UPDATE SET answer = 'correct'"
+    with pytest.raises(DatabaseError, match="append-only"), filled.engine.begin() as connection:
+        connection.execute(text(statement))
