@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from regrade.cli.review_agreement import agreement
-from regrade.cli.review_files import export, import_
+from regrade.cli.review_files import backup, export, import_, verify
 from regrade.cli.review_list import assign, list_
 from regrade.cli.review_publish import publish
 from regrade.cli.review_queue import label, mistakes, people, queue
@@ -21,3 +21,5 @@ app.command("agreement")(agreement)
 app.command("publish")(publish)
 app.command("export")(export)
 app.command("import")(import_)
+app.command("backup")(backup)
+app.command("verify")(verify)

@@ -1,4 +1,4 @@
-"""regrade review export and import: all that people said, as one file."""
+"""regrade review export, import, backup and verify: all that people said, taken along, copied and checked."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ def export(
     counts = opened(workspace).export_ledger(file)
     told = ", ".join(amount(number, *_NOUNS[kind]) for kind, number in counts.items())
     say(f"{file}: {told or 'an empty ledger'}")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Copy a ledger in SQLite, accounts included, as it is at one moment; people can go on voting meanwhile.
+
+    Put the copy in the place of a ledger that was lost. A ledger in PostgreSQL is backed up with pg_dump.
+    """
+    opened(workspace).back_up_ledger(file)
+    say(f"{file}: a copy of the ledger, readable by you only")
+
+
+def verify(workspace: WorkspaceOption = Path()) -> None:
+    """Check the ledger: its database, what protects it from changes, and the hash chain over all that people said."""
+    problems = opened(workspace).ledger_problems()
+    for problem in problems:
+        say(f"ledger: {problem}")
+    if problems:
+        raise typer.Exit(1)
+    say("the ledger is whole: nothing that people said was changed, removed or added past it")
 
 
 def import_(

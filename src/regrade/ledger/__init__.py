@@ -3,6 +3,7 @@
 from regrade.ledger.accounts import Accounts
 from regrade.ledger.answers import ANSWERS
 from regrade.ledger.assigning import may_answer
+from regrade.ledger.chain import ChainLink
 from regrade.ledger.deciding import verdict_of
 from regrade.ledger.discussing import Discussion, Discussions, Stage, Topic, Wanted
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
@@ -30,6 +31,7 @@ __all__ = [
     "ANSWERS",
     "Accounts",
     "Ballot",
+    "ChainLink",
     "Comment",
     "Decision",
     "Discussion",

@@ -17,19 +17,29 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from regrade.core import InputError, StoreError, VersionError
+from regrade.ledger.ledger_file import check_file, create_whole, note_file, sqlite_url
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _WAIT = 30.0  # seconds that a writer waits for another
+_migrating = Lock()  # Alembic keeps what it works on in its module
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
 
 def open_database(place: str | Path) -> Engine:
     """The database of a ledger: a file (made if missing) or an address such as ``postgresql://host/name``."""
-    engine = _sqlite(Path(place)) if isinstance(place, Path) or "://" not in place else _postgres(place)
+    if isinstance(place, Path) or "://" not in place:
+        create_whole(Path(place), lambda staged: _upgraded(_sqlite(staged)).dispose())
+        return _upgraded(_sqlite(Path(place)))
+    return _upgraded(_postgres(place))
+
+
+def _upgraded(engine: Engine) -> Engine:
+    """The database in its newest form; one that cannot be brought there is closed."""
     try:
         with engine.connect() as connection:
             _refuse_newer(connection)
-        command.upgrade(_migrations(engine), "head")
+        with _migrating:
+            command.upgrade(_migrations(engine), "head")
     except DatabaseError as error:
         engine.dispose()
         raise StoreError(f"the ledger {_shown(engine)} cannot be opened: {_first_line(error)}") from None
@@ -47,8 +57,11 @@ def writing(engine: Engine) -> Iterator[Connection]:
     sleep and look again.
     """
     alone = _turns[engine] if engine.dialect.name == "sqlite" else nullcontext()
-    with alone, engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
-        yield connection
+    with alone, engine.connect().execution_options(regrade_writes=True) as connection:
+        with connection.begin():
+            check_file(connection)
+            yield connection
+        check_file(connection)  # what was written to a file that is gone by now is not saved
 
 
 @contextmanager
@@ -60,19 +73,18 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def _sqlite(path: Path) -> Engine:
-    if not path.parent.is_dir():
-        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
     engine = create_engine(
-        f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
+        sqlite_url(path), connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
     )
 
     _turns[engine] = Lock()
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _: object) -> None:
+    def connected(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin where `begin` says so, not at the first change
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}")
+        note_file(path, record.info)
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -94,7 +106,7 @@ def _postgres(address: str) -> Engine:
 
 def _migrations(engine: Engine) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["engine"] = engine
     return config
 

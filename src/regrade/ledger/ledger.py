@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
+from regrade.ledger.ledger_file import back_up
 from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
@@ -26,7 +28,8 @@ from regrade.ledger.reading_back import read_back
 from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
-from regrade.ledger.schema import comment, item, person, queue
+from regrade.ledger.schema import comment, item, person, queue, secret
+from regrade.ledger.upsert import put_once
 
 
 class Ledger:
@@ -298,6 +301,21 @@ class Ledger:
         """The last link of the hash chain, which stands for all that people said so far."""
         with self.engine.connect() as connection:
             return last_link(connection)
+
+    def identity(self) -> str:
+        """What tells this ledger from every other: a random text that was chosen when it was created."""
+        chosen = select(secret.c.value).where(secret.c.name == "ledger")
+        with self.engine.connect() as connection:
+            known = connection.execute(chosen).scalar()
+        if known is not None:
+            return str(known)
+        with writing(self.engine) as connection:
+            put_once(connection, secret, {"name": "ledger"}, value=uuid.uuid4().hex)
+            return str(connection.execute(chosen).scalar_one())
+
+    def back_up(self, path: Path) -> None:
+        """Copy the ledger, as it is at one moment, to a new file; others go on voting meanwhile."""
+        back_up(self.engine, path)
 
     def problems(self, *, noted: Iterable[ChainLink] = ()) -> tuple[str, ...]:
         """What is wrong with the database, its triggers and its hash chain; ``noted`` links must be in it."""

@@ -9,6 +9,7 @@ from regrade.store.atomic import (
     write_new_file,
     write_picture,
 )
+from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
 from regrade.store.checkpoint_folder import CheckpointManifest
 from regrade.store.checkpoint_writer import CheckpointWriter
@@ -74,6 +75,7 @@ __all__ = [
     "answers_from_scores",
     "check_folder",
     "check_stored_file",
+    "checked_json",
     "import_checkpoints",
     "import_labels",
     "import_mistakes",
@@ -85,6 +87,7 @@ __all__ = [
     "labels_as_file",
     "manifest_of",
     "no_answers",
+    "read_checked_json",
     "read_checkpoint_files",
     "read_label_file",
     "read_mistake_file",

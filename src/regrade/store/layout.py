@@ -12,7 +12,7 @@ TABLES = (
 )
 """Parquet files that carry their own checksum."""
 
-OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json")
+OBJECTS = ("ledger.json", "classes/*.json", "maps/*.json", "reviews/*/*/drawn.json")
 """JSON files that carry their own checksum."""
 
 PREDICTIONS = "predictions/*/*/manifest.json"

@@ -15,6 +15,7 @@ from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.differing import compare_labels
 from regrade.workspace.exporting_labels import ExportedLabels, export_labels
 from regrade.workspace.ledger_files import export_ledger, import_ledger
+from regrade.workspace.ledger_note import ledger_problems, open_ledger
 from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
 from regrade.workspace.publishing import publish_queue
@@ -31,13 +32,11 @@ class Judgements:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger that regrade.toml names, made if it is a file that is not there yet."""
+        """The ledger that regrade.toml names, created if it is a file that never was."""
         try:
-            from regrade.ledger import Ledger
+            return open_ledger(self.store)
         except ModuleNotFoundError:
             raise MissingExtra("the ledger of judgements", "serve") from None
-        place = self.store.config.ledger
-        return Ledger.open(place if "://" in place else self.store.root / place)
 
     # What is asked
 
@@ -174,6 +173,14 @@ class Judgements:
         return compare_labels(self.store, target, before, after, models=models, rule=rule, watch=watch)
 
     # Taking it along
+
+    def back_up_ledger(self, path: str | Path) -> None:
+        """Copy the ledger, as it is at one moment, to a new file that only its owner may read; voting goes on."""
+        self.ledger.back_up(Path(path))
+
+    def ledger_problems(self) -> tuple[str, ...]:
+        """What is wrong with the ledger: damage, rows that were changed past it, missing protection."""
+        return ledger_problems(self.store, self.ledger)
 
     def export_ledger(self, path: str | Path) -> dict[str, int]:
         """Write all that people said, with who and when, as CSV, JSON or Parquet; count the rows by kind.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from regrade.core import TestSet
 from regrade.store import Store
+from regrade.workspace.ledger_note import note_last_link
 from regrade.workspace.published import Published
 from regrade.workspace.publishing_labels import publish_labels
 from regrade.workspace.publishing_mistakes import publish_mistakes
@@ -25,11 +26,14 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
         test_set = store.test_set(queue.test_set)
         match queue.question:
             case Question.JUDGE:
-                return _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
+                published = _publish_judged(store, ledger, queue, test_set, dry_run=dry_run)
             case Question.MISTAKE:
-                return publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
+                published = publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
             case Question.LABEL:
-                return publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+                published = publish_people(store, ledger, queue, test_set, dry_run=dry_run)
+        if published.written:
+            note_last_link(store, ledger)
+    return published
 
 
 def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> Published:

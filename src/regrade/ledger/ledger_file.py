@@ -1,0 +1,113 @@
+"""The file of a ledger in SQLite: created whole, never mistaken for another, copied while it is in use."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine
+
+from regrade.core import AlreadyStored, InputError, StoreError, WriteError, refusal
+
+_PRIVATE = 0o600
+_OPENED = "regrade file"  # under which a connection keeps which file it has open
+_BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
+
+
+def sqlite_url(path: Path) -> URL:
+    """The address of a database file, whatever characters its path has."""
+    return URL.create("sqlite", database=str(path))
+
+
+def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
+    """Create a database if there is none: it is filled under another name and gets its own once it is complete.
+
+    A file that is empty, or of which only a part is left, raises: a new ledger must not take the place of one that
+    was lost.
+    """
+    if not path.parent.is_dir():
+        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise StoreError(f"the ledger {path} is empty: restore it from a backup, or remove it to begin a new one")
+    if path.exists():
+        return
+    if _beside(path, "-wal").exists():
+        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: restore it from a backup")
+    with _temporary(path) as staged, suppress(FileExistsError):  # another process may create it at the same time
+        fill(staged)
+        _close_journal(staged)
+        os.link(staged, path)
+
+
+def note_file(path: Path, info: dict[str, object]) -> None:
+    """Note which file a new connection has open."""
+    info[_OPENED] = _identity(path)
+
+
+def check_file(connection: Connection) -> None:
+    """Raise where the file that a connection writes to is not the one at its path any more: it would be lost."""
+    opened = connection.info.get(_OPENED)
+    if opened is None:
+        return
+    path = Path(connection.engine.url.database or "")
+    if _identity(path) != opened:
+        connection.engine.dispose()  # connections from now on are to what is there then
+        raise StoreError(
+            f"the ledger {path} was removed or replaced while it was in use, and nothing was saved: put the file back, "
+            "or restore it from a backup"
+        )
+
+
+def back_up(engine: Engine, path: Path) -> None:
+    """Copy a ledger as it is at one moment to a new file that only its owner may read; others go on writing."""
+    if engine.dialect.name != "sqlite":
+        raise InputError(
+            "this ledger is in PostgreSQL: back it up with pg_dump, or write it with regrade review export"
+        )
+    with _temporary(path) as staged, engine.connect() as connection, closing(sqlite3.connect(staged)) as target:
+        source = connection.connection.driver_connection
+        if source is None:
+            raise StoreError("the ledger is closed")
+        source.backup(target)
+        target.close()
+        _close_journal(staged)
+        try:
+            os.link(staged, path)
+        except FileExistsError:
+            raise AlreadyStored(f"{path} exists already: choose another name, or remove it first") from None
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """An empty private file beside a path, gone afterwards, and what SQLite keeps beside it too."""
+    staged = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
+        yield staged
+    except OSError as error:
+        raise WriteError(f"cannot write to {path}: {refusal(error)}") from error
+    finally:
+        for file in (staged, *(_beside(staged, suffix) for suffix in _BESIDE)):
+            file.unlink(missing_ok=True)
+
+
+def _close_journal(path: Path) -> None:
+    """Bring everything into the one file."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino) if status.st_size else None

@@ -1,0 +1,148 @@
+"""The file of a ledger: found whatever it is called, never begun anew by accident, copied while it is written to."""
+
+import os
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from regrade.core import AlreadyStored, InputError, StoreError
+from regrade.ledger import Ballot, Ledger, NewItem, Question, Role
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger.open(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.engine.dispose()
+
+
+@pytest.mark.parametrize("folder", ["a?b", "50%25", "a#b", "with blank", "ümlaut", "a&mode=ro", "file:x", "a;b", "'\""])
+def test_ledger_is_at_its_path_whatever_the_folder_is_called(tmp_path, folder):
+    place = tmp_path / folder / f"{folder}.sqlite"
+    place.parent.mkdir()
+    ledger = Ledger.open(place)
+    ledger.add_person("Ada", Role.OWNER)
+    ledger.engine.dispose()
+    assert sorted(path.name for path in place.parent.iterdir()) == [place.name]
+    assert [path.name for path in tmp_path.iterdir()] == [folder]
+    again = Ledger.open(place)
+    assert [person.name for person in again.people()] == ["Ada"]
+    again.engine.dispose()
+
+
+def test_emptied_ledger_is_refused(ledger, tmp_path):
+    ledger.engine.dispose()
+    (tmp_path / "ledger.sqlite").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"ledger\.sqlite is empty: restore it"):
+        Ledger.open(tmp_path / "ledger.sqlite")
+
+
+def test_ledger_of_which_only_the_wal_is_left_is_refused(ledger, tmp_path):
+    ledger.add_person("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
+    (tmp_path / "ledger.sqlite").rename(tmp_path / "away")
+    with pytest.raises(StoreError, match=r"is gone, and ledger\.sqlite-wal is left"):
+        Ledger.open(tmp_path / "ledger.sqlite")
+    (tmp_path / "away").rename(tmp_path / "ledger.sqlite")
+
+
+@pytest.mark.parametrize("loss", ["removed", "replaced", "emptied"])
+def test_vote_into_a_lost_file_is_not_acknowledged(ledger, tmp_path, loss):
+    path = tmp_path / "ledger.sqlite"
+    ledger.add_person("Ada", Role.OWNER)
+    kept = path.read_bytes()
+    if loss == "emptied":
+        os.truncate(path, 0)
+    else:
+        path.unlink()
+    if loss == "replaced":
+        path.write_bytes(kept)
+    with pytest.raises(StoreError, match="removed or replaced while it was in use"):
+        ledger.add_person("Bob", Role.OWNER)
+
+
+def test_ledger_that_was_put_back_is_used_again(ledger, tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    ledger.add_person("Ada", Role.OWNER)
+    ledger.back_up(tmp_path / "copy.sqlite")
+    for beside in tmp_path.glob("ledger.sqlite*"):
+        beside.unlink()
+    with pytest.raises(StoreError):
+        ledger.add_person("Bob", Role.OWNER)
+    (tmp_path / "copy.sqlite").rename(path)
+    ledger.add_person("Cleo", Role.OWNER)
+    assert [person.name for person in ledger.people()] == ["Ada", "Cleo"]
+
+
+def test_ledgers_created_at_once_are_one(tmp_path):
+    barrier = threading.Barrier(6)
+
+    def create(number: int) -> str:
+        barrier.wait()
+        ledger = Ledger.open(tmp_path / "ledger.sqlite")
+        ledger.add_person(f"P{number}", Role.REVIEWER)
+        identity = ledger.identity()
+        ledger.engine.dispose()
+        return identity
+
+    with ThreadPoolExecutor(6) as pool:
+        identities = set(pool.map(create, range(6)))
+    assert len(identities) == 1
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    assert len(ledger.people()) == 6
+    ledger.engine.dispose()
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
+
+
+def test_backup_while_votes_arrive_is_a_whole_ledger(ledger, tmp_path):
+    person = ledger.add_person("Ada", Role.OWNER)
+    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
+    stop = threading.Event()
+
+    def vote() -> int:
+        for number in range(200):
+            item = ledger.next_item(queue, person)
+            ledger.vote(item.id, person, Ballot(f"ballot {number}", "correct"))
+            if stop.is_set():
+                return number + 1
+        return 200
+
+    with ThreadPoolExecutor(1) as pool:
+        cast = pool.submit(vote)
+        copies = [tmp_path / f"copy-{number}.sqlite" for number in range(3)]
+        for copy in copies:
+            ledger.back_up(copy)
+        stop.set()
+        total = cast.result()
+    for copy in copies:
+        opened = Ledger.open(copy)
+        assert opened.problems() == ()
+        votes = sum(row["kind"] == "vote" for row in opened.rows())
+        assert votes <= total and opened.last_link().position == 2 * votes
+        assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+        opened.engine.dispose()
+    assert not list(tmp_path.glob(".*")) and not list(tmp_path.glob("copy*-wal"))
+
+
+def test_backup_refuses_a_file_that_exists(ledger, tmp_path):
+    (tmp_path / "copy.sqlite").write_text("mine")
+    with pytest.raises(AlreadyStored, match="exists already"):
+        ledger.back_up(tmp_path / "copy.sqlite")
+    assert (tmp_path / "copy.sqlite").read_text() == "mine"
+
+
+def test_backup_of_postgres_names_the_tool(postgres):
+    ledger = Ledger.open(postgres)
+    with pytest.raises(InputError, match="pg_dump"):
+        ledger.back_up(Path("copy"))
+    ledger.engine.dispose()
+
+
+def test_identity_stays_with_the_ledger(tmp_path):
+    first, other = Ledger.open(tmp_path / "a.sqlite"), Ledger.open(tmp_path / "b.sqlite")
+    assert first.identity() == first.identity() != other.identity()
+    first.engine.dispose()
+    other.engine.dispose()

@@ -1,0 +1,99 @@
+"""What a workspace notes of its ledger: one that was lost or exchanged is an error, never a new empty one."""
+
+import shutil
+
+import pytest
+from judging import people, queue_of, vote
+from pets import IDS, LABELS
+from running import assert_one_line, run, run_well
+
+import regrade
+from regrade.core import StoreError
+from regrade.ledger import Role
+
+
+@pytest.fixture
+def root(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    workspace.ledger.add_person("Ada", Role.OWNER)
+    workspace.ledger.engine.dispose()
+    return tmp_path / "W"
+
+
+def lose(root) -> None:
+    for path in root.glob("ledger.sqlite*"):
+        path.unlink()
+
+
+def test_ledger_that_never_was_is_created(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
+    assert not (tmp_path / "W" / "ledger.sqlite").exists()
+    assert workspace.verify().problems == ()
+    assert not (tmp_path / "W" / "ledger.sqlite").exists()
+    assert workspace.ledger.people() == ()
+    assert (tmp_path / "W" / "ledger.json").is_file()
+    workspace.ledger.engine.dispose()
+
+
+def test_removed_ledger_is_an_error(root):
+    lose(root)
+    assert_one_line(run("review", "list", "-w", root), "is gone", "restore it from a backup", "ledger.json")
+    assert not (root / "ledger.sqlite").exists()
+
+
+def test_removed_ledger_is_restored_from_a_backup(root, tmp_path):
+    run_well("review", "backup", tmp_path / "copy.sqlite", "-w", root)
+    lose(root)
+    shutil.copy(tmp_path / "copy.sqlite", root / "ledger.sqlite")
+    assert "Ada" in run_well("team", "list", "-w", root).out
+
+
+def test_exchanged_ledger_is_an_error(root, tmp_path):
+    other = regrade.init(tmp_path / "other")
+    other.ledger.engine.dispose()
+    lose(root)
+    shutil.copy(tmp_path / "other" / "ledger.sqlite", root / "ledger.sqlite")
+    assert_one_line(run("review", "list", "-w", root), "exchanged for another")
+    with pytest.raises(StoreError):
+        _ = regrade.open(root).ledger
+
+
+def test_ledger_is_begun_anew_after_the_note_is_removed(root):
+    lose(root)
+    (root / "ledger.json").unlink()
+    assert "Ada" not in run_well("team", "list", "-w", root).out
+
+
+def test_ledger_elsewhere_is_another_one(root):
+    config = root / "regrade.toml"
+    config.write_text(config.read_text().replace('"ledger.sqlite"', '"team.sqlite"'))
+    assert "Ada" not in run_well("team", "list", "-w", root).out
+    assert (root / "team.sqlite").is_file()
+
+
+def test_verify_reports_a_lost_ledger(root):
+    lose(root)
+    (problem,) = regrade.open(root).verify().problems
+    assert problem.subject == "ledger" and "is gone" in problem.trouble
+    assert run("verify", "-w", root).code == 1
+
+
+def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
+    """The ledger was restored from a backup that is older than what was published."""
+    rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
+    workspace = regrade.open(pets)
+    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    (ada,) = people(workspace.ledger, "Ada")
+    queue = queue_of(workspace.ledger, "q", [("p2", "cat")], test_set="pets", labels="own@1")
+    workspace.back_up_ledger(tmp_path / "older.sqlite")
+    vote(workspace.ledger, queue, ada, ("p2", "cat"), "correct")
+    assert workspace.publish("q").written
+    assert workspace.verify().problems == ()
+    workspace.ledger.engine.dispose()
+    lose(pets)
+    shutil.copy(tmp_path / "older.sqlite", pets / "ledger.sqlite")
+    (problem,) = regrade.open(pets).verify().problems
+    assert "which was noted when a queue was published" in problem.trouble
+    ran = run("review", "verify", "-w", pets)
+    assert ran.code == 1 and "noted when a queue was published" in ran.err
