@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event
 
 from regrade.core import AlreadyStored, InputError
-from regrade.ledger import Accounts, Ballot, NewItem, Question, Role
+from regrade.ledger import Accounts, Ballot, Ledger, NewItem, Question, Role
 
 
 def at_once(*calls):
@@ -111,3 +111,24 @@ def test_a_panel_is_decided_once_where_all_lock_at_once(ledger, panel):
     assert decided.answer == "correct"
     if not isinstance(change, AlreadyStored):
         assert decided.last_vote == change.id  # it came before the lock, which then has taken it into account
+
+
+def test_fillers_of_a_postgres_ledger_wait_for_each_other(postgres):
+    """Even where they use workspaces of their own, whose locks do not know each other."""
+    order, entered = [], threading.Event()
+    first, second = Ledger.open(postgres), Ledger.open(postgres)
+
+    def fill_second() -> None:
+        entered.set()
+        with second.filling():
+            order.append("second")
+
+    with first.filling():
+        thread = threading.Thread(target=fill_second)
+        thread.start()
+        entered.wait()
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    first.engine.dispose()
+    second.engine.dispose()

@@ -13,7 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
 from regrade.core import InputError, StoreError, VersionError
@@ -21,6 +21,7 @@ from regrade.ledger.ledger_file import check_file, create_whole, note_file, sqli
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _WAIT = 30.0  # seconds that a writer waits for another
+_FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
 _migrating = Lock()  # Alembic keeps what it works on in its module
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
@@ -62,6 +63,23 @@ def writing(engine: Engine) -> Iterator[Connection]:
             check_file(connection)
             yield connection
         check_file(connection)  # what was written to a file that is gone by now is not saved
+
+
+@contextmanager
+def filling(engine: Engine) -> Iterator[None]:
+    """Hold the lock of those who fill queues: what one finds not to be asked yet stays so until its items are added.
+
+    In PostgreSQL only; a ledger in a file belongs to one workspace, whose own lock does the same.
+    """
+    if engine.dialect.name != "postgresql":
+        yield
+        return
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(select(func.pg_advisory_lock(_FILLING)))
+        try:
+            yield
+        finally:
+            connection.execute(select(func.pg_advisory_unlock(_FILLING)))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, last_link
 from regrade.ledger.clock import now_in_utc
-from regrade.ledger.database import open_database, snapshot, writing
+from regrade.ledger.database import filling, open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
@@ -143,6 +144,10 @@ class Ledger:
         if found is None:
             raise UnknownName("queue", str(queue_id), None)
         return record_of(Queue, found)
+
+    def filling(self) -> AbstractContextManager[None]:
+        """Fill queues while no one else does; use it within the lock of the workspace."""
+        return filling(self.engine)
 
     def add_items(self, to: Queue, items: Iterable[NewItem]) -> int:
         """Put items at the end of a queue and say how many are new: those it has already are passed over."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from regrade.workspace.publishing import publish_queue
 from regrade.workspace.queued import Queued
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Mode
+    from regrade.ledger import Item, Ledger, Mode, Queue
 
 
 class Judgements:
@@ -39,6 +40,12 @@ class Judgements:
             raise MissingExtra("the ledger of judgements", "serve") from None
 
     # What is asked
+
+    @contextmanager
+    def _filling(self) -> Iterator[Ledger]:
+        """The ledger, while no one else fills queues: what is not asked yet is then asked once."""
+        with self.store.transaction(), self.ledger.filling():
+            yield self.ledger
 
     def queue_novel(
         self,
@@ -59,21 +66,22 @@ class Judgements:
         asks about. With it, it is the next so many of the random order of `draw_review`, whose verdicts speak for the
         rest. Each is for ``overlap`` people: as many as there are reviewers, three at most, unless told.
         """
-        ledger, target = self.ledger, self.store.test_set(test_set)
-        from regrade.workspace.judging import queue_all_novel, queue_sample
-
-        if size is None:
-            if by is not None:
-                raise InputError("by speaks of a sample: give its size too")
-            return queue_all_novel(
-                self.store, ledger, target, labels, models=models, name=name, overlap=overlap, watch=watch
-            )
-        if models:
+        target = self.store.test_set(test_set)
+        if size is None and by is not None:
+            raise InputError("by speaks of a sample: give its size too")
+        if size is not None and models:
             raise InputError("a sample is of what all models predict: leave out either models or size")
-        strata = None if by is None else member(StratifyBy, by)
-        return queue_sample(
-            self.store, ledger, target, labels, size=size, by=strata, seed=seed, name=name, overlap=overlap
-        )
+        with self._filling() as ledger:
+            from regrade.workspace.judging import queue_all_novel, queue_sample
+
+            if size is None:
+                return queue_all_novel(
+                    self.store, ledger, target, labels, models=models, name=name, overlap=overlap, watch=watch
+                )
+            strata = None if by is None else member(StratifyBy, by)
+            return queue_sample(
+                self.store, ledger, target, labels, size=size, by=strata, seed=seed, name=name, overlap=overlap
+            )
 
     def queue_people(
         self,
@@ -91,12 +99,12 @@ class Judgements:
         Every image has an answer of a person and one of a model: a novel one where there is any, else one that was
         judged before. Nothing in the queue tells them apart.
         """
-        ledger = self.ledger
-        from regrade.workspace.blinding import queue_people
+        with self._filling() as ledger:
+            from regrade.workspace.blinding import queue_people
 
-        return queue_people(
-            self.store, ledger, test_set, labels, persons=people, seed=seed, name=name, overlap=overlap, watch=watch
-        )
+            return queue_people(
+                self.store, ledger, test_set, labels, persons=people, seed=seed, name=name, overlap=overlap, watch=watch
+            )
 
     def queue_mistakes(
         self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
@@ -106,10 +114,11 @@ class Judgements:
         Unclear and collapsed classes are no mistakes, problematic images are left out, and what is novel has to be
         judged first.
         """
-        ledger, target = self.ledger, self.store.test_set(test_set)
-        from regrade.workspace.mistake_queue import queue_mistakes
+        target = self.store.test_set(test_set)
+        with self._filling() as ledger:
+            from regrade.workspace.mistake_queue import queue_mistakes
 
-        return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
+            return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
 
     def queue_labels(
         self,
@@ -127,13 +136,22 @@ class Judgements:
         ``family`` keeps those whose own label is of a family of classes, such as dogs. Each is for everyone unless
         ``overlap`` says for how many. In ``training`` people are told what is right, and nothing is counted.
         """
-        ledger, target = self.ledger, self.store.test_set(test_set)
-        from regrade.ledger import Mode
-        from regrade.workspace.label_queue import queue_labels
+        target = self.store.test_set(test_set)
+        with self._filling() as ledger:
+            from regrade.ledger import Mode
+            from regrade.workspace.label_queue import queue_labels
 
-        return queue_labels(
-            ledger, target, size=size, of_family=family, mode=member(Mode, mode), seed=seed, name=name, overlap=overlap
-        )
+            chosen = member(Mode, mode)
+            return queue_labels(
+                ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name, overlap=overlap
+            )
+
+    def judge_again(self, queue: Queue, item: Item) -> Item:
+        """Have a class judged again whose mistake a panel has found to be none: the item that asks about it."""
+        with self._filling() as ledger:
+            from regrade.workspace.second_look import judge_again
+
+            return judge_again(ledger, queue, item)
 
     # How far it is
 

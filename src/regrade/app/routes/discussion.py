@@ -13,7 +13,6 @@ from regrade.app.panel_access import Subject, SubjectHere
 from regrade.app.panel_view import panel_state
 from regrade.app.plain_text import PlainText
 from regrade.core import InputError
-from regrade.workspace.second_look import judge_again
 
 router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"])
 
@@ -82,7 +81,7 @@ def reopen(subject: SubjectHere, form: ReopenForm) -> PanelState:
 @router.post("/again")
 def again(subject: SubjectHere) -> Address:
     """Have a class judged again whose mistake was found to be none."""
-    asked = judge_again(subject.site.ledger, subject.queue, subject.item)
+    asked = subject.site.workspace.judge_again(subject.queue, subject.item)
     return Address(address=f"/panel/{asked.queue_id}/{asked.id}")
 
 
