@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PIL import Image
 
 import regrade
 from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, ScoreKind, TestSet
+from regrade.ledger import Ballot, Ledger, Person, Question, Role
 from regrade.store import Signed, Source, Store, manifest_of
 from regrade.workspace import Workspace
 
@@ -35,6 +37,36 @@ def make_every_file(folder: Path) -> Workspace:
     _import_files(workspace, folder, test_set)
     workspace.leakage("shelf")
     return workspace
+
+
+def add_published_queues(workspace: Workspace) -> None:
+    """Queues of each question with votes: one round of them is published, and another one waits to be."""
+    ledger = workspace.ledger
+    person = ledger.add_person("Olga", Role.OWNER)
+    workspace.queue_labels("shelf", size=12, name="exam")
+    complete = workspace.store.root.parent / "labels.csv"
+    workspace.import_labels(complete, test_set="shelf", name="complete", complete=True)
+    workspace.queue_mistakes("shelf", labels="complete", model="fourth", name="mistakes")
+    workspace.queue_novel("shelf", labels="own", models=["fourth"], name="novel")
+    _vote(ledger, person, rounds=5)
+    for queue in ledger.queues():
+        workspace.publish(queue.name)
+    _vote(ledger, person, rounds=3)
+    ledger.engine.dispose()
+
+
+def _vote(ledger: Ledger, person: Person, *, rounds: int) -> None:
+    answers = {
+        Question.JUDGE: ("wrong", None),
+        Question.LABEL: ("drum", None),
+        Question.MISTAKE: ("fine-grained", "minor"),
+    }
+    for queue in ledger.queues():
+        answer, severity = answers[queue.question]
+        for _ in range(rounds):
+            item = ledger.next_item(queue, person)
+            if item is not None:
+                ledger.vote(item.id, person, Ballot(uuid.uuid4().hex, answer, severity))
 
 
 def _add_images(folder: Path, rng: np.random.Generator) -> None:

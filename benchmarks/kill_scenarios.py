@@ -55,8 +55,11 @@ SCENARIOS: Mapping[str, Scenario] = {
         workspace.confusion("shelf", ensembles=["net"], hardest=5), "hard"
     ),
     "labels sample": lambda workspace, _: workspace.draw_review("shelf", labels="own", size=3),
+    "review publish of people": lambda workspace, _: workspace.publish("exam"),
+    "review publish of mistakes": lambda workspace, _: workspace.publish("mistakes"),
+    "review publish of labels": lambda workspace, _: workspace.publish("novel"),
 }
-"""What changes more than one file, by the command that does it."""
+"""What changes more than one file, or replaces one, by the command that does it."""
 
 
 def run_scenario(name: str, root: Path, folder: Path) -> None:

@@ -31,3 +31,4 @@ def demo(
     say(f"its workspace is {workspace}; now try:")
     say(f"  regrade compare 'random forest' 'neural network' --test-set uci-digits -w {workspace}")
     say(f"  regrade study generalization --original mnist --new uci-digits -w {workspace}")
+    say(f"  regrade review queue --test-set uci-digits --labels own -w {workspace} && regrade serve -w {workspace}")

@@ -34,6 +34,22 @@ class By(StrEnum):
     nothing = "nothing"
 
 
+@app.command()
+def create(
+    test_set: TestSetOption,
+    name: Annotated[str, typer.Option(help="What to call the label set.")] = "own",
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Make a label set from the images' own labels, to begin a review with.
+
+    Each image's own label is correct, and no other class is judged yet: `regrade review queue` asks people about every
+    class that a model predicts instead.
+    """
+    done = opened(workspace).create_labels(test_set, name=name)
+    what = "created" if done.new else "unchanged"
+    say(f"{what} {done.labels.full_name} of {test_set}: {amount(int(done.labels.covered.sum()), 'image')}")
+
+
 @app.command("list")
 @shown
 def list_(

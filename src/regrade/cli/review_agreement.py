@@ -43,7 +43,7 @@ def agreement(
         raise InputError("reviewers are those of one queue: name it")
     names = [one.name for one in here.ledger.queues() if one.mode.value != "training"]
     if not names:
-        raise InputError("there is no queue yet whose answers count")
+        raise InputError("there is no queue yet whose answers count: fill one with regrade review queue")
     results = [here.agreement(name) for name in names]
     tables = [one.table() for one in results]
     rows = tuple(row for table in tables for row in table.rows)

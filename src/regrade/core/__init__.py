@@ -26,7 +26,7 @@ from regrade.core.errors import (
 from regrade.core.estimate import Estimate
 from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
-from regrade.core.label_set import LabelSet, LabelState, Unlisted
+from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
 from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
 from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
@@ -105,6 +105,7 @@ __all__ = [
     "checkpoints_of",
     "hierarchy_distances",
     "joined_signatures",
+    "own_labels",
     "refusal",
     "severity_named",
     "subset_map",

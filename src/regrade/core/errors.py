@@ -44,12 +44,15 @@ class InputError(RegradeError, ValueError):
 
 
 class UnknownName(InputError):
-    """Nothing has this name; the message suggests the nearest of those that are known, if they may be told."""
+    """Nothing has this name; the message suggests the nearest of those that are known, if they may be told.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str] | None, *, hint: str = "") -> None:
+    ``first`` is the command that adds the first one, for where there are none.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str] | None, *, hint: str = "", first: str = "") -> None:
         self.kind = kind
         self.name = name
-        super().__init__(f"unknown {kind} {name!r}{_suggestion(name, known)}{hint}")
+        super().__init__(f"unknown {kind} {name!r}{_suggestion(name, known, first)}{hint}")
 
 
 class FormatError(InputError):
@@ -128,7 +131,7 @@ def _restored(kind: type[RegradeError], message: str, fields: dict[str, object])
     return error
 
 
-def _suggestion(name: str, known: Iterable[str] | None) -> str:
+def _suggestion(name: str, known: Iterable[str] | None, first: str) -> str:
     if known is None:
         return ""
     candidates = list(known)
@@ -138,7 +141,7 @@ def _suggestion(name: str, known: Iterable[str] | None) -> str:
         return f"; there are {len(candidates):,}: {', '.join(candidates[:_SHOWN])}, ..."
     if candidates:
         return f"; there {'is' if len(candidates) == 1 else 'are'} {', '.join(candidates)}"
-    return "; there are none yet"
+    return f"; there are none yet: add one with {first}" if first else "; there are none yet"
 
 
 def _nearest(name: str, candidates: list[str]) -> list[str]:

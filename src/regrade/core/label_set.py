@@ -12,6 +12,7 @@ import numpy as np
 
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.errors import InputError, MismatchError
+from regrade.core.test_set import TestSet
 
 
 class LabelState(IntEnum):
@@ -166,3 +167,21 @@ class LabelSet:
     @cached_property
     def _sorted_states(self) -> IntArray:
         return self.states[self._order]
+
+
+def own_labels(test_set: TestSet, *, name: str) -> LabelSet:
+    """The images' own labels as a label set: each is correct, and no other class is judged yet."""
+    examples = np.flatnonzero(test_set.labeled)
+    return LabelSet(
+        name,
+        1,
+        test_set.name,
+        len(test_set.class_space),
+        examples,
+        test_set.labels[examples].astype(np.int64),
+        np.full(len(examples), LabelState.CORRECT, dtype=np.int8),
+        test_set.labeled,
+        ("",) * len(test_set),
+        Unlisted.NOVEL,
+        "the images' own labels",
+    )

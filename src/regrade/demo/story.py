@@ -26,6 +26,9 @@ HARD = "mnist-hard"
 ENSEMBLE = "small network"
 """The network whose confusion is watched from epoch to epoch."""
 
+LABELS = "own"
+"""The label set of the digits collected anew, for people to judge what classifiers say instead."""
+
 _LOOKED_AT = 32  # pixels along each side at which digits are compared: they have no more
 
 Tell = Callable[[str], None]
@@ -45,6 +48,7 @@ def run_demo(folder: Path, *, tell: Tell, watch: Watch = iter) -> WrittenReport:
         _train_classifiers(workspace, inputs, training, tell)
         _train_small_network(workspace, inputs, training, tell)
     _keep_hard_set(workspace, tell)
+    workspace.create_labels(NEW, name=LABELS)
     tell("looking for digits of the test sets among those trained on")
     for name in (ORIGINAL, NEW):
         workspace.leakage(name, against=TRAINED_ON, by=["exact", "pixels"], size=_LOOKED_AT)

@@ -76,7 +76,7 @@ class Ledger:
 
     def person(self, name: str) -> Person:
         """Someone by name."""
-        return _named(self.people(), name, "person")
+        return _named(self.people(), name, "person", first=f"regrade team add {name}")
 
     # Queues
 
@@ -112,7 +112,7 @@ class Ledger:
 
     def queue(self, name: str) -> Queue:
         """A queue by name."""
-        return _named(self.queues(), name, "queue")
+        return _named(self.queues(), name, "queue", first="regrade review queue")
 
     def assign(self, of: Queue, people: Sequence[Person]) -> None:
         """Give a queue to these people and no one else; to everyone again where there are none."""
@@ -351,8 +351,8 @@ def _added(connection: Connection, row: Any, table: Table, complaint: str) -> Ro
         raise AlreadyStored(complaint) from None
 
 
-def _named(among: Sequence[Record], name: str, what: str) -> Record:
+def _named(among: Sequence[Record], name: str, what: str, *, first: str) -> Record:
     found = next((one for one in among if getattr(one, "name", None) == name), None)
     if found is None:
-        raise UnknownName(what, name, [getattr(one, "name", "") for one in among])
+        raise UnknownName(what, name, [getattr(one, "name", "") for one in among], first=first)
     return found

@@ -13,9 +13,9 @@ from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
 from regrade.store.checkpoint_folder import CheckpointManifest
 from regrade.store.checkpoint_writer import CheckpointWriter
-from regrade.store.folder import Store, Stored
+from regrade.store.folder import FIRST_LABELS, FIRST_MODEL, Store, Stored
 from regrade.store.import_checkpoints import ImportedCheckpoints, import_checkpoints
-from regrade.store.import_labels import ImportedLabels, import_labels
+from regrade.store.import_labels import ImportedLabels, create_labels, import_labels
 from regrade.store.import_mistakes import ImportedMistakes, import_mistakes
 from regrade.store.import_people import ImportedPeople, import_people
 from regrade.store.import_predictions import ImportedPredictions, import_predictions, manifest_of, store_answers
@@ -41,6 +41,8 @@ from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, check_stored_file, stored_files
 
 __all__ = [
+    "FIRST_LABELS",
+    "FIRST_MODEL",
     "PRIVATE",
     "Answers",
     "Authors",
@@ -76,6 +78,7 @@ __all__ = [
     "check_folder",
     "check_stored_file",
     "checked_json",
+    "create_labels",
     "import_checkpoints",
     "import_labels",
     "import_mistakes",

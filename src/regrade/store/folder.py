@@ -75,6 +75,12 @@ from regrade.store.transaction import Transaction, recover, transaction
 from regrade.store.work_folder import remove_abandoned_work, work_folder
 from regrade.tables import Columns
 
+FIRST_MODEL = "regrade predict, or regrade import predictions"
+"""What brings the first predictions on a test set."""
+
+FIRST_LABELS = "regrade import labels, or from the images' own labels with regrade labels create"
+"""What brings the first label set of a test set."""
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -163,7 +169,7 @@ class Store:
         """Read a test set, with the slices that came after it."""
         path = self._test_set_path(name)
         if not path.is_file():
-            raise UnknownName("test set", name, self.test_set_names())
+            raise UnknownName("test set", name, self.test_set_names(), first=f"regrade testsets add {name} PATH")
         found = read_test_set(path, self.class_space(stored_class_space(path)))
         slices = sorted(self._slice_folder(name).glob("*.parquet"))
         return replace(found, slice_sets=tuple(read_slice_set(each, found) for each in slices)) if slices else found
@@ -258,7 +264,8 @@ class Store:
         """Read one model's predictions; those made for another version of the test set raise."""
         folder = self.prediction_folder(test_set.name, model)
         if not (folder / MANIFEST).is_file():
-            raise UnknownName(f"model on {test_set.name}", model, self.model_names(test_set.name))
+            names = self.model_names(test_set.name)
+            raise UnknownName(f"model on {test_set.name}", model, names, first=FIRST_MODEL)
         if read_manifest(folder).test_set_digest != test_set.digest:
             raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
         return read_predictions(folder)
@@ -331,7 +338,8 @@ class Store:
         """The checkpoints of an ensemble; those made for another version of the test set raise."""
         folder = self._checkpoint_folder(test_set.name, ensemble)
         if not (folder / CHECKPOINT_MANIFEST).is_file():
-            raise UnknownName(f"ensemble on {test_set.name}", ensemble, self.ensemble_names(test_set.name))
+            names = self.ensemble_names(test_set.name)
+            raise UnknownName(f"ensemble on {test_set.name}", ensemble, names, first="regrade import checkpoints")
         if read_checkpoint_manifest(folder).test_set_digest != test_set.digest:
             raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
         return read_checkpoints(folder)
@@ -386,7 +394,7 @@ class Store:
         known = self.label_set_names(test_set.name)
         found = [full for full in known if name in (full, full.rpartition("@")[0])]
         if not found:
-            raise UnknownName(f"label set of {test_set.name}", name, sorted({k.rpartition("@")[0] for k in known}))
+            raise self._unknown_labels(test_set.name, name)
         return read_label_set(self._label_path(test_set.name, found[-1]), test_set)
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet, slices: SliceSet | None = None) -> Stored:
@@ -419,8 +427,11 @@ class Store:
         for full in reversed(self.label_set_names(test_set)):
             if full.rpartition("@")[0] == name and not read_meta(self._label_path(test_set, full)).get("queues"):
                 return full
-        known = sorted({full.rpartition("@")[0] for full in self.label_set_names(test_set)})
-        raise UnknownName(f"label set of {test_set}", name, known)
+        raise self._unknown_labels(test_set, name)
+
+    def _unknown_labels(self, test_set: str, name: str) -> UnknownName:
+        names = sorted({full.rpartition("@")[0] for full in self.label_set_names(test_set)})
+        return UnknownName(f"label set of {test_set}", name, names, first=FIRST_LABELS)
 
     # Pictures
 
@@ -561,7 +572,8 @@ class Store:
         """Read what people said of a model's mistakes."""
         path = self._mistake_folder(test_set.name) / f"{file_name(model)}.parquet"
         if not path.is_file():
-            raise UnknownName(f"review of mistakes on {test_set.name}", model, self.mistake_review_names(test_set.name))
+            names = self.mistake_review_names(test_set.name)
+            raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
         return read_mistake_review(path, test_set)
 
     def add_mistake_review(self, review: MistakeReview, test_set: TestSet) -> Stored:

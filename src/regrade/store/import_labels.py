@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from regrade.core import InputError, LabelSet, SliceSet, TestSet, Unlisted
+from regrade.core import InputError, LabelSet, SliceSet, TestSet, Unlisted, own_labels
 from regrade.store.folder import Store
 from regrade.store.label_files import LabelFormat, read_label_file
 from regrade.tables import Columns
@@ -18,6 +18,19 @@ class ImportedLabels:
     labels: LabelSet
     new: bool
     slices: SliceSet | None = None
+
+
+def create_labels(store: Store, *, test_set: str, name: str) -> ImportedLabels:
+    """Store a label set made from the images' own labels: each is correct, and no other class is judged yet.
+
+    Other content under the same name raises.
+    """
+    _check_name(name)
+    target = store.test_set(test_set)
+    if not target.labeled.any():
+        raise InputError(f"no image of {test_set} has a label: bring labels with regrade import labels")
+    labels = own_labels(target, name=name)
+    return ImportedLabels(labels, bool(store.add_label_set(labels, target).new))
 
 
 def import_labels(
@@ -35,16 +48,20 @@ def import_labels(
 
     Other content under the same name raises, unless ``new_version`` asks to keep both.
     """
-    if not name.strip():
-        raise InputError("a label set needs a name")
-    if "@" in name:
-        raise InputError(f"the name {name!r} holds an @, which stands between a label set's name and its version")
+    _check_name(name)
     target = store.test_set(test_set)
     content = read_label_file(path, target, form=form, name=name, version=1, unlisted=unlisted, columns=columns)
     with store.transaction():  # no one else adds a version between looking for the newest and storing the next
         labels = _numbered(store, target, content.labels, new_version=new_version)
         new = bool(store.add_label_set(labels, target, content.slices).new)
     return ImportedLabels(labels, new, content.slices)
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise InputError("a label set needs a name")
+    if "@" in name:
+        raise InputError(f"the name {name!r} holds an @, which stands between a label set's name and its version")
 
 
 def _numbered(store: Store, test_set: TestSet, labels: LabelSet, *, new_version: bool) -> LabelSet:

@@ -102,7 +102,9 @@ def corruption_grade(
     for answers, scoring in predictions:
         rows += _model_rows(frame, answers, scoring, clean, confidence)
     if not rows:
-        raise InputError(f"no model has predictions on {test_set.name} yet")
+        raise InputError(
+            f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
+        )
     notes = _notes(frame, rows, clean)
     return CorruptionGrade(test_set.name, clean.test_set.name if clean else None, _most_robust_first(rows), notes)
 

@@ -146,7 +146,9 @@ def grade(
         if answers.asked is not None:
             asked[answers.model] = int(answers.asked.sum())
     if not rows:
-        raise InputError(f"no model has predictions on {test_set.name} yet")
+        raise InputError(
+            f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
+        )
     return Grade(
         test_set.name,
         labels.scoring.labels.name if labels else None,

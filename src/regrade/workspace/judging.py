@@ -8,7 +8,7 @@ from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies import StratifyBy
 from regrade.workspace.filling import Filling
 from regrade.workspace.loading import Watch, chosen_models
@@ -33,7 +33,7 @@ def queue_all_novel(
     filling = Filling(ledger, title, Question.JUDGE, test_set, full, overlap)
     names = chosen_models(store, test_set, models)
     if not names:
-        raise InputError(f"no model has predictions on {test_set.name} yet")
+        raise InputError(f"no model has predictions on {test_set.name} yet: {FIRST_MODEL}")
     novel = all_novel(store, test_set, labels, names, watch).without_judged(review_of_labels(store, test_set, labels))
     elsewhere = filling.is_asked(novel.examples, novel.classes, filling.asked_elsewhere())
     if elsewhere.all() and filling.queue is None:

@@ -9,7 +9,7 @@ from regrade.classes import class_map_from_file, class_space_from_file
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UnknownName
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies import CleanAnswers, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
 
 Watch = Callable[[Sequence[str]], Iterable[str]]
@@ -47,7 +47,8 @@ def _chosen(names: Sequence[str], known: Sequence[str], what: str, test_set: Tes
     refuse_text(names, f"{what}s")
     for name in names:
         if name not in known:
-            raise UnknownName(f"{what} on {test_set.name}", name, known)
+            first = "regrade import people" if what == "person" else FIRST_MODEL
+            raise UnknownName(f"{what} on {test_set.name}", name, known, first=first)
     if len(set(names)) < len(names):
         raise InputError(f"a {what} is named twice")
     return tuple(names) or tuple(known)

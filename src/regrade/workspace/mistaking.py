@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from regrade.classes import superclasses
 from regrade.core import InputError, LabelSet, MistakeReview, Predictions, TestSet, UnknownName
 from regrade.core.arguments import refuse_text
-from regrade.store import Store
+from regrade.store import FIRST_MODEL, Store
 from regrade.studies import MistakeReviews, Mistakes, TriageSources, mistakes
 from regrade.workspace.loading import Watch, reviewed_labels
 
@@ -32,7 +32,7 @@ def study_mistakes(
     refuse_text(other_sets, "other_sets")
     known, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
     if not models and not known and not reviewed:
-        raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet")
+        raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet: {FIRST_MODEL}")
     wanted = _chosen(models, known, reviewed, test_set)
     by_review = tuple(name for name in wanted if name not in known)
     if least_major is not None and not reviewed:

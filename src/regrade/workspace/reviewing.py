@@ -59,6 +59,6 @@ def drawn_so_far(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
     """What was drawn and is not judged yet."""
     frame = review_of_labels(store, test_set, labels)
     if frame is None:
-        raise InputError(f"no novel prediction was drawn for {labels} yet")
+        raise InputError(f"no novel prediction was drawn for {labels} yet: regrade labels sample")
     rows = frame.given_out(0, frame.drawn)
     return DrawnReview(frame, rows[~frame.judged[rows]])

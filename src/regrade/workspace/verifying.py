@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regrade.core import Column, StoreError, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.store import Store, check_stored_file, stored_files
+from regrade.store import CheckedFile, Store, check_stored_file, stored_files
 from regrade.testsets import images_are_missing
 from regrade.workspace.ledger_note import has_ledger, ledger_problems
 from regrade.workspace.loading import Watch
@@ -25,46 +27,71 @@ class Problem:
     subject: str
     trouble: str
 
+    @property
+    def part(self) -> str:
+        """The part of the workspace that it is in."""
+        return self.subject.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """One part of a workspace: how many files of it were checked, and their size."""
+
+    part: str
+    files: int
+    bytes: int
+
 
 @dataclass(frozen=True)
 class Verification(Tabular):
-    """What was checked, what is damaged, and what could not be found."""
+    """What was checked, and what is damaged or cannot be found."""
 
-    files: int
-    bytes: int
+    checked: tuple[CheckedPart, ...]
     problems: tuple[Problem, ...]
-    notes: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> int:
+        """How many files were checked."""
+        return sum(part.files for part in self.checked)
 
     def table(self) -> Table:
-        """One line per problem."""
-        columns = (Column("subject", "what"), Column("trouble", "what is wrong"))
-        rows = tuple((problem.subject, problem.trouble) for problem in self.problems)
-        checked = f"{amount(self.files, 'file')} ({self.bytes / 1e6:,.1f} MB)"
-        if not rows:
-            return Table(f"{checked} checked: all as they were written", (), (), self.notes)
-        return Table(f"{checked} checked: {amount(len(rows), 'problem')}", columns, rows, self.notes)
+        """One line per part of the workspace; the problems are told below it."""
+        keys = ("part", "files", "bytes", "problems")
+        counts = Counter(problem.part for problem in self.problems)
+        rows = tuple((part.part, part.files, part.bytes, counts[part.part]) for part in self.checked)
+        title = f"verified: {amount(len(self.problems), 'problem')}" if self.problems else "verified: no problems"
+        notes = tuple(f"{problem.subject}: {problem.trouble}" for problem in self.problems)
+        return Table(title, tuple(Column(key, key) for key in keys), rows, notes)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it, ready for JSON."""
         return {
-            "files": self.files,
-            "bytes": self.bytes,
-            "problems": [vars(problem) for problem in self.problems],
-            "notes": list(self.notes),
+            "checked": [vars(part) for part in self.checked],
+            "problems": [{"subject": problem.subject, "trouble": problem.trouble} for problem in self.problems],
         }
 
 
 def verify_workspace(store: Store, ledger: Callable[[], Ledger], *, watch: Watch) -> Verification:
     """Check every stored file against its checksum, the ledger if there is one, and that images are where they were."""
     paths = {str(path): path for path in stored_files(store.root)}
-    checked = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
-    problems = [Problem(result.path, result.trouble) for result in checked if result.trouble]
+    files = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
+    checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
+    problems = [Problem(result.path, result.trouble) for result in files if result.trouble]
     if has_ledger(store):
+        checked.append(CheckedPart("ledger", 1, 0))
         problems += [Problem("ledger", problem) for problem in _ledger_problems(store, ledger)]
     if not problems:  # a damaged file may be the one that says where images are
         missing = missing_images(store).items()
-        problems += [Problem(f"images of {name}", f"they are not at {path}") for name, path in missing]
-    return Verification(len(checked), sum(result.bytes for result in checked), tuple(problems))
+        problems += [Problem(f"pictures/{name}", f"its images are not at {path}") for name, path in missing]
+    return Verification(tuple(checked), tuple(problems))
+
+
+def _folder(file: CheckedFile) -> str:
+    return file.path.partition("/")[0]
+
+
+def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
+    return CheckedPart(name, len(files), sum(file.bytes for file in files))
 
 
 def _ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...]:

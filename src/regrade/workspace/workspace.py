@@ -52,6 +52,7 @@ from regrade.store import (
     Store,
     Stored,
     answers_from_scores,
+    create_labels,
     import_checkpoints,
     import_labels,
     import_mistakes,
@@ -313,6 +314,10 @@ class Workspace(Studies, Judgements):
             new_version=new_version,
             columns=columns,
         )
+
+    def create_labels(self, test_set: str, *, name: str) -> ImportedLabels:
+        """Make a label set from the images' own labels: each is correct, and no other class is judged yet."""
+        return create_labels(self.store, test_set=test_set, name=name)
 
     def import_people(
         self,

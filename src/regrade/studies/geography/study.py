@@ -55,7 +55,9 @@ def geography(
         raise InputError(f"a difference is between two different groups, got {same[0]} twice")
     judged = [answers_of(answers, scoring, top) for answers, scoring in predictions]
     if not judged:
-        raise InputError(f"no model has predictions on {test_set.name} yet")
+        raise InputError(
+            f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
+        )
     frame = frame_of(test_set, groups, clusters, judged)
     rows = [model_row(one, frame, between, original, confidence) for one in judged]
     rows.sort(key=lambda row: (-row.overall.value, row.model))

@@ -1,0 +1,102 @@
+"""regrade verify and regrade upgrade: what is damaged or missing is named, and an older workspace is brought along."""
+
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+from running import assert_one_line, run, run_well, snapshot
+
+import regrade
+from benchmarks.fault_world import make_every_file, read_every_file
+from regrade.store import Store, read_checked_json
+from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
+
+
+@pytest.fixture
+def root(tmp_path):
+    return make_every_file(tmp_path).store.root
+
+
+def test_verify_of_a_sound_workspace_finds_nothing(root):
+    ran = run_well("verify", "-w", root)
+    assert "no problems" in ran.out and "predictions" in ran.out
+    assert json.loads(run_well("verify", "-w", root, "--json").out)["problems"] == []
+
+
+def test_verify_names_a_damaged_file_and_fails(root):
+    path = root / "predictions" / "shelf" / "first" / "scores.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    ran = run("verify", "-w", root)
+    assert ran.code == 1
+    assert "predictions/shelf/first/scores.npy" in ran.out and "does not match its checksum" in ran.out
+
+
+def test_verify_and_list_name_missing_images(root):
+    (root / "images").rename(root.parent / "away")
+    ran = run("verify", "-w", root)
+    assert ran.code == 1 and "its images are not at" in ran.out
+    rows = json.loads(run_well("testsets", "list", "-w", root, "--json").out)["test_sets"]
+    assert {row["test_set"]: row["images"] for row in rows} == {"house": "no", "shelf": "missing"}
+    assert "regrade testsets add shelf PATH" in run_well("testsets", "list", "-w", root).out
+    assert_one_line(run("predict", "python:x:y", "-t", "shelf", "-w", root))
+
+
+def test_missing_images_are_registered_at_their_new_place(root):
+    (root / "images").rename(root.parent / "away")
+    run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
+    assert run("verify", "-w", root).code == 0
+    assert regrade.open(root).missing_images() == {}
+
+
+def test_empty_image_folder_counts_as_missing(root):
+    (root / "images").rename(root.parent / "away")
+    (root / "images").mkdir()
+    assert regrade.open(root).missing_images() == {"shelf": root / "images"}
+
+
+def test_workspace_whose_images_are_there_has_none_missing(root):
+    Image.new("RGB", (4, 4)).save(root / "images" / "ball" / "more.png")  # not in the test set
+    assert regrade.open(root).missing_images() == {}
+
+
+def without_checksums(root) -> None:
+    """Turn a workspace into one of layout 1."""
+    for pattern in (*TABLES, SIGNATURES):
+        for path in root.glob(pattern):
+            table = pq.read_table(path)
+            meta = json.loads(table.schema.metadata[b"regrade"])
+            meta = {key: value for key, value in meta.items() if key not in ("sha256", "files")}
+            if path.parent.name == "pictures":
+                meta["root"] = str((root / meta["root"]).resolve())
+            pq.write_table(table.replace_schema_metadata({b"regrade": json.dumps(meta)}), path)
+    for pattern in (*OBJECTS, PREDICTIONS, CHECKPOINTS):
+        for path in root.glob(pattern):
+            content = read_checked_json(path)
+            content.pop("files", None)
+            path.write_text(json.dumps(content))
+    config = root / "regrade.toml"
+    config.write_text(re.sub(r"version = \d", "version = 1", config.read_text()))
+
+
+def test_upgrade_brings_an_older_workspace_along(root):
+    new = read_every_file(Store.open(root))
+    without_checksums(root)
+    assert_one_line(run("grade", "-t", "shelf", "-w", root), "older regrade", "regrade upgrade -w")
+    assert "rewritten" in run_well("upgrade", "-w", root).err
+    assert read_every_file(Store.open(root)) == new
+    assert run("verify", "-w", root).code == 0
+    assert_one_line(run("upgrade", "-w", root), "has layout 2")
+
+
+def test_upgrade_of_a_workspace_with_an_unreadable_file_changes_nothing(root):
+    without_checksums(root)
+    (root / "testsets" / "shelf.parquet").write_bytes(b"garbage")
+    before = snapshot(root)
+    assert_one_line(run("upgrade", "-w", root), "shelf.parquet cannot be read")
+    assert snapshot(root) == before
+
+
+def test_upgrade_of_a_folder_that_is_no_workspace(tmp_path):
+    assert_one_line(run("upgrade", "-w", tmp_path), "is not a workspace")
