@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
 from regrade.metrics import MultilabelRule
+from regrade.neighbours import unwatched
 from regrade.store import LabelFormat, Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.differing import compare_labels
@@ -19,6 +20,7 @@ from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
 from regrade.workspace.publishing import publish_queue
 from regrade.workspace.queued import Queued
+from regrade.workspace.signing import WatchPictures
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Mode
@@ -122,6 +124,7 @@ class Judgements:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
+        watch: WatchPictures = unwatched,
     ) -> Queued:
         """Put pictures into a queue to be labeled, drawn at random: ``size`` of them, or all.
 
@@ -133,8 +136,19 @@ class Judgements:
         from regrade.workspace.label_queue import queue_labels
 
         return queue_labels(
-            ledger, target, size=size, of_family=family, mode=member(Mode, mode), seed=seed, name=name, overlap=overlap
-        )
+            self.store, ledger, target, size=size, of_family=family, mode=member(Mode, mode), seed=seed, name=name,
+            overlap=overlap, watch=watch,
+        )  # fmt: skip
+
+    def fill_contents(self, *, watch: WatchPictures = unwatched) -> None:
+        """Read the images of label queues whose contents the ledger does not have, such as an older one's, once."""
+        ledger = self.ledger
+        from regrade.ledger import Question
+        from regrade.workspace.image_contents import fill_contents
+
+        for queue in ledger.queues():
+            if queue.question is Question.LABEL:
+                fill_contents(self.store, ledger, queue, watch=watch)
 
     # How far it is
 
