@@ -1,6 +1,7 @@
 """The contents of images: copies are known by their pixels, and the ledger keeps what was read."""
 
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,3 +127,10 @@ def test_queue_labels_takes_no_examined_image_of_a_set_with_the_same_ids(workspa
     workspace.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 pictures of blurred can be drawn"):
         workspace.queue_labels("blurred", mode="training")
+
+
+def test_image_contents_are_unknown_where_the_images_are_of_another_version(workspace):
+    """The set was changed in place, and what is known of its images no longer belongs to it."""
+    test_set = workspace.store.test_set("first")
+    changed = replace(test_set, labels=np.zeros_like(test_set.labels))
+    assert ImageContents(workspace.store, changed).of([0, 1]) == [None, None]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from regrade.core import RegradeError, TestSet, UnreadablePicture
+from regrade.core import PictureSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, keep_contents
 from regrade.neighbours import pixel_hash, unwatched
@@ -23,8 +23,9 @@ class ImageContents:
     """The contents of one test set's images, each read at most once; stored signatures spare the reading."""
 
     def __init__(self, store: Store, test_set: TestSet) -> None:
-        self._known: dict[int, str | None] = _signed_contents(store, test_set)
-        self._read = _reader(store, test_set)
+        source = _source(store, test_set)
+        self._known: dict[int, str | None] = {} if source is None else _signed_contents(store, test_set.name, source)
+        self._read = None if source is None else _reader(source)
 
     @property
     def known(self) -> Mapping[int, str | None]:
@@ -72,10 +73,17 @@ def _filled(
         yield from step
 
 
-def _reader(store: Store, test_set: TestSet) -> Callable[[int], str | None] | None:
-    """What reads the content of an image; none where the images are not at hand at all."""
+def _source(store: Store, test_set: TestSet) -> PictureSource | None:
+    """Where the images of a test set are; none where that is not known, or known for another version of the set."""
     try:
-        source = store.pictures(test_set)
+        return store.pictures(test_set)
+    except RegradeError:
+        return None
+
+
+def _reader(source: PictureSource) -> Callable[[int], str | None] | None:
+    """What reads the content of an image; none where the images are not at hand."""
+    try:
         pictures = open_pictures(source)
     except RegradeError:
         return None
@@ -84,19 +92,16 @@ def _reader(store: Store, test_set: TestSet) -> Callable[[int], str | None] | No
         try:
             stored = pictures.read(position)
             return pixel_hash(decode_pixels(stored, orientation=source.orientation, border=source.border)).hex()
-        except UnreadablePicture:
+        except RegradeError:
             return None
 
     return read
 
 
-def _signed_contents(store: Store, test_set: TestSet) -> dict[int, str | None]:
-    """The contents that the signatures of a set hold, where some are stored."""
-    if not store.has_pictures(test_set.name):
-        return {}
-    source = store.pictures(test_set)
-    for size in sorted(store.signature_sizes(test_set.name)):
-        signatures = store.signatures(test_set.name, Signed(source, size))
+def _signed_contents(store: Store, name: str, source: PictureSource) -> dict[int, str | None]:
+    """The contents that the signatures of a set hold, where any are stored."""
+    for size in sorted(store.signature_sizes(name)):
+        signatures = store.signatures(name, Signed(source, size))
         if signatures is not None:
             readable = np.flatnonzero(signatures.readable).tolist()
             return {position: signatures.pixel_hashes[position].tobytes().hex() for position in readable}
