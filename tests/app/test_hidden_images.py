@@ -356,6 +356,14 @@ class TestOtherQuestions:
         shown = self.labels_shown(rita, judged, item)
         assert shown["labels"]["correct"] == [str(own)] and "withheld" not in shown["labels"]
 
+    def test_training_withholds_nothing_from_other_questions(self, workspace, visitor, judge_queue):
+        label_queue(workspace, "digits", range(60), mode=Mode.TRAINING)
+        target = workspace.store.test_set("digits")
+        pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
+        item = item_of(workspace.ledger, judge_queue, *pair)
+        assert self.labels_shown(visitor("Rita"), judge_queue, item)["labels"]["correct"] == [str(target.labels[0])]
+        assert visitor("Rita").get(f"/panel/{judge_queue.id}/{item}").status_code == 200
+
     def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, pair = both
         for name, given in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):

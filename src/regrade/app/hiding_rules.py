@@ -36,12 +36,11 @@ class HidingRules:
         """The images that someone still has to answer, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues_of(person), person)
 
-    def to_label(self, person: Person) -> HiddenImages:
-        """The images that someone still has to label."""
-        if not any(queue.question is Question.LABEL for queue in self._ledger.queues()):
+    def unexamined(self, person: Person) -> HiddenImages:
+        """The images that someone still has to answer in examinations."""
+        if not any(is_examination(queue) for queue in self._ledger.queues()):
             return HiddenImages((), self._same_images)
-        queues = (queue for queue in self._ledger.queues_of(person) if queue.question is Question.LABEL)
-        return self._pending_in(queues, person)
+        return self._pending_in(filter(is_examination, self._ledger.queues_of(person)), person)
 
     def examined(self) -> HiddenImages:
         """All images of examinations: no one sees them beside a class, since people could tell each other."""

@@ -67,9 +67,9 @@ class Site:
         """The images that someone must not be told about now."""
         return self.hiding.hidden_from(person)
 
-    def to_label(self, person: Person) -> HiddenImages:
-        """The images that someone still has to label, in training or in an examination."""
-        return self.hiding.to_label(person)
+    def unexamined(self, person: Person) -> HiddenImages:
+        """The images that someone still has to answer in examinations: other questions would give the answer away."""
+        return self.hiding.unexamined(person)
 
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that someone may work on, by its number."""

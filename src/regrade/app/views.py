@@ -55,7 +55,7 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
     return shown | {
         "class": class_view(space, asked),
         "references": references(site, queue, person, asked),
-        "labels": labels_before_answer(site, queue, position, person, but=asked),
+        "labels": labels_before_answer(site, queue, position, person, judged_class=asked),
     }
 
 
@@ -71,11 +71,13 @@ def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str
     return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
 
 
-def labels_before_answer(site: Site, queue: Queue, position: int, person: Person, *, but: int) -> dict[str, Any]:
-    """The known labels of an image; withheld from someone who still has to label the same image in another queue."""
-    if site.to_label(person).asking(site.test_set(queue.test_set), position):
+def labels_before_answer(
+    site: Site, queue: Queue, position: int, person: Person, *, judged_class: int
+) -> dict[str, Any]:
+    """The known labels of an image; withheld from someone who still has to label it in an examination."""
+    if site.unexamined(person).asking(site.test_set(queue.test_set), position):
         return {"correct": [], "unclear": [], "wrong": [], "problematic": "", "withheld": WITHHELD}
-    return known_labels(site, queue, position, but=but)
+    return known_labels(site, queue, position, but=judged_class)
 
 
 def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:

@@ -108,8 +108,8 @@ def _to(queue: Queue, wanted: Wanted, item_id: int | None) -> Response:
 
 
 def _discussable(desk: Desk, topics: Iterable[Topic]) -> list[Topic]:
-    """The topics without those about images that someone still has to label in another queue."""
-    hidden, test_set = desk.site.to_label(desk.person), desk.site.test_set(desk.queue.test_set)
+    """The topics without those about images that someone still has to label in an examination."""
+    hidden, test_set = desk.site.unexamined(desk.person), desk.site.test_set(desk.queue.test_set)
     return [topic for topic in topics if not hidden.asking(test_set, test_set.position(topic.item.example))]
 
 
