@@ -1,10 +1,14 @@
-"""How soon the pages behind a number come over HTTP: 50,000 images, 100 models, and a queue of 100,000 items."""
+"""How soon the pages behind a number come over HTTP: 50,000 images, 100 models, and a queue of 100,000 items.
+
+Half of the images are in the queue, and stay hidden from the owner who looks at the others.
+"""
 
 from __future__ import annotations
 
 import http.client
 import math
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -22,11 +26,12 @@ from benchmarks.synthetic import correctness
 from regrade.app.sessions import COOKIE, Sessions
 from regrade.classes import class_space
 from regrade.core import LabelSet, LabelState, PictureSource, Predictions, ScoreKind, Signatures, TestSet, Unlisted
-from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.ledger import Accounts, Ballot, NewItem, Question, Role
 from regrade.store import Signed, Source, manifest_of
 from regrade.workspace import Workspace
 
 _MODELS, _IMAGES, _CLASSES, _ITEMS = 100, 50_000, 1_000, 100_000
+_HIDDEN = _IMAGES // 2  # images that the queue asks about, the first ones
 _ASKED = 200
 _SET = "synthetic"
 
@@ -42,7 +47,7 @@ def run() -> Iterator[Result]:
         command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(port), "-w", folder + "/W"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
-                yield from _asked(_connected(port), cookie, server.pid)
+                yield from _asked(_connected(port), cookie, server.pid, lambda: _vote(workspace))
             finally:
                 server.kill()
 
@@ -67,7 +72,7 @@ def made_up_workspace(root: Path) -> Workspace:
     workspace.store.add_label_set(_labels(test_set), test_set)
     _sign(workspace, test_set, rng)
     queue = workspace.ledger.open_queue("queue", Question.JUDGE, test_set=_SET, labels="multi")
-    items = [NewItem(ids[n % _IMAGES], space.ids[(n + n // _IMAGES) % _CLASSES]) for n in range(_ITEMS)]
+    items = [NewItem(ids[n % _HIDDEN], space.ids[(n + n // _HIDDEN) % _CLASSES]) for n in range(_ITEMS)]
     workspace.ledger.add_items(queue, items)
     return workspace
 
@@ -100,6 +105,16 @@ def _cookie(workspace: Workspace) -> str:
     return f"{COOKIE}={Sessions(accounts).cookie_for(owner)}"
 
 
+def _vote(workspace: Workspace) -> None:
+    """Let someone else answer an item."""
+    ledger = workspace.ledger
+    known = {person.name: person for person in ledger.people()}
+    reviewer = known.get("Rita") or ledger.add_person("Rita", Role.REVIEWER)
+    item = ledger.next_item(ledger.queue("queue"), reviewer)
+    if item is not None:
+        ledger.vote(item.id, reviewer, Ballot(secrets.token_hex(8), "wrong"))
+
+
 def _connected(port: int) -> http.client.HTTPConnection:
     for _ in range(300):
         connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -112,7 +127,9 @@ def _connected(port: int) -> http.client.HTTPConnection:
     raise SystemExit("the server did not start")
 
 
-def _asked(connection: http.client.HTTPConnection, cookie: str, process: int) -> Iterator[Result]:
+def _asked(
+    connection: http.client.HTTPConnection, cookie: str, process: int, vote: Callable[[], None]
+) -> Iterator[Result]:
     rng = np.random.default_rng(1)
 
     def seconds(path: str, **query: object) -> float:
@@ -130,11 +147,20 @@ def _asked(connection: http.client.HTTPConnection, cookie: str, process: int) ->
     def wnid() -> str:
         return class_space("imagenet-1k").ids[rng.integers(_CLASSES)]
 
-    yield Result("explore", "the first page after a start", "s", seconds("/explore/image", image=1, labels="multi"))
+    def visible() -> int:
+        return int(rng.integers(_HIDDEN, _IMAGES))
+
+    def after_a_vote() -> float:
+        vote()
+        return seconds("/explore/image", image=visible(), labels="multi")
+
+    first = seconds("/explore/image", image=visible(), labels="multi")
+    yield Result("explore", "the first page after a start", "s", first)
     pages: dict[str, Callable[[], float]] = {
-        "image page": lambda: seconds("/explore/image", image=rng.integers(_IMAGES), labels="multi"),
+        "image page": lambda: seconds("/explore/image", image=visible(), labels="multi"),
+        "image page, someone has voted before it": after_a_vote,
         "image page among a model's mistakes": lambda: seconds(
-            "/explore/image", image=rng.integers(_IMAGES), model=model(), outcome="wrong"
+            "/explore/image", image=visible(), model=model(), outcome="wrong"
         ),
         "class page": lambda: seconds("/explore/class", **{"class": wnid(), "labels": "multi"}),
         "grid of a model's mistakes": lambda: seconds(

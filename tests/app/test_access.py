@@ -20,6 +20,7 @@ LEAST = {
     "POST /sign-out": LABELER,
     "GET /": LABELER,
     "GET /pictures/{word}": LABELER,
+    "GET /pictures/{queue_id}/{word}": LABELER,
     "GET /label/{queue_id}": LABELER,
     "GET /guide": LABELER,
     "GET /guide/{class_space}/{class_id}": LABELER,

@@ -4,6 +4,8 @@ import pytest
 from desk import answered, answers, ready, saved
 from playwright.sync_api import expect
 
+from regrade.ledger import Ballot, NewItem, Question
+
 
 @pytest.mark.usefixtures("judge_queue")
 def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
@@ -138,3 +140,21 @@ def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge
     expect(page.locator("#picture")).to_have_attribute("src", asked)
     assert len(lost) == 1
     assert list(answers(workspace, "Rita").values()) == ["correct"]
+
+
+def test_judge_page_says_that_labels_are_withheld_until_the_image_is_labeled(workspace, server, page_of):
+    """The same image is to be judged and to be labeled by the same person."""
+    target = workspace.store.test_set("digits")
+    judging = workspace.ledger.open_queue("second", Question.JUDGE, test_set="digits", labels="multi")
+    workspace.ledger.add_items(judging, [NewItem(target.ids[0], "1")])
+    exam = workspace.ledger.open_queue("exam", Question.LABEL, test_set="digits")
+    workspace.ledger.add_items(exam, [NewItem(target.ids[0])])
+    page = page_of(server, "Rita")
+    page.goto(f"/judge/{judging.id}")
+    ready(page)
+    expect(page.locator("#labels")).to_have_text("Known labelsshown once you have labeled this image")
+    item = workspace.ledger.next_item(exam, workspace.ledger.person("Rita"))
+    workspace.ledger.vote(item.id, workspace.ledger.person("Rita"), Ballot("labeled-first", "0"))
+    page.reload()
+    ready(page)
+    expect(page.locator("#labels")).to_contain_text("Known correct")

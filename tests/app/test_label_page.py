@@ -1,5 +1,7 @@
 """Labeling in a real browser: an examination by keyboard, training with feedback, the tree, comparing, undo, reload."""
 
+import re
+
 import pytest
 from desk import answers, ready, saved
 from labeling import chosen, labeled, true_class
@@ -278,3 +280,16 @@ def test_training_waits_for_the_connection_before_it_goes_on(workspace, training
     page.get_by_role("button", name="Next").click()
     assert ready(page) != item
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 1
+
+
+def test_label_page_fetches_every_image_once_and_under_its_queue(exam, server, page_of):
+    page = page_of(server, "Leo")
+    fetched = []
+    page.on("request", lambda request: fetched.append(request.url.removeprefix(server.address)))
+    page.goto(f"/label/{exam.id}")
+    for _ in range(3):
+        labeled(page, "3")
+    ready(page)
+    images = [address for address in fetched if re.match(r"/pictures/\d+/", address)]
+    assert len(images) == len(set(images)) >= 4
+    assert {address.split("/")[2] for address in images} == {str(exam.id)}

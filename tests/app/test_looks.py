@@ -4,7 +4,10 @@ import pytest
 from browser import CONTRASTS
 from desk import ready
 
-PAGES = ("/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/no-such-page")
+PAGES = (
+    "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
+    "/explore/image?set=digits&image=0", "/no-such-page",
+)  # fmt: skip
 """Pages that no test of their own looks at in this way."""
 
 NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.app.difference import Piece, difference
+from regrade.app.hidden_images import HiddenImages
+from regrade.app.references import reference_addresses
 from regrade.app.site import Site
 from regrade.core import ClassSpace, InputError, Paths, Steps, hierarchy_distances
 from regrade.core.hierarchy_distance import UNRELATED
-from regrade.ledger import GuideEntry, GuideText
+from regrade.ledger import GuideEntry, GuideText, Person
 
 VARIANT = (Steps.MAX, Paths.ALL)
 """Which of the hierarchy's distances the guide speaks of."""
@@ -57,23 +58,58 @@ def breadcrumbs(space: ClassSpace, index: int) -> tuple[str, ...]:
     return tuple(next(iter(space.hierarchy.lemmas.get(one, ())), one) for one in reversed(above))
 
 
-def example_pictures(site: Site, examples: Iterable[tuple[str, str]], *, but: frozenset[str]) -> list[str]:
-    """Addresses of pictures that an entry names, none from sets that give answers away, nor those that are gone."""
-    found = []
-    for test_set, example in examples:
-        if test_set in but or not site.workspace.store.has_test_set(test_set):
-            continue
-        position = site.test_set(test_set).position_of.get(example)
-        if position is not None and (address := site.pictures.address(test_set, position)) is not None:
-            found.append(address)
-    return found
+def example_pictures(
+    site: Site, examples: Iterable[tuple[str, str]], person: Person, *, excluded: frozenset[str]
+) -> list[str]:
+    """Addresses of images that an entry names, none that gives an answer away to someone, nor those that are gone."""
+    named = [(test_set, example) for test_set, example in examples if test_set not in excluded]
+    if not named:
+        return []
+    hidden = site.hidden_from(person) | site.hiding.examined()
+    addresses = []
+    for test_set, example in named:
+        position = _position(site, test_set, example)
+        if position is not None and hidden.visible(site.test_set(test_set), [position]):
+            addresses.append(site.pictures.address(test_set, position))
+    return [address for address in addresses if address is not None]
 
 
-def other_pictures(site: Site, space: ClassSpace, index: int) -> list[str]:
+def hidden_examples(
+    site: Site, examples: Iterable[tuple[str, str]], hidden: HiddenImages
+) -> frozenset[tuple[str, str]]:
+    """Those of an entry's examples that someone still has to answer: beside a class their ids alone would tell it."""
+    located = ((test_set, example, _position(site, test_set, example)) for test_set, example in examples)
+    return frozenset(
+        (test_set, example)
+        for test_set, example, position in located
+        if position is not None and not hidden.visible(site.test_set(test_set), [position])
+    )
+
+
+def without_examples(text: GuideText, hidden: frozenset[tuple[str, str]]) -> GuideText:
+    """An entry's text without its hidden examples."""
+    return replace(text, examples=tuple(example for example in text.examples if example not in hidden))
+
+
+def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[str, str]]) -> GuideText:
+    """An entry's text with those examples of the one before it that its writer was not shown, at their places."""
+    examples = [example for example in text.examples if example not in hidden]
+    for place, example in enumerate(before.examples):
+        if example in hidden:
+            examples.insert(place, example)
+    return replace(text, examples=tuple(examples))
+
+
+def other_pictures(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more pictures of a class, from sets that no one is examined on."""
-    found = site.pictures.references(space.name, index, but=site.examined())
-    addresses = (site.pictures.address(*one) for one in islice(found, _PICTURES))
-    return [one for one in addresses if one is not None]
+    return reference_addresses(site, person, space, index, excluded=site.examined(), count=_PICTURES)
+
+
+def _position(site: Site, test_set: str, example: str) -> int | None:
+    """Where an example is in its test set; none where either is gone."""
+    if not site.workspace.store.has_test_set(test_set):
+        return None
+    return site.test_set(test_set).position_of.get(example)
 
 
 def changes(space: ClassSpace, before: GuideText, after: GuideText, *, examples: bool) -> dict[str, tuple[Piece, ...]]:

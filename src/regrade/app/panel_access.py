@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, HTTPException, Query
 
 from regrade.app.access import Reviewer, SiteHere
 from regrade.app.numbers import PathNumber
@@ -47,7 +47,17 @@ def _subject(item_id: PathNumber, desk: Annotated[Desk, Depends(_desk)]) -> Subj
     item = desk.site.ledger.item(item_id)
     if item.queue_id != desk.queue.id:
         raise UnknownName("item", str(item_id), None)
+    _check_labeled(desk, item)
     return Subject(desk.site, desk.person, desk.queue, item)
+
+
+def _check_labeled(desk: Desk, item: Item) -> None:
+    """Refuse what a panel says of an image that someone still has to label in an examination."""
+    test_set = desk.site.test_set(desk.queue.test_set)
+    position = test_set.position_of.get(item.example)
+    asking = () if position is None else desk.site.unexamined(desk.person).asking(test_set, position)
+    if asking:
+        raise HTTPException(403, f"you still have to label this image in {asking[0].queue.name!r}: answer there first")
 
 
 def _wanted(

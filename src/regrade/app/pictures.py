@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from io import BytesIO
 from zlib import crc32
 
@@ -46,9 +47,15 @@ class PictureShelf:
             return None
         return f"/pictures/{conceal(self._key, _number(test_set), position)}"
 
-    def shown(self, word: str, side: int | None) -> Shown:
+    def address_in_queue(self, test_set: str, position: int, queue_id: int) -> str | None:
+        """Where those who are asked find an image: another address in every queue, and never that of Explore."""
+        if not self._store.has_pictures(test_set):
+            return None
+        return f"/pictures/{queue_id}/{conceal(self._key_of(queue_id), _number(test_set), position)}"
+
+    def shown(self, word: str, side: int | None, *, queue_id: int | None = None) -> Shown:
         """A picture by the last part of its address, in its own size or shrunk to a side."""
-        found = reveal(self._key, word)
+        found = reveal(self._key if queue_id is None else self._key_of(queue_id), word)
         test_set = None if found is None else self._named(found[0])
         if found is None or test_set is None:
             raise UnknownName("picture", word, None)
@@ -68,6 +75,9 @@ class PictureShelf:
             places = np.flatnonzero(test_set.labels == class_index)
             for place in np.random.default_rng(class_index).permutation(places):
                 yield name, int(place)
+
+    def _key_of(self, queue_id: int) -> bytes:
+        return blake2b(f"queue {queue_id}".encode(), digest_size=32, key=self._key).digest()
 
     def _named(self, number: int) -> str | None:
         return next((name for name in self._store.test_set_names() if _number(name) == number), None)

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.explore import Explorer
+from regrade.app.hidden_images import HiddenImages
+from regrade.app.hiding_rules import HidingRules, is_examination
 from regrade.app.label_book import LabelBook
 from regrade.app.pictures import PictureShelf
 from regrade.app.scores import ScoreShelf
@@ -14,7 +16,7 @@ from regrade.app.sessions import Sessions
 from regrade.app.suggesting import Suggestions
 from regrade.app.throttle import Throttle
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, Mode, Person, Question, Queue
+from regrade.ledger import Accounts, Guide, Ledger, Person, Queue
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -31,6 +33,7 @@ class Site:
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
         self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
+        self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreShelf(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.sign_ins = Throttle()
@@ -58,8 +61,15 @@ class Site:
 
     def examined(self) -> frozenset[str]:
         """The test sets that people are examined on: none of their pictures is shown with its class to anyone."""
-        asked = (one for one in self.ledger.queues() if one.question is Question.LABEL)
-        return frozenset(one.test_set for one in asked if one.mode is Mode.EXAMINATION)
+        return frozenset(queue.test_set for queue in self.ledger.queues() if is_examination(queue))
+
+    def hidden_from(self, person: Person) -> HiddenImages:
+        """The images that someone must not be told about now."""
+        return self.hiding.hidden_from(person)
+
+    def unexamined(self, person: Person) -> HiddenImages:
+        """The images that someone still has to answer in examinations: other questions would give the answer away."""
+        return self.hiding.unexamined(person)
 
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that someone may work on, by its number."""

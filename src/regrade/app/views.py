@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
+from regrade.app.references import reference_addresses
 from regrade.app.scores import in_words
 from regrade.app.site import Site
 from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace
-from regrade.ledger import Item, Question, Queue
+from regrade.ledger import Item, Person, Question, Queue
 
 _REFERENCES = 12  # pictures of a class that come with an item
+
+WITHHELD = "shown once you have labeled this image"
+"""What is said in place of labels that would give the answer to another question away."""
 
 
 def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
@@ -26,18 +29,23 @@ def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
     }
 
 
-def references(site: Site, queue: Queue, class_index: int, count: int = _REFERENCES) -> list[str]:
-    """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about."""
+def references(site: Site, queue: Queue, person: Person, class_index: int, count: int = _REFERENCES) -> list[str]:
+    """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about.
+
+    Nor are they images that the person still has to answer or that anyone is examined on, in any test set.
+    """
     space = site.test_set(queue.test_set).class_space
-    found = site.pictures.references(space.name, class_index, but=site.examined() | {queue.test_set})
-    return [address for one in islice(found, count) if (address := site.pictures.address(*one)) is not None]
+    return reference_addresses(
+        site, person, space, class_index, excluded=site.examined() | {queue.test_set}, count=count
+    )
 
 
-def item_view(site: Site, queue: Queue, item: Item) -> dict[str, Any]:
+def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
     """What someone is shown who is asked about an item; a labeler gets the picture and nothing else."""
     test_set = site.test_set(queue.test_set)
     position = test_set.position(item.example)
-    shown: dict[str, Any] = {"id": item.id, "picture": site.pictures.address(test_set.name, position)}
+    picture = site.pictures.address_in_queue(test_set.name, position, queue.id)
+    shown: dict[str, Any] = {"id": item.id, "picture": picture}
     if queue.question is Question.LABEL:
         return shown
     space = test_set.class_space
@@ -46,8 +54,8 @@ def item_view(site: Site, queue: Queue, item: Item) -> dict[str, Any]:
         shown["score"] = score_words(site, queue, item, all_voted=False)
     return shown | {
         "class": class_view(space, asked),
-        "references": references(site, queue, asked),
-        "labels": known_labels(site, queue, position, but=asked),
+        "references": references(site, queue, person, asked),
+        "labels": labels_before_answer(site, queue, position, person, judged_class=asked),
     }
 
 
@@ -56,11 +64,20 @@ def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str
 
     Where people's answers may be among models', whose it is stays untold until all have voted.
     """
-    if not all_voted and not queue.model and site.workspace.store.people_names(queue.test_set):
+    if not all_voted and site.hiding.hides_whose_answer(queue):
         return "shown once all have voted, so that no one can tell whose answer it is"
     test_set = site.test_set(queue.test_set)
     place = test_set.position(item.example), test_set.class_space.index(item.class_id)
     return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
+
+
+def labels_before_answer(
+    site: Site, queue: Queue, position: int, person: Person, *, judged_class: int
+) -> dict[str, Any]:
+    """The known labels of an image; withheld from someone who still has to label it in an examination."""
+    if site.unexamined(person).asking(site.test_set(queue.test_set), position):
+        return {"correct": [], "unclear": [], "wrong": [], "problematic": "", "withheld": WITHHELD}
+    return known_labels(site, queue, position, but=judged_class)
 
 
 def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:

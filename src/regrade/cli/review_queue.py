@@ -10,7 +10,7 @@ import typer
 
 from regrade.cli.labels import By, LabelSet
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import watching
+from regrade.cli.output import watching, watching_pictures
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
@@ -115,9 +115,10 @@ def label(
     """Ask which class pictures are of, drawn at random; further calls draw further ones."""
     return _shown(
         opened(workspace).queue_labels(
-            test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap
+            test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
+            watch=watching_pictures,
         )
-    )
+    )  # fmt: skip
 
 
 def _shown(done: Queued) -> Shown:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from regrade.cli.options import WorkspaceOption, opened
+from regrade.cli.output import watching_pictures
 
 
 def serve(
@@ -31,4 +32,6 @@ def serve(
         from regrade.app import serve as start
     except ModuleNotFoundError:
         raise MissingExtra("the browser app", "serve") from None
-    start(opened(workspace), host=host, port=port, accounts=accounts, told=typer.echo)
+    served = opened(workspace)
+    served.fill_contents(watch=watching_pictures)
+    start(served, host=host, port=port, accounts=accounts, told=typer.echo)

@@ -23,6 +23,7 @@ def append_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             "class": one.class_id,
             "stratum": one.stratum,
             "missing": missing,
+            "content": one.content,
         }
         for place, one in enumerate(items, start)
     ]

@@ -65,11 +65,15 @@ class Queue:
 
 @dataclass(frozen=True)
 class NewItem:
-    """A picture to ask about; ``class_id`` is what is judged, empty where a label is asked for."""
+    """A picture to ask about; ``class_id`` is what is judged, empty where a label is asked for.
+
+    ``content`` is a hash of the image's pixels, none where it is not known.
+    """
 
     example: str
     class_id: str = ""
     stratum: int = 0
+    content: str | None = None
 
 
 @dataclass(frozen=True)

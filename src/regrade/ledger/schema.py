@@ -92,6 +92,7 @@ item = Table(
     Column("class", String(200), nullable=False),
     Column("stratum", Integer, nullable=False),
     Column("missing", Integer, nullable=False),
+    Column("content", String(64)),
     UniqueConstraint("queue_id", "place"),
     UniqueConstraint("queue_id", "example", "class"),
 )

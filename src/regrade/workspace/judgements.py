@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from regrade.core import InputError, MissingExtra
 from regrade.core.arguments import member
 from regrade.metrics import MultilabelRule
+from regrade.neighbours import unwatched
 from regrade.store import LabelFormat, Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.differing import compare_labels
@@ -21,6 +22,7 @@ from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
 from regrade.workspace.publishing import publish_queue
 from regrade.workspace.queued import Queued
+from regrade.workspace.signing import WatchPictures
 
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Queue
@@ -130,6 +132,7 @@ class Judgements:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
+        watch: WatchPictures = unwatched,
     ) -> Queued:
         """Put pictures into a queue to be labeled, drawn at random: ``size`` of them, or all.
 
@@ -143,8 +146,9 @@ class Judgements:
 
             chosen = member(Mode, mode)
             return queue_labels(
-                ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name, overlap=overlap
-            )
+                self.store, ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name,
+                overlap=overlap, watch=watch,
+            )  # fmt: skip
 
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Have a class judged again whose mistake a panel has found to be none: the item that asks about it."""
@@ -152,6 +156,16 @@ class Judgements:
             from regrade.workspace.second_look import judge_again
 
             return judge_again(ledger, queue, item)
+
+    def fill_contents(self, *, watch: WatchPictures = unwatched) -> None:
+        """Read the images of label queues whose contents the ledger does not have, such as an older one's, once."""
+        ledger = self.ledger
+        from regrade.ledger import Question
+        from regrade.workspace.image_contents import fill_contents
+
+        for queue in ledger.queues():
+            if queue.question is Question.LABEL:
+                fill_contents(self.store, ledger, queue, watch=watch)
 
     # How far it is
 

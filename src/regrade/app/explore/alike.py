@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from regrade.app.explore.answers import Answers
 from regrade.app.explore.latest import Latest
 from regrade.core import InputError, Signatures, TestSet
-from regrade.core.arrays import IntArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.neighbours import Metric, nearest
 from regrade.store import Signed, Store
 from regrade.store.names import file_name
@@ -38,8 +38,11 @@ class Likeness:
         self._store = store
         self._hashes: Latest[Signatures | None] = Latest(8)
 
-    def by_hash(self, test_set: TestSet, position: int) -> list[Neighbour] | None:
-        """The pictures whose perceptual hash, or that of their mirror image, is nearest; none where none are stored."""
+    def by_hash(self, test_set: TestSet, position: int, *, hidden: BoolArray) -> list[Neighbour] | None:
+        """The pictures whose perceptual hash, or that of their mirror image, is nearest; none where none are stored.
+
+        ``hidden`` ones (n,) are left out.
+        """
         folder = self._store.root / "neighbours" / file_name(test_set.name)
         written = folder.stat().st_mtime_ns if folder.is_dir() else 0
         stored = self._hashes.get(test_set.name, written, lambda _: _stored(self._store, test_set))
@@ -48,7 +51,7 @@ class Likeness:
         hashes = stored.phashes
         straight = _bits_apart(hashes[:, 0], hashes[position, 0])
         mirrored = _bits_apart(hashes[:, 1], hashes[position, 0])
-        bits = np.where(stored.readable, np.minimum(straight, mirrored), _NEVER)
+        bits = np.where(stored.readable & ~hidden, np.minimum(straight, mirrored), _NEVER)
         bits[position] = _NEVER
         near = np.flatnonzero(bits <= _FURTHEST)
         order = near[np.argsort(bits[near], kind="stable")][:SHOWN]

@@ -52,16 +52,16 @@ class ClassReport:
     hardest: tuple[int, ...]
 
 
-def class_report(view: View, class_index: int, *, confidence: float) -> ClassReport:
-    """Look at one class through all models and people."""
+def class_report(view: View, class_index: int, *, confidence: float, hidden: BoolArray) -> ClassReport:
+    """Look at one class through all models and people; ``hidden`` images (n,) are not even counted."""
     inside = view.of_class(class_index)
-    images = np.flatnonzero(inside)
+    images = np.flatnonzero(inside & ~hidden)
     codes = view.codes[:, images]
     return ClassReport(
         images,
         _models(view.answers, codes, confidence),
         _taken_for(view.answers, codes, images, class_index),
-        _taken_from(view.answers, view.codes, inside, class_index),
+        _taken_from(view.answers, view.codes, inside | hidden, class_index),
         _hardest(view.missed[images], images),
     )
 
@@ -92,7 +92,7 @@ def _taken_for(answers: Answers, codes: Codes, images: IntArray, class_index: in
 
 
 def _taken_from(answers: Answers, codes: Codes, inside: BoolArray, class_index: int) -> tuple[Confused, ...]:
-    """The other classes whose images are taken for this one."""
+    """The other classes whose images are taken for this one, those ``inside`` (n,) left out."""
     rows, images = np.nonzero(answers.answered == class_index)
     kept = are(Kind.MISSED, codes[rows, images]) & ~inside[images]
     rows, images = rows[kept], images[kept]

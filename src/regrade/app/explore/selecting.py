@@ -46,10 +46,13 @@ class Selection:
         return at + 1, before, after
 
 
-def selected(explorer: Explorer, view: View, choice: Choice) -> Selection:
-    """Choose images; without a model, one answer of any model or person that fits all filters is enough."""
+def selected(explorer: Explorer, view: View, choice: Choice, hidden: BoolArray) -> Selection:
+    """Choose images; without a model, one answer of any model or person that fits all filters is enough.
+
+    ``hidden`` (n,) are never chosen, whatever the filters are.
+    """
     test_set, answers = view.test_set, view.answers
-    inside = explorer.inside(view, choice.slice).copy()
+    inside = explorer.inside(view, choice.slice) & ~hidden
     if choice.label:
         inside &= view.of_class(class_named(test_set.class_space, choice.label))
     places = [answers.place(choice.model)] if choice.model else list(range(len(answers.rows)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import View
 from regrade.app.explore.outcomes import WORDS, Outcome
+from regrade.app.hidden_images import HiddenImages
 from regrade.app.site import Site
 from regrade.core import UNLABELED, TestSet
 
@@ -26,12 +27,12 @@ class Tile:
     note: str
 
 
-def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int]) -> list[Tile]:
-    """The images of a page: with a model what it says, without one how many have them wrong."""
+def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidden: HiddenImages) -> list[Tile]:
+    """The images of a page but hidden ones: with a model what it says, without one how many have them wrong."""
     answers = view.answers
     place = answers.place(choice.model) if choice.model else None
     found = []
-    for one in positions:
+    for one in hidden.visible(view.test_set, positions):
         said, outcome, score, note = "", "", None, ""
         if place is not None:
             best = int(answers.classes[place, one, 0])

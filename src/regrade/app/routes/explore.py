@@ -14,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/explore")
-def explore(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Response:
+def explore(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
     """The table of models, and the plot of two accuracies."""
     if (elsewhere := shorter(request, given)) is not None:
         return elsewhere
@@ -30,5 +30,5 @@ def explore(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Resp
     plot = plotted(site.explorer, choice, x, y, wanted)
     return page(
         request, "explore.html", table=table, headings=HEADINGS, plot=plot, x=x, y=y,
-        axes=axes_offered(site.explorer), **shown,
+        axes=axes_offered(site.explorer), hidden=site.hidden_from(session.person).note(view.test_set), **shown,
     )  # fmt: skip

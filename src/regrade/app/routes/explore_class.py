@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request, Response
@@ -15,6 +14,7 @@ from regrade.app.explore.drawing import Scale
 from regrade.app.explore.selecting import class_named
 from regrade.app.explore.tiles import tiles
 from regrade.app.pages import page
+from regrade.app.references import reference_images
 from regrade.app.views import class_view
 
 router = APIRouter(include_in_schema=False)
@@ -23,24 +23,29 @@ _REFERENCES = 12
 
 
 @router.get("/explore/class")
-def one_class(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Response:
+def one_class(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
     """Everything that models make of a class."""
     choice, view = chosen(site, given)
     space = view.test_set.class_space
     index = class_named(space, choice.class_id)
-    found = class_report(view, index, confidence=site.workspace.store.config.confidence)
+    hidden, confidence = site.hidden_from(session.person), site.workspace.store.config.confidence
+    found = hidden.settled(
+        view.test_set,
+        lambda mask: class_report(view, index, confidence=confidence, hidden=mask),
+        lambda report: report.hardest,
+    )
     basis = Choice(set=choice.set, labels=choice.labels)
-    hardest = tiles(site, view, basis.but(label=space.ids[index], order="hardest"), found.hardest)
-    found_elsewhere = site.pictures.references(space.name, index, but=frozenset([choice.set]))
+    hardest = tiles(site, view, basis.but(label=space.ids[index], order="hardest"), found.hardest, hidden)
+    elsewhere = reference_images(site, hidden, space, index, excluded=frozenset([choice.set]), count=_REFERENCES)
     references = [
-        (address, Choice(set=other).image_page(place))
-        for other, place in islice(found_elsewhere, _REFERENCES)
-        if (address := site.pictures.address(other, place)) is not None
+        (address, Choice(set=name).image_page(position))
+        for name, position in elsewhere
+        if (address := site.pictures.address(name, position)) is not None
     ]
     return page(
         request, "explore_class.html", choice=choice, basis=basis, space=space, index=index, report=found,
         told=class_view(space, index), hardest=hardest, references=references,
         scale=Scale.over([one.accuracy for one in found.models]),
         guide=f"/guide/{quote(space.name, safe='')}/{quote(space.ids[index], safe='')}",
-        label_sets=label_sets(site, choice),
+        label_sets=label_sets(site, choice), hidden=hidden.note(view.test_set),
     )  # fmt: skip

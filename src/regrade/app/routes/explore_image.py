@@ -12,6 +12,7 @@ from regrade.app.explore.explorer import View
 from regrade.app.explore.image_report import position_of, said_of, slices_with, taken_for, versions_of
 from regrade.app.explore.selecting import selected
 from regrade.app.explore.tiles import label_of
+from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.core import UNLABELED
@@ -27,8 +28,15 @@ def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> 
     choice, view = chosen(site, given)
     test_set = view.test_set
     position = position_of(test_set, choice.image, choice.id)
+    hidden = site.hidden_from(session.person)
+    if asking := hidden.asking(test_set, position):
+        return page(request, "explore_hidden.html", choice=choice.basis(), queues=asking)
     choice = choice.model_copy(update={"image": position, "id": ""})
-    number, before, after = selected(site.explorer, view, choice).around(position)
+    number, before, after = hidden.settled(
+        test_set,
+        lambda mask: selected(site.explorer, view, choice, mask).around(position),
+        lambda around: [beside for beside in around[1:] if beside is not None],
+    )
     label = int(test_set.labels[position])
     return page(
         request, "explore_image.html", choice=choice, id=test_set.ids[position], space=test_set.class_space,
@@ -40,7 +48,7 @@ def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> 
         names={one.id: one.name for one in site.ledger.people()},
         with_features=[row.name for row in view.answers.rows if row.has_features],
         kinds=sorted({row.score_kind.value for row in view.answers.rows if row.score_kind}),
-        label_sets=label_sets(site, choice), alike=alike(site, view, choice),
+        label_sets=label_sets(site, choice), alike=alike(site, view, choice, hidden),
     )  # fmt: skip
 
 
@@ -51,15 +59,19 @@ def talks(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple
     return [(one.queue, discussions.seen_by(one.item.id, viewer)) for one in found]
 
 
-def alike(site: Site, view: View, choice: Choice) -> list[dict[str, str | None]] | None:
-    """The pictures that look like this one, each with its address, label and distance; none where none are known."""
+def alike(site: Site, view: View, choice: Choice, hidden: HiddenImages) -> list[dict[str, str | None]] | None:
+    """The pictures that look like this one, each with its address, label and distance; none where none are known.
+
+    Hidden ones are left out.
+    """
     likeness, test_set, position = site.explorer.likeness, view.test_set, choice.image or 0
     if choice.near:
         found: list[Neighbour] | None = likeness.by_features(view.answers, choice.near, position)
     else:
-        found = likeness.by_hash(test_set, position)
+        found = likeness.by_hash(test_set, position, hidden=hidden.mask(test_set))
     if found is None:
         return None
+    visible = set(hidden.visible(test_set, [one.position for one in found]))
     return [
         {
             "picture": site.pictures.address(test_set.name, one.position),
@@ -69,4 +81,5 @@ def alike(site: Site, view: View, choice: Choice) -> list[dict[str, str | None]]
             "words": one.words,
         }
         for one in found
+        if one.position in visible
     ]

@@ -18,17 +18,23 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/explore/images")
-def images(request: Request, site: SiteHere, _: Reviewer, given: Given) -> Response:
+def images(request: Request, site: SiteHere, session: Reviewer, given: Given) -> Response:
     """A page of the images that the filters leave."""
     if (elsewhere := shorter(request, given)) is not None:
         return elsewhere
     choice, view = chosen(site, given)
-    selection = selected(site.explorer, view, choice)
+    hidden = site.hidden_from(session.person)
+    selection = hidden.settled(
+        view.test_set,
+        lambda mask: selected(site.explorer, view, choice, mask),
+        lambda selection: selection.shown(choice.page),
+    )
     number = min(choice.page, selection.pages)
     kinds = [kind for kind in Kind if choice.labels or kind not in (Kind.NOVEL, Kind.MISSED)]
     return page(
-        request, "explore_images.html", tiles=tiles(site, view, choice, selection.shown(number)), number=number,
-        count=len(selection.positions), of=len(view.test_set), pages=selection.pages,
+        request, "explore_images.html", tiles=tiles(site, view, choice, selection.shown(number), hidden),
+        number=number, count=len(selection.positions), of=len(view.test_set), pages=selection.pages,
+        hidden=hidden.note(view.test_set),
         begin=(number - 1) * PAGE, chips=chips(view, choice), kinds=kinds, kind_words=KIND_WORDS, orders=ORDERS,
         space=view.test_set.class_space, **options(site, choice, view),
     )  # fmt: skip

@@ -20,9 +20,12 @@ from regrade.app.guide_views import (
     example_lines,
     example_pictures,
     examples_from,
+    hidden_examples,
     neighbours,
     other_pictures,
     standing,
+    with_examples,
+    without_examples,
 )
 from regrade.app.markdown import formatted
 from regrade.app.numbers import Number
@@ -30,7 +33,7 @@ from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.app.views import class_view
 from regrade.core import AlreadyStored, ClassSpace, InputError
-from regrade.ledger import GuideEntry, GuideText, Role
+from regrade.ledger import GuideEntry, GuideText, Person, Role
 
 router = APIRouter(prefix="/guide", include_in_schema=False)
 
@@ -104,10 +107,11 @@ def guide(
 
 
 @router.get("/{class_space}/{class_id:path}/edit")
-def edit(about: AboutClass, request: Request, site: SiteHere, _: Reviewer) -> Response:
-    """The form in which an entry is written."""
+def edit(about: AboutClass, request: Request, site: SiteHere, session: Reviewer) -> Response:
+    """The form in which an entry is written; examples that someone still has to answer are not in it, and are kept."""
     entry = site.guide.entry(about.space.name, about.id)
-    return _form(request, site, about, _typed(entry))
+    hidden = frozenset() if entry is None else _hidden(site, session.person, entry.said)
+    return _form(request, site, about, _typed(entry, hidden))
 
 
 @router.post("/{class_space}/{class_id:path}/edit")
@@ -117,10 +121,10 @@ def write(
     """Save an entry; where someone else was faster, show both, and lose neither."""
     before = int(form.replaces) if form.replaces else None
     try:
-        said = _said(site, about.space, form)
+        said = _with_hidden(site, about, _said(site, about.space, form), before, session.person)
         site.guide.write(about.space.name, about.id, said, session.person, replaces=before, why=form.why)
     except AlreadyStored:
-        return _conflict(request, site, about, form)
+        return _conflict(request, site, about, form, session.person)
     except InputError as error:
         return _form(request, site, about, form, trouble=str(error), status=400)
     return RedirectResponse(about.address, 303)
@@ -131,9 +135,11 @@ def history(about: AboutClass, request: Request, site: SiteHere, session: Labele
     """Who changed an entry, when, why and how."""
     reviews = session.person.role is not Role.LABELER
     entries = site.guide.history(about.space.name, about.id)
-    before = [*(one.said for one in entries), GuideText()][1:]
+    hidden = _hidden(site, session.person, *(entry.said for entry in entries)) if reviews else frozenset()
+    texts = [*(without_examples(entry.said, hidden) for entry in entries), GuideText()]
     edits = [
-        (one, changes(about.space, old, one.said, examples=reviews)) for one, old in zip(entries, before, strict=True)
+        (entry, changes(about.space, old, new, examples=reviews))
+        for entry, new, old in zip(entries, texts, texts[1:], strict=False)
     ]
     return about.page(request, "guide_history.html", edits=edits, reviews=reviews)
 
@@ -163,9 +169,9 @@ def entry(about: AboutClass, request: Request, site: SiteHere, session: Labeler)
         alike=alike(about.space, about.index, said.alike),
         neighbours=neighbours(about.space, about.index, but=said.alike),
         variant=", ".join(one.value for one in VARIANT),
-        examples=example_pictures(site, said.examples, but=examined),
+        examples=example_pictures(site, said.examples, session.person, excluded=examined),
         unseen=sum(test_set in examined for test_set, _ in said.examples),
-        pictures=other_pictures(site, about.space, about.index),
+        pictures=other_pictures(site, about.space, about.index, session.person),
         reviews=session.person.role is not Role.LABELER,
     )
 
@@ -180,13 +186,14 @@ def _form(
     return about.page(request, "guide_edit.html", status=status, typed=typed, longest=LONGEST, sets=sets, **values)
 
 
-def _conflict(request: Request, site: Site, about: ClassAsked, form: EntryForm) -> Response:
+def _conflict(request: Request, site: Site, about: ClassAsked, form: EntryForm, person: Person) -> Response:
     """The form with what was typed, beside what someone else has written meanwhile."""
     theirs = site.guide.entry(about.space.name, about.id)
     typed = form.model_copy(update={"replaces": "" if theirs is None else str(theirs.id)})
     if theirs is None:
         return _form(request, site, about, typed, status=409, trouble="the entry that you read is not there")
-    differs = changes(about.space, theirs.said, _said(site, about.space, form), examples=True)
+    shown = without_examples(theirs.said, _hidden(site, person, theirs.said))
+    differs = changes(about.space, shown, _said(site, about.space, form), examples=True)
     return _form(request, site, about, typed, status=409, theirs=theirs, differs=differs)
 
 
@@ -200,11 +207,25 @@ def _said(site: Site, space: ClassSpace, form: EntryForm) -> GuideText:
     )
 
 
-def _typed(entry: GuideEntry | None) -> EntryForm:
-    """An entry as it stands in the form."""
+def _hidden(site: Site, person: Person, *texts: GuideText) -> frozenset[tuple[str, str]]:
+    """The examples of some texts that someone still has to answer."""
+    examples = dict.fromkeys(example for text in texts for example in text.examples)
+    return hidden_examples(site, examples, site.hidden_from(person)) if examples else frozenset()
+
+
+def _with_hidden(site: Site, about: ClassAsked, text: GuideText, before: int | None, person: Person) -> GuideText:
+    """What was typed, with the examples of the entry before it that were not in the form."""
+    entry = site.guide.entry(about.space.name, about.id)
+    if entry is None or entry.id != before:
+        return text
+    return with_examples(text, entry.said, _hidden(site, person, entry.said))
+
+
+def _typed(entry: GuideEntry | None, hidden: frozenset[tuple[str, str]]) -> EntryForm:
+    """An entry as it stands in the form, without the examples that are hidden from its writer."""
     if entry is None:
         return EntryForm()
-    said = entry.said
+    said = without_examples(entry.said, hidden)
     return EntryForm.model_construct(
         text=said.text,
         traits="\n".join(said.traits),

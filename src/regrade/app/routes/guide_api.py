@@ -72,6 +72,6 @@ def entry(
         written=found is not None,
         html=formatted(said.text),
         traits=list(said.traits),
-        examples=example_pictures(site, said.examples, but=site.examined() | asked),
+        examples=example_pictures(site, said.examples, session.person, excluded=site.examined() | asked),
         alike=[AlikeView(id=one.id, name=one.name, distance=one.distance) for one in alike(space, index, said.alike)],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -49,7 +49,7 @@ def panel(
         classes=_class_names(desk, found.classes(queue, wanted.stage)),
         answers=ANSWERS[queue.question],
         people={one.id: one.name for one in desk.site.ledger.people()},
-        cards=[_card(desk, wanted, one) for one in topics],
+        cards=[_card(desk, wanted, topic) for topic in _discussable(desk, topics)],
         matching=matching,
         here=here,
         pages=pages,
@@ -69,7 +69,7 @@ def discuss(request: Request, subject: SubjectHere, wanted: WantedHere) -> Respo
         queue=queue,
         item=item,
         wanted=wanted,
-        shown=item_view(site, queue, item),
+        shown=item_view(site, queue, item, subject.person),
         score=score_words(site, queue, item, all_voted=item.missing <= 0),
         mistake=mistake,
         categories=CATEGORIES,
@@ -107,13 +107,21 @@ def _to(queue: Queue, wanted: Wanted, item_id: int | None) -> Response:
     return RedirectResponse(address(queue, wanted) if item_id is None else address(queue, wanted, item_id), 303)
 
 
+def _discussable(desk: Desk, topics: Iterable[Topic]) -> list[Topic]:
+    """The topics without those about images that someone still has to label in an examination."""
+    hidden, test_set = desk.site.unexamined(desk.person), desk.site.test_set(desk.queue.test_set)
+    return [topic for topic in topics if not hidden.asking(test_set, test_set.position(topic.item.example))]
+
+
 def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
     test_set = desk.site.test_set(desk.queue.test_set)
     space = test_set.class_space
     return {
         "topic": topic,
         "address": address(desk.queue, wanted, topic.item.id),
-        "picture": desk.site.pictures.address(test_set.name, test_set.position(topic.item.example)),
+        "picture": desk.site.pictures.address_in_queue(
+            test_set.name, test_set.position(topic.item.example), desk.queue.id
+        ),
         "class_name": space.names[space.index(topic.item.class_id)],
     }
 

@@ -4,20 +4,39 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 
 from regrade.app.access import Labeler, SiteHere
-from regrade.app.pictures import SIDES
+from regrade.app.numbers import PathNumber
+from regrade.app.pictures import SIDES, Shown
 from regrade.core import InputError
 
 router = APIRouter()
 _KEEP = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
-@router.get("/pictures/{word}", include_in_schema=False)
-def picture(word: str, site: SiteHere, _: Labeler, side: Annotated[int | None, Query()] = None) -> Response:
-    """One picture, in its own size or shrunk to a side."""
+def offered_side(side: Annotated[int | None, Query()] = None) -> int | None:
+    """The side that a picture is asked for in; one that is not offered raises."""
     if side is not None and side not in SIDES:
         raise InputError(f"a picture is {', '.join(map(str, SIDES))} pixels wide, or in its own size")
-    found = site.pictures.shown(word, side)
-    return Response(found.content, media_type=found.media_type, headers=_KEEP)
+    return side
+
+
+Side = Annotated[int | None, Depends(offered_side)]
+
+
+@router.get("/pictures/{word}", include_in_schema=False)
+def picture(word: str, site: SiteHere, _: Labeler, side: Side) -> Response:
+    """One picture, in its own size or shrunk to a side."""
+    return _sent(site.pictures.shown(word, side))
+
+
+@router.get("/pictures/{queue_id}/{word}", include_in_schema=False)
+def image_in_queue(queue_id: PathNumber, word: str, site: SiteHere, session: Labeler, side: Side) -> Response:
+    """An image that a queue asks about, for those who may work on it."""
+    queue = site.queue(queue_id, session.person)
+    return _sent(site.pictures.shown(word, side, queue_id=queue.id))
+
+
+def _sent(image: Shown) -> Response:
+    return Response(image.content, media_type=image.media_type, headers=_KEEP)

@@ -66,7 +66,7 @@ def next_item(
     """The next item for whoever asks, or the one after that which they have before them."""
     queue = site.queue(queue_id, session.person)
     found = site.ledger.next_item(queue, session.person, after=after)
-    return NextItem(item=None if found is None else item_view(site, queue, found))
+    return NextItem(item=None if found is None else item_view(site, queue, found, session.person))
 
 
 @router.post("/votes")
@@ -92,7 +92,7 @@ def undo(queue_id: PathNumber, form: UndoForm, site: SiteHere, session: Labeler)
     else:
         item_id = _item(site, session, queue_id, form.item)[1].id
     site.ledger.take_back(item_id, session.person, key=form.key, why="undone at once")
-    return NextItem(item=item_view(site, queue, site.ledger.item(item_id)))
+    return NextItem(item=item_view(site, queue, site.ledger.item(item_id), session.person))
 
 
 @router.get("/references")
@@ -102,7 +102,7 @@ def more_references(
     """Up to a hundred pictures of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)
     index = site.test_set(queue.test_set).class_space.index(class_id)
-    return references(site, queue, index, MOST_REFERENCES)
+    return references(site, queue, session.person, index, MOST_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:

@@ -7,7 +7,7 @@ import { strip } from "./strip.js";
 
 const by = (id) => document.getElementById(id);
 
-const STATES = [["correct", "Known correct"], ["unclear", "Known unclear"], ["wrong", "Known wrong"], ["problematic", "Problematic"]];
+const STATES = [["correct", "Known correct"], ["unclear", "Known unclear"], ["wrong", "Known wrong"], ["problematic", "Problematic"], ["withheld", "Known labels"]];
 
 function known(item) {
   const rows = STATES.map(([state, heading]) => [heading, [item.labels[state]].flat().filter(Boolean).join(", ")]);

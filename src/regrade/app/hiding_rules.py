@@ -1,0 +1,106 @@
+"""What stays hidden from whom, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from regrade.app.explore.latest import Latest
+from regrade.app.hidden_images import HiddenImages, PendingQueue
+from regrade.app.same_images import QueueImages, SameImages
+from regrade.core import TestSet
+from regrade.ledger import Ledger, Mode, Person, Question, Queue
+from regrade.ledger.item_images import item_images
+from regrade.ledger.pending import PendingItems, Until, queue_sizes
+from regrade.store import Store
+from regrade.store.names import file_name
+from regrade.workspace.image_contents import fill_contents
+
+_QUEUES = 64  # whose images are kept in memory
+
+
+class HidingRules:
+    """Which images are hidden: from someone who still has to answer them, and from everyone in an examination."""
+
+    def __init__(self, store: Store, ledger: Ledger, *, test_set: Callable[[str], TestSet]) -> None:
+        self._store = store
+        self._ledger = ledger
+        self._test_set = test_set
+        self._pending = PendingItems(ledger.engine)
+        self._images: Latest[QueueImages] = Latest(_QUEUES)
+        self._people: Latest[bool] = Latest(_QUEUES)
+        self._same_images = SameImages(store)
+
+    def hidden_from(self, person: Person) -> HiddenImages:
+        """The images that someone still has to answer, in all queues that they may work on."""
+        return self._pending_in(self._ledger.queues_of(person), person)
+
+    def unexamined(self, person: Person) -> HiddenImages:
+        """The images that someone still has to answer in examinations."""
+        if not any(is_examination(queue) for queue in self._ledger.queues()):
+            return HiddenImages((), self._same_images)
+        return self._pending_in(filter(is_examination, self._ledger.queues_of(person)), person)
+
+    def examined(self) -> HiddenImages:
+        """All images of examinations: no one sees them beside a class, since people could tell each other."""
+        queues = self._with_test_sets(queue for queue in self._ledger.queues() if is_examination(queue))
+        sizes = queue_sizes(self._ledger.engine, [queue.id for queue in queues])
+        images = [self._images_of(queue, sizes.get(queue.id, 0)) for queue in queues]
+        return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)
+
+    def until(self, queue: Queue) -> Until:
+        """Until when an image that a queue asks about stays hidden from those who may work on it."""
+        if is_examination(queue):
+            return Until.ANSWERED
+        return Until.COMPLETE if self.hides_whose_answer(queue) else Until.SETTLED
+
+    def hides_whose_answer(self, queue: Queue) -> bool:
+        """Whether people's answers may be judged among models' predictions, and no one may see which is which."""
+        return queue.question is Question.JUDGE and not queue.model and self._has_people(queue.test_set)
+
+    def _has_people(self, test_set: str) -> bool:
+        folder = self._store.root / "predictions" / file_name(test_set)
+        written = folder.stat().st_mtime_ns if folder.is_dir() else 0
+        return self._people.get(test_set, written, lambda _: bool(self._store.people_names(test_set)))
+
+    def _pending_in(self, queues: Iterable[Queue], person: Person) -> HiddenImages:
+        stored = self._with_test_sets(queues)
+        until = {queue.id: self.until(queue) for queue in stored}
+        pending = self._pending.of(person, until)
+        return HiddenImages(
+            [
+                PendingQueue(self._images_of(queue, len(pending[queue.id])), pending[queue.id], until[queue.id])
+                for queue in stored
+                if pending[queue.id].any()
+            ],
+            self._same_images,
+        )
+
+    def _with_test_sets(self, queues: Iterable[Queue]) -> list[Queue]:
+        return [queue for queue in queues if self._store.has_test_set(queue.test_set)]
+
+    def _images_of(self, queue: Queue, size: int) -> QueueImages:
+        """The images of a queue, read again when it has more items or its test set has changed."""
+        test_set = self._test_set(queue.test_set)
+        return self._images.get(queue.id, (size, test_set), lambda _: self._read(queue, test_set, size))
+
+    def _read(self, queue: Queue, test_set: TestSet, size: int) -> QueueImages:
+        if queue.question is Question.LABEL:
+            fill_contents(self._store, self._ledger, queue)
+        images = item_images(self._ledger.engine, queue.id)[:size]
+        positions = np.array([test_set.position_of.get(image.example, -1) for image in images], dtype=np.int64)
+        items_of: dict[str, list[int]] = {}
+        for number, image in enumerate(images):
+            if image.content is not None:
+                items_of.setdefault(image.content, []).append(number)
+        return QueueImages(queue, test_set, positions, {content: tuple(items) for content, items in items_of.items()})
+
+
+def _all_pending(images: QueueImages) -> PendingQueue:
+    return PendingQueue(images, np.ones(len(images.positions), dtype=bool), Until.ANSWERED)
+
+
+def is_examination(queue: Queue) -> bool:
+    """Whether people are examined by a queue."""
+    return queue.question is Question.LABEL and queue.mode is Mode.EXAMINATION

@@ -1,0 +1,149 @@
+"""Which items still wait for someone's answer, kept up to date from the votes that are new."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from threading import Lock
+
+import numpy as np
+from sqlalchemy import Connection, Engine, bindparam, func, select
+
+from regrade.core.arrays import BoolArray
+from regrade.ledger.database import snapshot
+from regrade.ledger.queueing import ANSWERED
+from regrade.ledger.records import Person
+from regrade.ledger.schema import block, item, vote
+from regrade.ledger.standing import STANDS
+
+_MOST_ITEMS = 64_000_000  # of all people and queues that are kept in memory, a byte each
+_OVERLAP = 64  # votes that are looked at once more: PostgreSQL may commit them in another order than that of their ids
+_MOST_NEW = 5_000  # votes up to which items are brought up to date one by one
+
+
+class Until(Enum):
+    """How long an item is pending for a person to whom its queue is open."""
+
+    ANSWERED = auto()
+    """Until they have answered it."""
+    SETTLED = auto()
+    """Until they have answered it, or no vote is missing."""
+    COMPLETE = auto()
+    """Until no vote is missing, whether they have answered it or not."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The pending items (n,) of a queue in its order, and the newest vote that they take into account."""
+
+    pending: BoolArray
+    newest_vote: int
+
+
+class PendingItems:
+    """The items that are pending for people, read once and then changed only where there are new votes or items."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: OrderedDict[tuple[int, int, Until], _Kept] = OrderedDict()
+        self._lock = Lock()
+
+    def of(self, person: Person, queues: Mapping[int, Until]) -> dict[int, BoolArray]:
+        """For each queue, by its id, which of its items (n,) are pending for someone; not to be written to."""
+        if not queues:
+            return {}
+        with self._lock, snapshot(self._engine) as connection:
+            sizes = _sizes(connection, list(queues))
+            newest_vote = connection.execute(_NEWEST_VOTE).scalar() or 0
+            kept = {
+                queue_id: self._recent(person.id, queue_id, until, newest_vote)
+                or _Kept(_read(connection, queue_id, person.id, until, sizes.get(queue_id, 0)), newest_vote)
+                for queue_id, until in queues.items()
+            }
+            grown = {queue_id: _grown(state.pending, sizes.get(queue_id, 0)) for queue_id, state in kept.items()}
+            since = min(state.newest_vote for state in kept.values()) - _OVERLAP
+            changed = _changed(connection, grown, queues, person_id=person.id, since=since)
+            for queue_id, until in queues.items():
+                self._keep((person.id, queue_id, until), _Kept(changed[queue_id], newest_vote))
+        return changed
+
+    def _recent(self, person_id: int, queue_id: int, until: Until, newest_vote: int) -> _Kept | None:
+        """What is kept of a queue, unless so much is new that reading all of it is cheaper."""
+        kept = self._kept.get((person_id, queue_id, until))
+        return kept if kept is not None and newest_vote - kept.newest_vote <= _MOST_NEW else None
+
+    def _keep(self, key: tuple[int, int, Until], state: _Kept) -> None:
+        state.pending.setflags(write=False)
+        self._kept[key] = state
+        self._kept.move_to_end(key)
+        while len(self._kept) > 1 and sum(len(kept.pending) for kept in self._kept.values()) > _MOST_ITEMS:
+            self._kept.popitem(last=False)
+
+
+_NEWEST_VOTE = select(func.max(vote.c.id))
+_IN_QUEUE = item.c.queue_id == bindparam("in_queue")
+_WITH_MISSING = select(item.c.place).where(_IN_QUEUE, item.c.missing > 0)
+_ANSWERED_PLACES = (
+    select(item.c.place)
+    .join(vote, vote.c.item_id == item.c.id)
+    .where(_IN_QUEUE, vote.c.person_id == bindparam("person"), STANDS)
+)
+_NEW_VOTES = select(vote.c.item_id).where(vote.c.id > bindparam("since")).distinct().cte("new_votes")
+_CHANGED = select(item.c.queue_id, item.c.place, item.c.missing, ANSWERED.label("answered")).join(
+    _NEW_VOTES, _NEW_VOTES.c.item_id == item.c.id
+)  # of all queues: a condition on the queue would have SQLite go through its items instead of the new votes
+
+
+def queue_sizes(engine: Engine, queue_ids: Sequence[int]) -> dict[int, int]:
+    """How many items each queue has; empty ones are left out."""
+    with engine.connect() as connection:
+        return _sizes(connection, queue_ids)
+
+
+def _sizes(connection: Connection, queue_ids: Sequence[int]) -> dict[int, int]:
+    total = select(block.c.queue_id, func.sum(block.c.size)).where(block.c.queue_id.in_(queue_ids))
+    return {queue_id: int(size) for queue_id, size in connection.execute(total.group_by(block.c.queue_id))}
+
+
+def _read(connection: Connection, queue_id: int, person_id: int, until: Until, size: int) -> BoolArray:
+    """The pending items of a queue, read from the database."""
+    where = {"in_queue": queue_id, "person": person_id}
+    pending = np.full(size, until is Until.ANSWERED)
+    if until is not Until.ANSWERED:
+        pending[connection.execute(_WITH_MISSING, where).scalars().all()] = True
+    if until is not Until.COMPLETE:
+        pending[connection.execute(_ANSWERED_PLACES, where).scalars().all()] = False
+    return pending
+
+
+def _grown(pending: BoolArray, size: int) -> BoolArray:
+    """With the items that were added since, which no one has answered yet; a copy."""
+    return np.concatenate([pending, np.ones(size - len(pending), dtype=bool)])
+
+
+def _changed(
+    connection: Connection,
+    pending: Mapping[int, BoolArray],
+    queues: Mapping[int, Until],
+    *,
+    person_id: int,
+    since: int,
+) -> dict[int, BoolArray]:
+    """The pending items with those brought up to date that someone has voted on ``since`` a vote."""
+    rows = connection.execute(_CHANGED, {"since": since, "whose": person_id})
+    for queue_id, place, missing, answered in rows:
+        if queue_id in queues:
+            pending[queue_id][place] = _is_pending(queues[queue_id], missing=missing, answered=answered)
+    return dict(pending)
+
+
+def _is_pending(until: Until, *, missing: int, answered: bool) -> bool:
+    match until:
+        case Until.ANSWERED:
+            return not answered
+        case Until.SETTLED:
+            return missing > 0 and not answered
+        case Until.COMPLETE:
+            return missing > 0

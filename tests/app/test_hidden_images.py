@@ -1,0 +1,415 @@
+"""What stays hidden from someone who still has to answer: references, addresses, lists, the guide, other questions."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from judging import item_of, queue_of, vote
+from PIL import Image
+from reading_pages import seen
+
+from regrade.app import hidden_images
+from regrade.app.explore import selecting
+from regrade.ledger import Guide, GuideText, Mode, NewItem, Question
+from regrade.ledger.item_images import item_images
+
+_keys = itertools.count()
+
+
+def add_copy(workspace, folder, name, numbers, *, rename="copy{}.bmp", shrink=False):
+    """A test set of images of the reference set, in another lossless format or smaller ones, with their labels."""
+    target = workspace.store.test_set("reference")
+    source = workspace.store.pictures(target)
+    for number in numbers:
+        image = Image.open(f"{source.root}/{source.locations[number]}").convert("RGB")
+        path = folder / name / str(target.labels[number]) / rename.format(target.ids[number])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (image.resize((4, 4)) if shrink else image).save(path)
+    workspace.add_test_set(name, folder / name, classes="digits")
+    return workspace.store.test_set(name)
+
+
+def of_class(workspace, test_set, label):
+    return np.flatnonzero(workspace.store.test_set(test_set).labels == label).tolist()
+
+
+def addresses_of(app, test_set, positions):
+    return {app.state.site.pictures.address(test_set, position) for position in positions}
+
+
+def label_queue(workspace, test_set, numbers, *, mode=Mode.EXAMINATION, name="asking", overlap=9):
+    """A queue as older ledgers have it: nothing is known of the images' contents."""
+    queue = workspace.ledger.open_queue(name, Question.LABEL, test_set=test_set, mode=mode, overlap=overlap)
+    ids = workspace.store.test_set(test_set).ids
+    workspace.ledger.add_items(queue, [NewItem(ids[number]) for number in numbers])
+    return queue
+
+
+def answer(client, queue, item, value):
+    key = f"hidden-key-{next(_keys)}"
+    return client.write(f"/api/queues/{queue.id}/votes", item=item, key=key, answer=value)
+
+
+def references(client, queue, label):
+    return set(client.get(f"/api/queues/{queue.id}/references?class_id={label}").json())
+
+
+class TestReferences:
+    """Images of class 3 of the reference set are asked about; other sets hold the same ones."""
+
+    @pytest.mark.parametrize("mode", Mode)
+    @pytest.mark.parametrize(
+        "how", [{}, {"rename": "{}", "shrink": True}], ids=["copy under other names", "smaller under the same ids"]
+    )
+    def test_references_hold_no_image_of_the_queue_from_another_set(self, app, workspace, visitor, tmp_path, mode, how):  # noqa: PLR0917
+        threes = of_class(workspace, "reference", 3)
+        copy = add_copy(workspace, tmp_path, "copy", threes, **how)
+        queue = label_queue(workspace, "reference", threes[:4], mode=mode)
+        shown = references(visitor("Leo"), queue, 3)
+        assert shown & addresses_of(app, "copy", range(len(copy))) == addresses_of(app, "copy", range(4, len(copy)))
+        assert shown >= addresses_of(app, "digits", of_class(workspace, "digits", 3))
+
+    def test_references_in_training_may_hold_what_one_has_answered(self, app, workspace, visitor, tmp_path):
+        threes = of_class(workspace, "reference", 3)
+        add_copy(workspace, tmp_path, "copy", threes)
+        queue = label_queue(workspace, "reference", threes[:2], mode=Mode.TRAINING)
+        leo, rita, both = visitor("Leo"), visitor("Rita"), addresses_of(app, "copy", [0, 1])
+        item = item_of(workspace.ledger, queue, workspace.store.test_set("reference").ids[threes[0]])
+        answer(leo, queue, item, "3")
+        assert references(leo, queue, 3) & both == addresses_of(app, "copy", [0])
+        assert references(rita, queue, 3) & both == set()
+        leo.write(f"/api/queues/{queue.id}/undo", key="hidden-undo-key")
+        assert references(leo, queue, 3) & both == set()
+
+    def test_references_hold_examined_images_for_no_one(self, app, workspace, visitor, tmp_path, judge_queue):
+        threes = of_class(workspace, "reference", 3)
+        add_copy(workspace, tmp_path, "copy", threes)
+        exam = label_queue(workspace, "reference", threes[:2], overlap=1)
+        workspace.ledger.assign(exam, [workspace.ledger.person("Leo")])
+        shown = references(visitor("Rita"), judge_queue, 3)
+        assert shown == addresses_of(app, "copy", range(2, len(threes)))
+        leo = visitor("Leo")
+        for _ in range(2):
+            answer(leo, exam, leo.get(f"/api/queues/{exam.id}/next").json()["item"]["id"], "3")
+        assert references(visitor("Rita"), judge_queue, 3) == shown
+        assert references(leo, exam, 3) & addresses_of(app, "copy", [0, 1]) == set()
+
+    def test_references_keep_images_whose_ids_are_alike_by_chance(self, app, workspace, visitor):
+        """Both sets number their files from zero, and so share ids and nothing else."""
+        queue = label_queue(workspace, "digits", range(60))
+        assert references(visitor("Leo"), queue, 3) == addresses_of(
+            app, "reference", of_class(workspace, "reference", 3)
+        )
+
+    def test_guide_pages_hold_no_image_that_a_labeler_has_to_answer(self, app, workspace, visitor):
+        threes = of_class(workspace, "reference", 3)
+        label_queue(workspace, "reference", threes[:3], mode=Mode.TRAINING)
+        ids = workspace.store.test_set("reference").ids
+        examples = tuple(("reference", ids[number]) for number in threes[2:4])
+        author = workspace.ledger.person("Rita")
+        Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
+        for page in (visitor("Leo").get("/guide/digits/3").text, visitor("Leo").get("/api/guide/digits/3").text):
+            assert not [address for address in addresses_of(app, "reference", threes[:3]) if address in page]
+            assert app.state.site.pictures.address("reference", threes[3]) in page
+
+    def test_contents_of_an_older_queue_are_read_once_and_kept(self, workspace, visitor):
+        queue = label_queue(workspace, "reference", [0, 1])
+        assert {image.content for image in item_images(workspace.ledger.engine, queue.id)} == {None}
+        references(visitor("Leo"), queue, 3)
+        contents = {image.content for image in item_images(workspace.ledger.engine, queue.id)}
+        assert len(contents) == 2 and None not in contents
+
+
+class TestAddresses:
+    def test_image_address_in_a_queue_is_neither_explores_nor_another_queues(self, app, workspace, visitor):
+        first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
+        leo = visitor("Leo")
+        shown = [leo.get(f"/api/queues/{queue.id}/next").json()["item"]["picture"] for queue in (first, second)]
+        assert len({*shown, app.state.site.pictures.address("reference", 5)}) == 3
+        assert leo.get(f"/api/queues/{first.id}/next").json()["item"]["picture"] == shown[0]
+        pictures = [leo.get(address) for address in shown]
+        assert [picture.status_code for picture in pictures] == [200, 200]
+        assert pictures[0].content == pictures[1].content
+        assert "immutable" in pictures[0].headers["cache-control"]
+
+    def test_image_address_in_a_queue_is_for_those_who_may_work_on_it(self, app, workspace, visitor):
+        queue = label_queue(workspace, "reference", [5])
+        address = app.state.site.pictures.address_in_queue("reference", 5, queue.id)
+        workspace.ledger.assign(queue, [workspace.ledger.person("Leo")])
+        assert visitor("Leo").get(f"{address}?side=160").status_code == 200
+        assert visitor("Leo").get(f"{address}?side=161").status_code == 400
+        assert visitor("Rita").get(address).status_code == 404
+        assert visitor().get(address).status_code == 303
+
+    def test_image_address_opens_nothing_elsewhere(self, app, workspace, visitor):
+        first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
+        pictures, leo = app.state.site.pictures, visitor("Leo")
+        word = pictures.address_in_queue("reference", 5, first.id).rpartition("/")[2]
+        plain = pictures.address("reference", 5).rpartition("/")[2]
+        for address in (f"/pictures/{word}", f"/pictures/{second.id}/{word}", f"/pictures/{first.id}/{plain}"):
+            assert leo.get(address).status_code == 404
+
+    def test_next_image_has_its_address_before_and_after_it_is_fetched_ahead(self, workspace, visitor):
+        queue = label_queue(workspace, "reference", range(6))
+        leo = visitor("Leo")
+        current = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
+        ahead = leo.get(f"/api/queues/{queue.id}/next?after={current['id']}").json()["item"]
+        answer(leo, queue, current["id"], "3")
+        assert leo.get(f"/api/queues/{queue.id}/next").json()["item"] == ahead
+
+    @pytest.mark.parametrize("place", ["/panel/{queue}", "/panel/{queue}/{item}"])
+    def test_panel_shows_images_by_the_address_of_its_queue(self, app, workspace, visitor, judge_queue, place):
+        target = workspace.store.test_set("digits")
+        pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
+        for name, given in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
+            vote(workspace.ledger, judge_queue, workspace.ledger.person(name), pair, given)
+        item = item_of(workspace.ledger, judge_queue, *pair)
+        page = visitor("Rita").get(place.format(queue=judge_queue.id, item=item)).text
+        assert app.state.site.pictures.address_in_queue("digits", 0, judge_queue.id) in page
+        assert app.state.site.pictures.address("digits", 0) not in page
+
+
+def positions_in(links):
+    """The positions of the images that pages of images are linked by, each once."""
+    return list(dict.fromkeys(int(re.search(r"image=(\d+)", address).group(1)) for address in links))
+
+
+def shown_images(client, **query):
+    """The positions of the images that a page of Explore lists."""
+    page = seen(client.get("/explore/images", params={"set": "digits", **query}))
+    return positions_in(page.to("/explore/image"))
+
+
+class TestExplore:
+    def test_lists_leave_out_pending_images_and_say_how_many(self, visitor, judge_queue):
+        assert judge_queue.overlap == 3
+        rita = visitor("Rita")
+        assert shown_images(rita) == list(range(12, 60))
+        page = seen(rita.get("/explore/images?set=digits")).text
+        assert "48 images of 60" in page
+        assert "12 images that you still have to answer are not shown." in page
+        assert "12 images that you still have to answer are counted here" in seen(rita.get("/explore?set=digits")).text
+        assert "still have to answer" not in seen(rita.get("/explore/images?set=reference")).text
+
+    @pytest.mark.usefixtures("judge_queue")
+    def test_hidden_images_are_counted_whatever_the_filters_are(self, workspace, visitor):
+        """A number by filter would tell which class a hidden image has."""
+        rita, target = visitor("Rita"), workspace.store.test_set("digits")
+        for query in ({"label": "3"}, {"label": "4"}, {"find": target.ids[0]}, {"model": "alpha", "outcome": "right"}):
+            page = rita.get("/explore/images", params={"set": "digits", **query}).text
+            assert "12 images that you still have to answer are not shown." in page
+        assert [shown_images(rita, find=target.ids[0], label=str(label)) for label in range(10)] == [[]] * 10
+
+    @pytest.mark.usefixtures("judge_queue")
+    def test_class_pages_do_not_even_count_pending_images(self, workspace, visitor):
+        target = workspace.store.test_set("digits")
+        top = {name: workspace.store.predictions(target, name).top1 for name in ("alpha", "beta", "gamma")}
+        label = int(target.labels[11])
+        visible = [number for number in range(12, 60) if target.labels[number] == label]
+        page = seen(visitor("Rita").get(f"/explore/class?set=digits&class={label}"))
+        assert 0 < len(visible) < (target.labels == label).sum()
+        assert f"{len(visible)} image" in page.text
+        for model, answers in top.items():
+            missed = [number for number in visible if answers[number] != label]
+            assert page.row(model)[3:] == [str(len(missed)), str(len(visible))]
+        assert set(positions_in(page.to("/explore/image", set="digits"))) <= set(visible)
+        emptied = seen(visitor("Rita").get(f"/explore/class?set=digits&class={target.labels[0]}")).text
+        assert "0 images of digits" in emptied and "No image of it is scored" in emptied
+
+    @pytest.mark.usefixtures("judge_queue")
+    def test_images_before_and_after_are_never_pending(self, workspace, visitor):
+        """The images are stored class by class, and the last pending one is of the class of the first visible one."""
+        labels = workspace.store.test_set("digits").labels
+        assert labels[11] == labels[12]
+        page = seen(visitor("Rita").get(f"/explore/image?set=digits&label={labels[12]}&image=12"))
+        assert not [address for text, address in page.links if text == "← previous"]
+        assert [address for text, address in page.links if text == "next →"]
+
+    @pytest.mark.usefixtures("judge_queue")
+    def test_neighbors_are_never_pending(self, workspace, visitor):
+        workspace.leakage("digits", by=["phash"])
+        neighbors = set()
+        for number in range(12, 60):
+            page = visitor("Rita").get(f"/explore/image?set=digits&image={number}").text
+            neighbors |= {int(near) for near in re.findall(r"image=(\d+)", page.partition("Looks like")[2])}
+        assert neighbors and min(neighbors) >= 12
+
+    def test_pending_image_page_names_the_queue_and_shows_nothing_else(self, workspace, visitor, judge_queue):
+        target = workspace.store.test_set("digits")
+        for query in ("image=0", f"id={target.ids[0]}", "image=0&model=alpha&outcome=right&near=alpha"):
+            response = visitor("Rita").get(f"/explore/image?set=digits&{query}")
+            page = seen(response)
+            assert "You are asked about this image in novel: it is shown once you have answered." in page.text
+            assert page.to(f"/judge/{judge_queue.id}")
+            assert page.pictures == [] and target.ids[0] not in response.text
+
+    def test_owner_sees_everything_once_a_queue_is_given_to_others(self, workspace, visitor, judge_queue):
+        olga = visitor("Olga")
+        assert shown_images(olga) == list(range(12, 60))
+        assert "hides nothing from you" in seen(olga.get("/explore/images?set=digits")).text
+        workspace.ledger.assign(judge_queue, [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")])
+        assert shown_images(olga) == list(range(60))
+        assert shown_images(visitor("Rita")) == list(range(12, 60))
+        workspace.ledger.assign(judge_queue, [workspace.ledger.person("Olga")])
+        assert shown_images(olga) == list(range(12, 60))
+
+    def test_examined_image_stays_hidden_though_all_votes_are_in(self, workspace, visitor):
+        queue = label_queue(workspace, "digits", [0, 1], overlap=1)
+        rita, rob = visitor("Rita"), visitor("Rob")
+        answer(rob, queue, item_of(workspace.ledger, queue, workspace.store.test_set("digits").ids[0]), "3")
+        assert shown_images(rita) == list(range(2, 60))
+        assert shown_images(rob) == [0, *range(2, 60)]
+
+    def test_training_image_is_shown_once_no_vote_is_missing(self, workspace, visitor):
+        queue = label_queue(workspace, "digits", [0, 1], overlap=1, mode=Mode.TRAINING)
+        answer(visitor("Rob"), queue, item_of(workspace.ledger, queue, workspace.store.test_set("digits").ids[0]), "3")
+        assert shown_images(visitor("Rita")) == [0, *range(2, 60)]
+
+    def test_image_judged_blind_stays_hidden_until_all_have_voted(self, workspace, visitor, tmp_path):
+        target = workspace.store.test_set("digits")
+        (tmp_path / "people.csv").write_text(f"person,image,class\nAda,{target.ids[0]},7\n")
+        workspace.import_people(tmp_path / "people.csv", test_set="digits")
+        pair = (target.ids[0], "7")
+        options = {"test_set": "digits", "labels": "multi", "overlap": 2}
+        queue = queue_of(workspace.ledger, "people", [pair], **options)
+        address, people = (
+            "/explore/image?set=digits&image=0",
+            [workspace.ledger.person(name) for name in ("Rita", "Rob")],
+        )
+        vote(workspace.ledger, queue, people[0], pair, "wrong")
+        page = seen(visitor("Rita").get(address)).text
+        assert "it is shown once all have voted, so that no one can tell whose answer it is" in page
+        assert "Ada" not in page and "alpha" not in page
+        assert (
+            "1 image that you or others still have to answer is not shown"
+            in seen(visitor("Rita").get("/explore/images?set=digits")).text
+        )
+        vote(workspace.ledger, queue, people[1], pair, "wrong")
+        for name in ("Rita", "Rob", "Rose"):
+            assert "Ada" in seen(visitor(name).get(address)).text
+
+
+class TestCopies:
+    """Copies under other names are found by their content when they are about to be shown."""
+
+    @pytest.fixture
+    def copied(self, workspace, tmp_path):
+        """Fifteen images of which the first ten are examined, copied in the same order."""
+        copy = add_copy(workspace, tmp_path, "copy", range(15))
+        label_queue(workspace, "reference", range(10))
+        return [copy.position(f"copy{workspace.store.test_set('reference').ids[number]}.bmp") for number in range(15)]
+
+    def listed(self, client, copies, pages=5):
+        """The numbers of the images on the pages of the list, and the count that the last page gives."""
+        shown = []
+        for number in range(1, pages + 1):
+            page = seen(client.get(f"/explore/images?set=copy&page={number}"))
+            shown += [copies.index(position) for position in positions_in(page.to("/explore/image"))]
+        return set(shown), re.search(r"(\d+) images? of 15", page.text).group(1)
+
+    def test_list_pages_are_full_and_their_counts_exact(self, visitor, copied, monkeypatch):
+        monkeypatch.setattr(selecting, "PAGE", 4)
+        assert self.listed(visitor("Rita"), copied) == (set(range(10, 15)), "5")
+
+    def test_list_pages_hold_no_copy_even_where_looking_ends(self, visitor, copied, monkeypatch):
+        monkeypatch.setattr(selecting, "PAGE", 4)
+        monkeypatch.setattr(hidden_images, "_PASSES", 1)
+        shown, _ = self.listed(visitor("Rita"), copied)
+        assert shown <= set(range(10, 15))
+
+    def test_a_filter_that_leaves_one_copy_counts_none(self, workspace, visitor, copied):
+        name = workspace.store.test_set("copy").ids[copied[3]]
+        for label in range(10):
+            page = seen(visitor("Rita").get(f"/explore/images?set=copy&find={name}&label={label}"))
+            assert "0 images of 15" in page.text
+
+    def test_copies_come_back_with_the_answer(self, workspace, visitor, copied):
+        queue, ids = workspace.ledger.queue("asking"), workspace.store.test_set("reference").ids
+        rita = visitor("Rita")
+        address = f"/explore/image?set=copy&image={copied[3]}"
+        assert "Not shown yet" in seen(rita.get(address)).text
+        answer(rita, queue, item_of(workspace.ledger, queue, ids[3]), "3")
+        assert "Not shown yet" not in seen(rita.get(address)).text
+
+
+class TestOtherQuestions:
+    @pytest.fixture
+    def both(self, workspace, judge_queue):
+        """An examination on the image of the first item that is judged."""
+        exam = label_queue(workspace, "digits", [0])
+        target = workspace.store.test_set("digits")
+        pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
+        return exam, judge_queue, item_of(workspace.ledger, judge_queue, *pair), pair
+
+    def labels_shown(self, client, queue, item):
+        client.write(f"/api/queues/{queue.id}/votes", item=item, key=f"hidden-key-{next(_keys)}", answer="correct")
+        return client.write(f"/api/queues/{queue.id}/undo", key=f"hidden-key-{next(_keys)}", item=item).json()["item"]
+
+    def test_judge_withholds_labels_of_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
+        exam, judged, item, _ = both
+        rita, own = visitor("Rita"), workspace.store.test_set("digits").labels[0]
+        shown = self.labels_shown(rita, judged, item)
+        assert shown["id"] == item
+        assert shown["labels"]["correct"] == [] and "once you have labeled" in shown["labels"]["withheld"]
+        answer(rita, exam, item_of(workspace.ledger, exam, workspace.store.test_set("digits").ids[0]), "3")
+        shown = self.labels_shown(rita, judged, item)
+        assert shown["labels"]["correct"] == [str(own)] and "withheld" not in shown["labels"]
+
+    def test_training_withholds_nothing_from_other_questions(self, workspace, visitor, judge_queue):
+        label_queue(workspace, "digits", range(60), mode=Mode.TRAINING)
+        target = workspace.store.test_set("digits")
+        pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
+        item = item_of(workspace.ledger, judge_queue, *pair)
+        assert self.labels_shown(visitor("Rita"), judge_queue, item)["labels"]["correct"] == [str(target.labels[0])]
+        assert visitor("Rita").get(f"/panel/{judge_queue.id}/{item}").status_code == 200
+
+    def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
+        exam, judged, item, pair = both
+        for name, given in (("Rita", "correct"), ("Rob", "wrong"), ("Rose", "wrong")):
+            vote(workspace.ledger, judged, workspace.ledger.person(name), pair, given)
+        rita = visitor("Rita")
+        for address in (f"/panel/{judged.id}/{item}", f"/api/panel/{judged.id}/{item}"):
+            refused = rita.get(address)
+            assert refused.status_code == 403
+            assert "you still have to label this image in" in refused.text
+        assert not seen(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
+        answer(rita, exam, item_of(workspace.ledger, exam, pair[0]), "3")
+        assert rita.get(f"/panel/{judged.id}/{item}").status_code == 200
+        assert seen(rita.get(f"/panel/{judged.id}")).to(f"/panel/{judged.id}/{item}")
+
+
+class TestGuideExamples:
+    THREE = "/guide/digits/3"
+
+    @pytest.fixture
+    def entry(self, workspace, judge_queue):  # noqa: ARG002
+        """An entry whose middle example is pending for Rita."""
+        target = workspace.store.test_set("digits")
+        examples = tuple(("digits", target.ids[number]) for number in (20, 0, 21))
+        author = workspace.ledger.person("Rob")
+        return Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
+
+    def test_form_and_history_do_not_name_a_pending_image(self, visitor, entry):
+        shown, pending, _ = (example for _, example in entry.said.examples)
+        for part in ("edit", "history"):
+            page = visitor("Rita").get(f"{self.THREE}/{part}").text
+            assert shown in page and pending not in page
+
+    def test_saving_keeps_the_examples_that_the_form_did_not_show(self, workspace, visitor, entry):
+        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
+        form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "more words"}
+        assert visitor("Rita").submit(f"{self.THREE}/edit", text="y", **form).status_code == 303
+        saved = Guide(workspace.ledger.engine).entry("digits", "3").said
+        assert saved == GuideText("y", (), entry.said.examples)
+
+    def test_saving_unchanged_is_still_no_change(self, visitor, entry):
+        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
+        form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "nothing"}
+        refused = visitor("Rita").submit(f"{self.THREE}/edit", text="x", **form)
+        assert refused.status_code == 400 and "nothing has changed" in refused.text
+
+    def test_conflict_does_not_name_a_pending_image(self, visitor, entry):
+        conflict = visitor("Rita").submit(f"{self.THREE}/edit", text="mine", replaces="")
+        assert conflict.status_code == 409
+        assert entry.said.examples[1][1] not in conflict.text and entry.said.examples[0][1] in conflict.text

@@ -1,0 +1,208 @@
+"""No page and no call tells someone what an image is that they still have to answer: every GET route is walked."""
+
+import itertools
+import re
+import shutil
+from collections import deque
+from dataclasses import dataclass
+from html import unescape
+
+import pytest
+from hiding_world import (
+    CLASSES,
+    MODELS,
+    NAMES,
+    PERSON,
+    add_person_rows,
+    ask_about,
+    explore_address,
+    made_workspace,
+    names_of,
+)
+from starlette.routing import Route
+
+import regrade
+from regrade.app.routes import ROUTERS
+from regrade.ledger import Ballot, Guide, GuideText, Mode, Question, Queue
+
+_keys = itertools.count()
+PENDING = (0, 1)
+"""The images that are to be answered."""
+
+QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/next")
+"""What asks a question: it names the class that is judged, and never the image."""
+
+NOT_WALKED = ("/pictures", "/enter", "/join")
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    root = tmp_path_factory.mktemp("hiding")
+    made_workspace(root).ledger.engine.dispose()
+    return root / "W"
+
+
+@pytest.fixture
+def workspace(template, tmp_path):
+    """Two classes have pending images as examples in the guide, right ones and wrong ones."""
+    shutil.copytree(template, tmp_path / "W")
+    workspace = regrade.open(tmp_path / "W")
+    examples = tuple((test_set, NAMES[test_set].format(number)) for test_set in NAMES for number in PENDING)
+    for label in CLASSES[:2]:
+        author = workspace.ledger.person("Rob")
+        Guide(workspace.ledger.engine).write("fauna", label, GuideText("x", (), examples), author, replaces=None)
+    yield workspace
+    workspace.ledger.engine.dispose()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A queue, an answer to it, and the test sets in which its images have to be found."""
+
+    queue: Queue
+    answer: str
+    hidden_in: tuple[str, ...]
+
+
+def exam(workspace, mode=Mode.EXAMINATION):
+    queue = workspace.ledger.open_queue("asking", Question.LABEL, test_set="main", overlap=4, mode=mode)
+    ask_about(workspace, queue, *PENDING)
+    return Case(queue, CLASSES[0], ("main", "hard", "copy"))
+
+
+def training(workspace):
+    return exam(workspace, Mode.TRAINING)
+
+
+def judging(workspace):
+    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi", overlap=3)
+    ask_about(workspace, queue, *PENDING, shift=1)
+    return Case(queue, "wrong", ("main", "hard"))
+
+
+def people(workspace):
+    """Answers of a person and of a model, judged blind."""
+    add_person_rows(workspace, workspace.store.root)
+    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi", overlap=1)
+    for shift in (1, 2):
+        ask_about(workspace, queue, *PENDING, shift=shift)
+    return Case(queue, "wrong", ("main", "hard"))
+
+
+def mistakes(workspace):
+    options = {"test_set": "main", "labels": "multi", "overlap": 3, "model": MODELS[1]}
+    queue = workspace.ledger.open_queue("asking", Question.MISTAKE, **options)
+    ask_about(workspace, queue, *PENDING, shift=1)
+    return Case(queue, "fine-grained", ("main", "hard"))
+
+
+def addresses(queue, workspace):
+    """Every GET route, with values that lead somewhere, and the filters of Explore."""
+    yield from ("/", "/guide", "/api/openapi.json", "/api/classes/fauna", "/sign-in", "/team", "/team/export.json")
+    yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "panel"))
+    yield from (f"/api/queues/{queue.id}/next", f"/panel/{queue.id}?show=decided")
+    for number in range(1, 5):
+        yield from (f"{place}/{queue.id}/{number}" for place in ("/panel", "/api/panel"))
+        yield from (f"/panel/{queue.id}/{number}/{way}" for way in ("next", "previous"))
+    for label in CLASSES:
+        yield f"/api/queues/{queue.id}/references?class_id={label}"
+        yield from (f"/{place}/fauna/{label}" for place in ("guide", "api/guide"))
+        yield from (f"/guide/fauna/{label}/{part}" for part in ("edit", "history"))
+        yield f"/api/guide/fauna/{label}?queue={queue.id}"
+    for name in workspace.store.test_set_names():
+        yield from (f"/explore{page}?set={name}" for page in ("", "/images"))
+        yield from (f"/explore/class?set={name}&class={label}" for label in CLASSES)
+        yield from (f"/explore/images?set={name}&label={label}&order=hardest" for label in CLASSES)
+        yield from (f"/explore/image?set={name}&image={position}" for position in range(len(CLASSES)))
+        for model, outcome in itertools.product(MODELS, ("right", "wrong")):
+            yield f"/explore/images?set={name}&model={model}&outcome={outcome}&order=confident"
+
+
+def walked(client, start):
+    """Pages by their addresses: the given ones, and what is linked from them."""
+    pages = {}
+    waiting = deque((address, True) for address in dict.fromkeys(start))
+    while waiting:
+        address, follow = waiting.popleft()
+        if address in pages or address.startswith(("/static", "/pictures")):
+            continue
+        answer = client.get(address)
+        assert answer.status_code < 500, address
+        pages[address] = answer.text
+        if follow:
+            links = dict.fromkeys(re.findall(r'href="(/[^"#]*)', answer.text))
+            waiting.extend((unescape(link), False) for link in links)
+    return pages
+
+
+def leaks(pages, words):
+    """The pages in which one of the words stands; an export is for owners, and has everything."""
+    shown = {address: page for address, page in pages.items() if not address.startswith("/team/export")}
+    return [(address, word) for address, word in itertools.product(shown, words) if word in shown[address]]
+
+
+def page_of_image(client, test_set, number):
+    return client.get("/explore/image", params={"set": test_set, "id": NAMES[test_set].format(number)})
+
+
+def answer_all(workspace, case, name):
+    person = workspace.ledger.person(name)
+    severity = "minor" if case.queue.question is Question.MISTAKE else None
+    while (item := workspace.ledger.next_item(case.queue, person)) is not None:
+        workspace.ledger.vote(item.id, person, Ballot(f"leak-key-{next(_keys)}", case.answer, severity))
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(exam, "Rita"), (exam, "Leo"), (exam, "Olga"), (training, "Rita"), (training, "Leo"), (judging, "Rita"),
+     (judging, "Olga"), (people, "Rita"), (mistakes, "Rita")],
+)  # fmt: skip
+def test_get_routes_tell_nothing_of_an_image_before_it_is_answered(app, workspace, visitor, make, name):
+    case, client = make(workspace), visitor(name)
+    pages = walked(client, addresses(case.queue, workspace))
+    names = [NAMES[test_set].format(number) for test_set in case.hidden_in for number in PENDING]
+    shown = [explore_address(app, workspace, test_set, number) for test_set in case.hidden_in for number in PENDING]
+    assert leaks(pages, [*names, *shown]) == []
+    if make is people:
+        assert (
+            leaks({address: page for address, page in pages.items() if QUESTIONS.match(address)}, [PERSON, *MODELS])
+            == []
+        )
+    if name == "Leo":
+        return
+    for test_set, number in itertools.product(case.hidden_in, PENDING):
+        page = page_of_image(client, test_set, number)
+        assert page.status_code == 200 and "asking" in page.text
+        assert not [word for word in (*CLASSES, *MODELS, PERSON, "/pictures/") if word in page.text]
+
+
+@pytest.mark.parametrize("make", [exam, training, judging, people, mistakes])
+def test_explore_shows_an_image_after_it_is_answered(app, workspace, visitor, make):
+    case, client = make(workspace), visitor("Rita")
+    answer_all(workspace, case, "Rita")
+    for test_set, number in itertools.product(NAMES, PENDING):
+        page = page_of_image(client, test_set, number).text
+        assert CLASSES[number] in page and MODELS[0] in page
+        listed = client.get(f"/explore/images?set={test_set}").text
+        assert NAMES[test_set].format(number) in listed
+        assert explore_address(app, workspace, test_set, number) in listed
+
+
+def test_leak_scanner_walks_every_route_that_reads(workspace, visitor):
+    case = judging(workspace)
+    pages = [address.partition("?")[0] for address in walked(visitor("Olga"), addresses(case.queue, workspace))]
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, Route)]
+    paths = [route.path for route in routes if "GET" in route.methods and not route.path.startswith(NOT_WALKED)]
+    for path in paths:
+        pattern = re.compile(re.sub(r"{[^}]*}", "[^?]+", path) + "$")
+        assert any(pattern.match(page) for page in pages), path
+
+
+def test_leak_scanner_finds_images_that_no_one_is_asked_about(app, workspace, visitor):
+    """The scanner is not blind itself: with no queue the same walk finds every name."""
+    queue = workspace.ledger.open_queue("asking", Question.JUDGE, test_set="main", labels="multi")
+    pages = walked(visitor("Rita"), addresses(queue, workspace))
+    for number in PENDING:
+        shown = [explore_address(app, workspace, test_set, number) for test_set in NAMES]
+        words = [*names_of(number), *shown]
+        assert {word for _, word in leaks(pages, words)} == set(words)

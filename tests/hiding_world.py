@@ -1,0 +1,90 @@
+"""A workspace whose names occur in no page by accident: every image has its own class and its own id."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import regrade
+from regrade.core import ClassSpace
+from regrade.ledger import NewItem, Queue, Role
+from regrade.workspace import Workspace
+
+CLASSES = tuple(f"quokka{number}q" for number in range(5))
+MODELS = ("modelalpha", "modelbeta")
+PERSON = "workerada"
+PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Leo": Role.LABELER}
+NAMES = {"main": "secret{}.png", "hard": "secret{}.png", "copy": "twin{}.bmp"}
+"""The test sets that hold the same images, and what an image is called in each."""
+
+EVERYWHERE = (0, 1, 2)
+"""The images that all of these sets hold; ``main`` holds two more."""
+
+
+def write_image(path: Path, seed: int) -> None:
+    """An image that no other seed gives."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(seed).integers(256, size=(70, 80, 3), dtype=np.uint8)
+    Image.fromarray(pixels).save(path)
+
+
+def made_workspace(root: Path) -> Workspace:
+    """One image per class in ``main``, three of them in a hard subset and in a renamed copy, ten for reference."""
+    workspace = regrade.init(root / "W")
+    for number, label in enumerate(CLASSES):
+        for test_set, name in NAMES.items():
+            if number in EVERYWHERE or test_set == "main":
+                write_image(root / test_set / label / name.format(number), number)
+        for more in (0, 1):
+            write_image(root / "reference" / label / f"ref{number}-{more}.png", 100 + 2 * number + more)
+    workspace.store.add_class_space(ClassSpace("fauna", CLASSES))
+    for test_set in (*NAMES, "reference"):
+        workspace.add_test_set(test_set, root / test_set, classes="fauna")
+        _add_predictions(workspace, root, test_set)
+        workspace.leakage(test_set, by=["phash"])
+    for name, role in PEOPLE.items():
+        workspace.ledger.add_person(name, role)
+    return workspace
+
+
+def _add_predictions(workspace: Workspace, root: Path, name: str) -> None:
+    """A model that is always right, one that is always wrong, and a label set."""
+    target = workspace.store.test_set(name)
+    for model, shift in zip(MODELS, (0, 1), strict=True):
+        scores = np.eye(len(CLASSES))[(target.labels + shift) % len(CLASSES)] + 0.01
+        workspace.add_predictions(model, scores / scores.sum(axis=1, keepdims=True), test_set=name)
+    rows = [f"{example},{CLASSES[label]}" for example, label in zip(target.ids, target.labels, strict=True)]
+    (root / f"{name}.csv").write_text("\n".join(["image,class", *rows]) + "\n")
+    workspace.import_labels(root / f"{name}.csv", test_set=name, name="multi")
+
+
+def add_person_rows(workspace: Workspace, folder: Path) -> None:
+    """A person who takes every image of ``main`` for the class two after its own."""
+    rows = [f"{PERSON},secret{number}.png,{class_after(number, 2)}" for number in range(len(CLASSES))]
+    (folder / "people.csv").write_text("\n".join(["person,image,class", *rows]) + "\n")
+    workspace.import_people(folder / "people.csv", test_set="main")
+
+
+def class_after(number: int, shift: int) -> str:
+    """The class that is so many after that of an image."""
+    return CLASSES[(number + shift) % len(CLASSES)]
+
+
+def ask_about(workspace: Workspace, queue: Queue, *numbers: int, shift: int | None = None) -> None:
+    """Ask about images of ``main``; with a shift, whether they are of the class so many after their own."""
+    classes = ["" if shift is None else class_after(number, shift) for number in numbers]
+    workspace.ledger.add_items(
+        queue, [NewItem(f"secret{number}.png", label) for number, label in zip(numbers, classes, strict=True)]
+    )
+
+
+def names_of(number: int) -> list[str]:
+    """What an image is called, in every set that holds it."""
+    sets = NAMES if number in EVERYWHERE else ("main",)
+    return list(dict.fromkeys(NAMES[test_set].format(number) for test_set in sets))
+
+
+def explore_address(app, workspace: Workspace, test_set: str, number: int) -> str:
+    """Where Explore has an image."""
+    position = workspace.store.test_set(test_set).position(NAMES[test_set].format(number))
+    return app.state.site.pictures.address(test_set, position)

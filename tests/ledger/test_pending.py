@@ -1,0 +1,100 @@
+"""Which items are pending for someone, as votes come, are taken back, and items are added."""
+
+import itertools
+from random import Random
+
+import numpy as np
+import pytest
+from judging import item_of, queue_of, vote
+from sqlalchemy import select
+
+from regrade.ledger import NewItem, Question, Role
+from regrade.ledger import pending as pending_module
+from regrade.ledger.pending import PendingItems, Until
+from regrade.ledger.schema import item
+from regrade.ledger.voting import standing_votes
+
+
+@pytest.fixture
+def tracked(ledger):
+    return PendingItems(ledger.engine)
+
+
+def places(tracked, person, queue, until):
+    return np.flatnonzero(tracked.of(person, {queue.id: until})[queue.id]).tolist()
+
+
+def expected(ledger, person, queue, until):
+    """The same, item by item."""
+    with ledger.engine.connect() as connection:
+        rows = connection.execute(select(item).where(item.c.queue_id == queue.id).order_by(item.c.place)).mappings()
+        for row in rows.all():
+            answered = any(one["person_id"] == person.id for one in standing_votes(connection, row["id"]))
+            pending = {
+                Until.ANSWERED: not answered,
+                Until.SETTLED: not answered and row["missing"] > 0,
+                Until.COMPLETE: row["missing"] > 0,
+            }[until]
+            if pending:
+                yield row["place"]
+
+
+@pytest.mark.parametrize(
+    ("until", "after"), [(Until.ANSWERED, ([1], [1])), (Until.SETTLED, ([1], [])), (Until.COMPLETE, ([0, 1], []))]
+)
+def test_pending_items_end_with_own_answer_or_last_vote(ledger, panel, tracked, until, after):
+    queue = queue_of(ledger, "novel", [("1", "cat"), ("2", "cat")], test_set="set", overlap=2)
+    ada, bob, cleo = panel
+    assert places(tracked, ada, queue, until) == [0, 1]
+    vote(ledger, queue, ada, ("1", "cat"), "correct")
+    assert places(tracked, ada, queue, until) == after[0]
+    for person in (bob, cleo):
+        vote(ledger, queue, person, ("2", "cat"), "wrong")
+    vote(ledger, queue, bob, ("1", "cat"), "wrong")
+    assert places(tracked, ada, queue, until) == after[1]
+
+
+def test_pending_items_return_when_a_vote_is_taken_back(ledger, panel, tracked):
+    queue = queue_of(ledger, "novel", [("1", "cat")], test_set="set")
+    vote(ledger, queue, panel[0], ("1", "cat"), "correct")
+    assert places(tracked, panel[0], queue, Until.ANSWERED) == []
+    assert places(tracked, panel[1], queue, Until.SETTLED) == []
+    ledger.take_back(item_of(ledger, queue, "1", "cat"), panel[0], key="back", why="slip")
+    assert places(tracked, panel[0], queue, Until.ANSWERED) == [0]
+    assert places(tracked, panel[1], queue, Until.SETTLED) == [0]
+
+
+def test_pending_items_of_an_empty_queue_and_of_none(queue, panel, tracked):
+    assert places(tracked, panel[0], queue, Until.SETTLED) == []
+    assert tracked.of(panel[0], {}) == {}
+
+
+@pytest.mark.parametrize("limits", [(64, 5_000), (0, 0)], ids=["incremental", "read anew"])
+def test_pending_items_equal_a_full_scan_after_any_events(ledger, panel, tracked, monkeypatch, limits):
+    monkeypatch.setattr(pending_module, "_OVERLAP", limits[0])
+    monkeypatch.setattr(pending_module, "_MOST_NEW", limits[1])
+    rng, keys, examples = Random(0), itertools.count(), itertools.count()
+    queues = [
+        ledger.open_queue("judge", Question.JUDGE, test_set="set", overlap=2),
+        ledger.open_queue("label", Question.LABEL, test_set="set", overlap=3),
+    ]
+    people = [*panel, ledger.add_person("Leo", Role.REVIEWER)]
+    asked = []
+    for _ in range(60):
+        queue, person = rng.choice(queues), rng.choice(people)
+        match rng.choice(["add", "vote", "vote", "vote", "back"]):
+            case "add":
+                pair = (f"image {next(examples)}", "cat" if queue.question is Question.JUDGE else "")
+                ledger.add_items(queue, [NewItem(*pair)])
+                asked.append((queue, pair))
+            case "vote" if asked:
+                target, pair = rng.choice(asked)
+                if ledger.decision(item_of(ledger, target, *pair)) is None:
+                    vote(ledger, target, person, pair, rng.choice(["correct", "wrong"]), why="a change")
+            case "back" if (last := ledger.last_vote_of(person, queue)) is not None:
+                ledger.take_back(last.item_id, person, key=f"back {next(keys)}", why="slip")
+        viewer = rng.choice(people)
+        wanted = {one.id: rng.choice(list(Until)) for one in queues}
+        for one, pending in tracked.of(viewer, wanted).items():
+            queue = next(each for each in queues if each.id == one)
+            assert np.flatnonzero(pending).tolist() == list(expected(ledger, viewer, queue, wanted[one]))

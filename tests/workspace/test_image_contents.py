@@ -1,0 +1,136 @@
+"""The contents of images: copies are known by their pixels, and the ledger keeps what was read."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import regrade
+from regrade.core import InputError
+from regrade.ledger import NewItem, Question
+from regrade.ledger.item_images import item_images
+from regrade.workspace.image_contents import ImageContents, fill_contents
+
+CLASSES = ("cat", "dog")
+
+
+def pixels(seed):
+    return np.random.default_rng(seed).integers(256, size=(12, 10, 3), dtype=np.uint8)
+
+
+def write_set(root, name, images, *, form="png"):
+    """A folder of images, by file name their seed; odd seeds are dogs."""
+    for file, seed in images.items():
+        folder = root / name / CLASSES[seed % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels(seed)).save(folder / f"{file}.{form}")
+    return root / name
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    """A set of eight images, and a copy of six of them under other names and in another lossless format."""
+    workspace = regrade.init(tmp_path / "W")
+    first = write_set(tmp_path, "first", {f"image{n}": n for n in range(8)})
+    copy = write_set(tmp_path, "copy", {f"copy{n}": n for n in range(6)}, form="bmp")
+    workspace.add_test_set("first", first, classes="cifar-10")
+    workspace.add_test_set("copy", copy, classes="cifar-10")
+    yield workspace
+    workspace.ledger.engine.dispose()
+
+
+def contents_of(workspace, name):
+    test_set = workspace.store.test_set(name)
+    found = ImageContents(workspace.store, test_set).of(range(len(test_set)))
+    return dict(zip(test_set.ids, found, strict=True))
+
+
+def test_image_contents_are_those_of_the_decoded_pixels(workspace):
+    first, copy = contents_of(workspace, "first"), contents_of(workspace, "copy")
+    assert len(set(first.values())) == 8
+    assert {n: copy[f"copy{n}.bmp"] for n in range(6)} == {n: first[f"image{n}.png"] for n in range(6)}
+
+
+def test_image_contents_are_read_once(workspace, tmp_path):
+    contents = ImageContents(workspace.store, workspace.store.test_set("first"))
+    before = contents.of([0, 1, 0])
+    for path in (tmp_path / "first").rglob("*.png"):
+        path.unlink()
+    assert contents.of([1, 0, 5]) == [before[1], before[0], None]
+    assert dict(contents.known) == {0: before[0], 1: before[1], 5: None}
+
+
+def test_image_contents_come_from_stored_signatures(workspace, tmp_path):
+    expected = contents_of(workspace, "first")
+    workspace.leakage("first", by=["exact"])
+    (tmp_path / "first").rename(tmp_path / "elsewhere")
+    assert contents_of(workspace, "first") == expected
+
+
+def test_image_contents_are_unknown_without_images(workspace, tmp_path):
+    (tmp_path / "first").rename(tmp_path / "elsewhere")
+    assert set(contents_of(workspace, "first").values()) == {None}
+
+
+def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
+    ledger, seen = workspace.ledger, []
+    queue = ledger.open_queue("old", Question.LABEL, test_set="first")
+    ledger.add_items(queue, [NewItem("image3.png"), NewItem("image1.png", content="kept"), NewItem("gone.png")])
+
+    def watch(images, total):
+        for image in images:
+            seen.append((image, total))
+            yield image
+
+    fill_contents(workspace.store, ledger, queue, watch=watch)
+    expected = contents_of(workspace, "first")["image3.png"]
+    assert [one.content for one in item_images(ledger.engine, queue.id)] == [expected, "kept", None]
+    assert seen == [("image3.png", 1)]
+
+
+def test_queue_labels_keeps_the_contents(workspace):
+    workspace.queue_labels("first", size=3)
+    known = contents_of(workspace, "first")
+    images = item_images(workspace.ledger.engine, workspace.ledger.queue("label first").id)
+    assert [one.content for one in images] == [known[one.example] for one in images]
+
+
+def test_queue_labels_takes_no_copy_of_an_examined_image(workspace):
+    workspace.queue_labels("first", size=8)
+    with pytest.raises(InputError, match="0 pictures of copy can be drawn"):
+        workspace.queue_labels("copy", mode="training")
+    assert [one.name for one in workspace.ledger.queues()] == ["label first"]
+
+
+def test_queue_labels_draws_on_past_copies(workspace):
+    queue = workspace.ledger.open_queue("older", Question.LABEL, test_set="first")
+    workspace.ledger.add_items(queue, [NewItem(f"image{n}.png") for n in range(4)])
+    done = workspace.queue_labels("copy", size=2, mode="training", name="learn")
+    assert {example for example, _ in workspace.ledger.pairs(workspace.ledger.queue("learn"))} == {
+        "copy4.bmp", "copy5.bmp",
+    }  # fmt: skip
+    assert done.added == 2
+    assert any("copies of what other queues ask about" in note for note in done.notes)
+    with pytest.raises(InputError, match="can be drawn, got a size of 3"):
+        workspace.queue_labels("copy", size=3, mode="training", name="more")
+
+
+def test_queue_labels_takes_no_examined_image_of_a_set_with_the_same_ids(workspace, tmp_path):
+    """A blurred copy has other pixels and the same ids."""
+    for n in range(4):
+        path = tmp_path / "blurred" / CLASSES[n % 2] / f"image{n}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.open(io.BytesIO((tmp_path / "first" / CLASSES[n % 2] / path.name).read_bytes())).resize((5, 5)).save(path)
+    workspace.add_test_set("blurred", tmp_path / "blurred", classes="cifar-10")
+    workspace.queue_labels("first", size=8)
+    with pytest.raises(InputError, match="0 pictures of blurred can be drawn"):
+        workspace.queue_labels("blurred", mode="training")
+
+
+def test_image_contents_are_unknown_where_the_images_are_of_another_version(workspace):
+    """The set was changed in place, and what is known of its images no longer belongs to it."""
+    test_set = workspace.store.test_set("first")
+    changed = replace(test_set, labels=np.zeros_like(test_set.labels))
+    assert ImageContents(workspace.store, changed).of([0, 1]) == [None, None]
