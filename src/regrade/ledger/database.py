@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,9 +16,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
-from regrade.core import InputError, StoreError, VersionError
+from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
+from regrade.ledger.database_errors import first_line, shown_place, translate_errors
+from regrade.ledger.private_file import keep_private
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
+_CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
 _WAIT = 30.0  # seconds that a writer waits for another
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
@@ -26,14 +29,16 @@ _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it i
 def open_database(place: str | Path) -> Engine:
     """The database of a ledger: a file (made if missing) or an address such as ``postgresql://host/name``."""
     engine = _sqlite(Path(place)) if isinstance(place, Path) or "://" not in place else _postgres(place)
+    translate_errors(engine)
     try:
         with engine.connect() as connection:
             _refuse_newer(connection)
         command.upgrade(_migrations(engine), "head")
     except DatabaseError as error:
         engine.dispose()
-        raise StoreError(f"the ledger {_shown(engine)} cannot be opened: {_first_line(error)}") from None
-    except VersionError:
+        reason = first_line(error.orig or error)
+        raise StoreError(f"the ledger {shown_place(engine)} cannot be opened: {reason}") from None
+    except StoreError:
         engine.dispose()
         raise
     return engine
@@ -46,9 +51,23 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
     sleep and look again.
     """
-    alone = _turns[engine] if engine.dialect.name == "sqlite" else nullcontext()
-    with alone, engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
+    with _turn(engine), engine.connect().execution_options(regrade_writes=True) as connection, connection.begin():
         yield connection
+
+
+@contextmanager
+def _turn(engine: Engine) -> Iterator[None]:
+    """The turn of a thread to write; whoever waits for as long as SQLite itself would is told that it is locked."""
+    lock = _turns.get(engine)
+    if lock is None:  # PostgreSQL has many writers at once
+        yield
+        return
+    if not lock.acquire(timeout=_WAIT):
+        raise LedgerUnavailable(f"the ledger {shown_place(engine)} is locked: others have been writing for too long")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager
@@ -62,6 +81,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 def _sqlite(path: Path) -> Engine:
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
+    keep_private(path)
     engine = create_engine(
         f"sqlite:///{path}", connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
     )
@@ -89,7 +109,10 @@ def _postgres(address: str) -> Engine:
         raise InputError("the ledger's address is none: give a file or postgresql://user@host/name") from None
     if url.get_backend_name() != "postgresql":
         raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
-    return create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS)
+    limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTING}
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS, connect_args=limit
+    )
 
 
 def _migrations(engine: Engine) -> Config:
@@ -103,13 +126,5 @@ def _refuse_newer(connection: Connection) -> None:
     there = MigrationContext.configure(connection).get_current_revision()
     known = {script.revision for script in ScriptDirectory(str(Path(__file__).parent / "migrations")).walk_revisions()}
     if there is not None and there not in known:
-        raise VersionError(f"the ledger {_shown(connection.engine)} was written by a newer regrade: please upgrade")
-
-
-def _shown(engine: Engine) -> str:
-    """The database without its password."""
-    return engine.url.database or "" if engine.dialect.name == "sqlite" else engine.url.render_as_string()
-
-
-def _first_line(error: DatabaseError) -> str:
-    return str(error.orig).strip().splitlines()[0]
+        place = shown_place(connection.engine)
+        raise VersionError(f"the ledger {place} was written by a newer regrade: please upgrade")
