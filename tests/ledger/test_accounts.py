@@ -2,9 +2,10 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
+from threading import Barrier, Event, Lock
 
 import pytest
+from argon2.exceptions import VerificationError
 from sqlalchemy import event, func, select
 
 from regrade.core import InputError, UnknownName
@@ -114,6 +115,28 @@ def test_accept_checks_the_invitation_before_the_slow_hash(accounts, monkeypatch
     monkeypatch.setattr("regrade.ledger.accounts._HASHER", None)
     with pytest.raises(UnknownName):
         accounts.accept("no invitation", PASSWORD)
+
+
+def test_sign_in_hashes_few_passwords_at_a_time(accounts, monkeypatch):
+    running, most, lock = [], [], Lock()
+
+    class Hasher:
+        def verify(self, *_):
+            with lock:
+                running.append(None)
+                most.append(len(running))
+                if len(running) == 4:
+                    four.set()
+            four.wait(timeout=60)
+            with lock:
+                running.pop()
+            raise VerificationError
+
+    four = Event()
+    monkeypatch.setattr("regrade.ledger.accounts._HASHER", Hasher())
+    with ThreadPoolExecutor(12) as pool:
+        assert list(pool.map(lambda _: accounts.sign_in("Rita", PASSWORD), range(12))) == [None] * 12
+    assert max(most) == 4
 
 
 class TestBrowserSessions:

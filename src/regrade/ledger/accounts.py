@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Semaphore
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerificationError
@@ -29,6 +30,7 @@ SHORTEST = 10
 
 _LONGEST = 1000
 _HASHER = PasswordHasher()
+_HASHING = Semaphore(4)  # hashes at a time: each takes 64 MiB, and anyone may ask for one
 _NO_ONES = _HASHER.hash(secrets.token_hex())  # checked where there is no account, so that it takes as long
 
 
@@ -73,7 +75,8 @@ class Accounts:
         invited = self.invited(word)
         if invited is None:  # found out before the hash, which is made to be slow
             raise _no_invitation(word)
-        hashed = _HASHER.hash(password)
+        with _HASHING:
+            hashed = _HASHER.hash(password)
         with writing(self.engine) as connection:
             _lock_person(connection, invited.id)
             if not connection.execute(self._revoke(*self._is_good(word))).rowcount:
@@ -90,7 +93,8 @@ class Accounts:
         with self.engine.connect() as connection:
             row = connection.execute(named).mappings().first()
         try:
-            _HASHER.verify(_NO_ONES if row is None else row["password"], password[:_LONGEST])
+            with _HASHING:
+                _HASHER.verify(_NO_ONES if row is None else row["password"], password[:_LONGEST])
         except VerificationError:
             return None
         return None if row is None else OpenAccount(record_of(Person, row), row["stamp"])
