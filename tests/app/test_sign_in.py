@@ -107,10 +107,10 @@ class TestThrottle:
     def test_a_second_server_of_the_ledger_counts_along(self, visitor, workspace):
         while attempt(visitor()).status_code != 429:
             pass
-        other = create_app(regrade.open(workspace.store.root), local=False)
-        self.stop_the_clock(other)
-        assert attempt(TestClient(other), password=PASSWORD).status_code == 429
-        other.state.site.ledger.engine.dispose()
+        second = create_app(regrade.open(workspace.store.root), local=False)
+        self.stop_the_clock(second)
+        assert attempt(TestClient(second), password=PASSWORD).status_code == 429
+        second.state.site.ledger.engine.dispose()
 
     @pytest.mark.parametrize("address", ["unknown", "testclient", "fe80::1%eth0"])
     def test_network_of_odd_addresses_is_a_text(self, address):
@@ -124,9 +124,9 @@ class TestDestination:
 
     def test_sign_in_leads_to_the_page(self, visitor):
         client = visitor()
-        asked = client.get(self.PAGE)
-        assert asked.status_code == 303 and asked.headers["location"].startswith("/sign-in?next=/panel/3/17%3F")
-        form = client.get(asked.headers["location"]).text
+        sent = client.get(self.PAGE)
+        assert sent.status_code == 303 and sent.headers["location"].startswith("/sign-in?next=/panel/3/17%3F")
+        form = client.get(sent.headers["location"]).text
         assert 'name="next" value="/panel/3/17?show=all&amp;class=a%2Fb"' in form
         again = attempt(client, next=self.PAGE)
         assert again.status_code == 401 and 'name="next"' in again.text
@@ -236,12 +236,12 @@ def test_an_invitation_that_was_left_open_resets_no_password(visitor, app, works
 def test_two_servers_of_one_host_do_not_sign_each_other_out(visitor, workspace, tmp_path):
     shutil.copytree(workspace.store.root, tmp_path / "copy")
     second = create_app(regrade.open(tmp_path / "copy"), local=False)
-    browser, other = visitor(), TestClient(second, follow_redirects=False)
-    sign_in(browser)
-    other.cookies = browser.cookies  # browsers do not separate cookies by port
-    sign_in(other)
-    assert browser.get("/").status_code == 200
-    assert other.get("/").status_code == 200
+    original, copied = visitor(), TestClient(second, follow_redirects=False)
+    sign_in(original)
+    copied.cookies = original.cookies  # browsers do not separate cookies by port
+    sign_in(copied)
+    assert original.get("/").status_code == 200
+    assert copied.get("/").status_code == 200
     second.state.site.ledger.engine.dispose()
 
 
@@ -268,9 +268,9 @@ class TestOneTimeLink:
         assert "Hello, Olga" in client.get("/").text
 
     def test_a_link_that_another_process_made_works(self, local, workspace):
-        other = regrade.open(workspace.store.root)
-        word = OneTimeLinks(other.ledger.engine).new()
-        other.ledger.engine.dispose()
+        reopened = regrade.open(workspace.store.root)
+        word = OneTimeLinks(reopened.ledger.engine).new()
+        reopened.ledger.engine.dispose()
         assert TestClient(local, follow_redirects=False).get(f"/enter/{word}").status_code == 303
 
     def test_a_server_with_accounts_takes_no_link(self, app, visitor):

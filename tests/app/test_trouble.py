@@ -77,14 +77,14 @@ class TestDatabase:
         monkeypatch.setattr(app.state.site, "ledger", Ledger.open(workspace.store.root / "ledger.sqlite"))
         client, rita = TestClient(app), visitor("Rita")
         client.cookies = rita.cookies
-        other = sqlite3.connect(workspace.store.root / "ledger.sqlite", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
+        writer = sqlite3.connect(workspace.store.root / "ledger.sqlite", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
         address = f"/api/queues/{judge_queue.id}/votes"
         refused = client.post(address, json=VOTE, headers={"X-Regrade-Token": rita.token})
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
         assert client.get("/guide").status_code == 200
-        other.execute("ROLLBACK")
-        other.close()
+        writer.execute("ROLLBACK")
+        writer.close()
         assert client.post(address, json=VOTE, headers={"X-Regrade-Token": rita.token}).status_code == 200
         app.state.site.ledger.engine.dispose()
 

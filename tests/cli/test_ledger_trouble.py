@@ -51,10 +51,10 @@ class TestOneLine:
 
     def test_locked(self, workspace, command, monkeypatch):
         monkeypatch.setattr(database, "_WAIT", 0.05)
-        other = sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
+        writer = sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
         assert_one_line(run(*command, "-w", workspace), "ledger.sqlite is locked")
-        other.close()
+        writer.close()
 
 
 @pytest.mark.parametrize("command", [("review", "import"), ("team", "add", "B" * 80)], ids=" ".join)

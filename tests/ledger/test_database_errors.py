@@ -116,12 +116,12 @@ def test_open_of_a_folder(tmp_path):
 def test_write_to_a_locked_database_gives_up(path, monkeypatch):
     monkeypatch.setattr(database, "_WAIT", 0.05)
     ledger = Ledger.open(path)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
     with pytest.raises(LedgerUnavailable, match="is locked"):
         ledger.add_person("Bob", Role.OWNER)
-    other.execute("ROLLBACK")
-    other.close()
+    writer.execute("ROLLBACK")
+    writer.close()
     assert ledger.add_person("Bob", Role.OWNER)
     ledger.engine.dispose()
 
@@ -166,8 +166,8 @@ class TestPostgres:
             connection.execute(text("SELECT 1"))
             connection.close()
         with ledger.engine.connect() as connection:
-            others = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() "
-            connection.execute(text(others + "AND pid <> pg_backend_pid()"))
+            ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() "
+            connection.execute(text(ended + "AND pid <> pg_backend_pid()"))
         assert [ledger.people() for _ in range(5)] == [()] * 5
 
     def test_a_read_only_database_refuses_writes(self, ledger):

@@ -76,8 +76,8 @@ def _from_sqlite(error: BaseException, place: str) -> StoreError | None:
 def _from_postgres(context: ExceptionContext, place: str) -> StoreError | None:
     error = context.original_exception
     reason = first_line(error)
-    if (known := _POSTGRES.get(getattr(error, "sqlstate", None) or "")) is not None:
-        kind, words = known
+    if (listed := _POSTGRES.get(getattr(error, "sqlstate", None) or "")) is not None:
+        kind, words = listed
         return kind(f"the ledger {place} {words} ({reason})")
     if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
         trouble = "cannot be opened" if context.connection is None else "does not answer"
