@@ -23,7 +23,7 @@ import numpy as np
 import regrade
 from benchmarks.result import Result
 from benchmarks.synthetic import correctness
-from regrade.app.sessions import COOKIE, Sessions
+from regrade.app.sessions import Sessions
 from regrade.classes import class_space
 from regrade.core import LabelSet, LabelState, PictureSource, Predictions, ScoreKind, Signatures, TestSet, Unlisted
 from regrade.ledger import Accounts, Ballot, NewItem, Question, Role
@@ -102,7 +102,8 @@ def _cookie(workspace: Workspace) -> str:
     owner = workspace.ledger.add_person("Olga", Role.OWNER)
     accounts = Accounts(workspace.ledger.engine)
     accounts.accept(accounts.invite(owner), "correct horse battery")
-    return f"{COOKIE}={Sessions(accounts).cookie_for(owner)}"
+    sessions = Sessions(accounts)
+    return f"{sessions.cookie_name}={sessions.cookie_for(owner)}"
 
 
 def _vote(workspace: Workspace) -> None:

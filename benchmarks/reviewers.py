@@ -24,7 +24,7 @@ import numpy as np
 
 import regrade
 from benchmarks.result import Result, verify
-from regrade.app.sessions import COOKIE, Sessions
+from regrade.app.sessions import Sessions
 from regrade.core import ClassSpace, TestSet
 from regrade.ledger import Accounts, NewItem, Question, Role
 from regrade.workspace import Workspace
@@ -122,7 +122,7 @@ def _cookies(workspace: Workspace) -> list[tuple[str, str]]:
     for person in workspace.ledger.people():
         cookie = sessions.cookie_for(person)
         session = sessions.session_of(cookie)
-        found.append((cookie, session.token if session else ""))
+        found.append((f"{sessions.cookie_name}={cookie}", session.token if session else ""))
     return found
 
 
@@ -213,7 +213,7 @@ class _Line:
     async def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         content = b"" if body is None else json.dumps(body).encode()
         lines = (
-            f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {COOKIE}={self.cookie}",
+            f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {self.cookie}",
             f"X-Regrade-Token: {self.token}", "Content-Type: application/json", f"Content-Length: {len(content)}",
             "", "",
         )  # fmt: skip

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from regrade.studies import Comparison, Grade
     from regrade.workspace import Workspace, init, open
 
-__version__ = version("regrade")
+    __version__: str
 
 _HOME = {
     "Comparison": "regrade.studies",
@@ -34,6 +33,10 @@ __all__ = ["Comparison", "Estimate", "Grade", "RegradeError", "Table", "Workspac
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for: the start of the command line stays quick."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("regrade")
     if name not in _HOME:
         raise AttributeError(f"module 'regrade' has no attribute {name!r}")
     from importlib import import_module

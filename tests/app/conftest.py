@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 import regrade
 from regrade.app import create_app
-from regrade.app.sessions import COOKIE, Sessions
+from regrade.app.sessions import Sessions
 from regrade.ledger import Accounts, NewItem, Question, Role
 from regrade.workspace import Workspace
 
@@ -106,7 +106,7 @@ def visitor(app, workspace: Workspace):
         client = Visitor(app, follow_redirects=False)
         if name is not None:
             cookie = sessions.cookie_for(workspace.ledger.person(name))
-            client.cookies.set(COOKIE, cookie)
+            client.cookies.set(sessions.cookie_name, cookie)
             session = sessions.session_of(cookie)
             assert session is not None
             client.token = session.token
@@ -186,7 +186,7 @@ def context_of(browser: Browser, workspace: Workspace):
             viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
         )
         cookie = sessions.cookie_for(workspace.ledger.person(name))
-        context.add_cookies([{"name": COOKIE, "value": cookie, "url": server.address, "httpOnly": True}])
+        context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])
         made.append(context)
         return context
 

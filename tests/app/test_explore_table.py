@@ -157,13 +157,14 @@ def test_an_empty_workspace_says_what_to_do(tmp_path):
 
     import regrade
     from regrade.app import create_app
-    from regrade.app.sessions import COOKIE, Sessions
+    from regrade.app.sessions import Sessions
     from regrade.ledger import Accounts, Role
 
     workspace = regrade.init(tmp_path / "W")
     owner = workspace.ledger.add_person("Olga", Role.OWNER)
     client = TestClient(create_app(workspace, local=True))
-    client.cookies.set(COOKIE, Sessions(Accounts(workspace.ledger.engine)).cookie_for(owner))
+    sessions = Sessions(Accounts(workspace.ledger.engine))
+    client.cookies.set(sessions.cookie_name, sessions.cookie_for(owner))
     assert "regrade testsets add" in seen(client.get("/explore")).text
     assert client.get("/explore/images").status_code == 404
 

@@ -34,7 +34,7 @@ def test_labelers_read_and_do_not_write(workspace, guide, visitor):
 def test_who_is_not_signed_in_sees_nothing(visitor):
     stranger = visitor()
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", "/guide/none/3"):
-        assert stranger.get(address).headers["location"] == "/sign-in"
+        assert stranger.get(address).headers["location"].startswith("/sign-in?next=/guide")
     assert stranger.get("/api/guide/digits/3").status_code == 401
 
 

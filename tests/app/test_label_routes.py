@@ -103,7 +103,7 @@ def test_a_queue_of_another_kind_has_no_label_page(judge_queue, exam, visitor):
     assert visitor("Leo").get(f"/label/{judge_queue.id}").status_code == 404
     for name in ("Leo", "Rita", "Olga"):
         assert visitor(name).get(f"/label/{exam.id}").status_code == 200
-    assert visitor().get(f"/label/{exam.id}").headers["location"] == "/sign-in"
+    assert visitor().get(f"/label/{exam.id}").headers["location"] == f"/sign-in?next=/label/{exam.id}"
 
 
 def test_the_class_index_is_sent_once(visitor):

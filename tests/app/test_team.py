@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 from playwright.sync_api import expect
 
-from regrade.ledger import Accounts, Ballot, Role
+from regrade.ledger import Accounts, AccountState, Ballot, Role
 
 
 def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
@@ -50,6 +50,33 @@ def test_a_closed_account_is_shown_as_closed_and_opens_by_invitation(visitor, wo
     assert "closed" in olga.get("/team").text
     assert olga.submit(f"/team/people/{rob.id}/invite").status_code == 200
     assert olga.submit("/team/people/99/close").status_code == 404
+
+
+def test_team_tells_invited_joined_and_closed_apart(visitor, app, workspace):
+    accounts = app.state.site.accounts
+    accounts.invite(workspace.ledger.add_person("Nora", Role.LABELER))
+    accounts.close(workspace.ledger.person("Rob"))
+    shown = visitor("Olga").get("/team").text
+    cells = [cell.split("<")[0] for cell in shown.split('class="quiet account">')[1:]]
+    assert cells == [*["joined"] * 2, "closed", *["joined"] * 2, "invited just now, expires in 7 days"]
+
+
+def test_close_ends_sessions_and_invitations(visitor, app, workspace):
+    rob = workspace.ledger.person("Rob")
+    client, word = visitor("Rob"), app.state.site.accounts.invite(rob)
+    visitor("Olga").submit(f"/team/people/{rob.id}/close")
+    assert client.get("/").status_code == 303
+    assert visitor().get(f"/join/{word}").status_code == 404
+
+
+def test_sign_out_everywhere_ends_all_sessions_of_one_person(visitor, workspace):
+    rob = workspace.ledger.person("Rob")
+    robs, rita, olga = [visitor("Rob"), visitor("Rob")], visitor("Rita"), visitor("Olga")
+    assert olga.get("/team").text.count("Sign out everywhere") == 2
+    assert olga.submit(f"/team/people/{rob.id}/sign-out").status_code == 303
+    assert [client.get("/").status_code for client in robs] == [303, 303]
+    assert rita.get("/").status_code == 200
+    assert olga.get("/team").text.count("Sign out everywhere") == 1
 
 
 def test_a_queue_is_given_to_some_and_to_everyone_again(visitor, workspace, judge_queue):
@@ -112,8 +139,9 @@ def test_closing_an_account_asks_once_more(workspace, server, page_of):
     page.once("dialog", lambda dialog: dialog.dismiss())
     row.get_by_role("button", name="Close account").click()
     accounts = Accounts(workspace.ledger.engine)
-    assert accounts.closed() == frozenset()
+    assert {member.state for member in accounts.members()} == {AccountState.JOINED}
     page.once("dialog", lambda dialog: dialog.accept())
     row.get_by_role("button", name="Close account").click()
     expect(row).to_contain_text("closed")
-    assert accounts.closed() == {workspace.ledger.person("Rob").id}
+    closed = [member.person.name for member in accounts.members() if member.state is AccountState.CLOSED]
+    assert closed == ["Rob"]

@@ -1,15 +1,19 @@
 """regrade serve and regrade team: the link that lets the owner in, and accounts for everyone else."""
 
+import http.client
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
+from contextlib import closing
 from http.cookiejar import CookieJar
 
 import pytest
-from running import run, run_well
+from running import run, run_process, run_well
 
 
 @pytest.fixture
@@ -26,31 +30,144 @@ def port():
 
 
 @pytest.fixture
-def started(workspace, port):
-    """Starts a server and gives what it printed first."""
+def processes():
+    """Servers to be ended when the test is over."""
     running = []
+    yield running
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def started(workspace, port, processes):
+    """Starts a server and gives what it printed first."""
 
     def start(*options):
         command = [sys.executable, "-m", "regrade", "serve", "--port", str(port), "-w", str(workspace), *options]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        running.append(process)
-        assert process.stdout is not None
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        processes.append(process)
         return process.stdout.readline().strip()
 
-    yield start
-    for process in running:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+    return start
+
+
+def new_browser():
+    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
 
 def test_the_link_lets_its_owner_in_and_needs_no_account(started, port):
     link = started()
     assert link.startswith(f"http://127.0.0.1:{port}/enter/")
-    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    browser = new_browser()
+    assert "Hello, " in browser.open(link).read().decode()
     assert "Hello, " in browser.open(link).read().decode()
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        urllib.request.build_opener().open(link)
+        new_browser().open(link)
+
+
+def test_team_link_lets_another_browser_in_without_a_restart(started, port, workspace):
+    new_browser().open(started()).read()
+    link = run_well("team", "link", "--address", f"http://127.0.0.1:{port}/", "-w", workspace).out.strip()
+    assert link.startswith(f"http://127.0.0.1:{port}/enter/")
+    assert "Hello, " in new_browser().open(link).read().decode()
+
+
+class TestEnd:
+    """A server that is told to end does so, whoever is connected, and leaves its ledger closed."""
+
+    @pytest.fixture
+    def serving(self, started, processes, workspace):
+        """A server with accounts, which has been asked for a page."""
+        assert run_process("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
+        started("--accounts")
+        return processes[-1]
+
+    @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+    def test_signals_end_it_with_open_connections(self, serving, port, workspace, number, code):
+        with closing(http.client.HTTPConnection("127.0.0.1", port)) as idle:
+            idle.request("GET", "/sign-in")
+            assert idle.getresponse().read()
+            assert (workspace / "ledger.sqlite-wal").exists()
+            serving.send_signal(number)
+            _, err = serving.communicate(timeout=60)
+        assert (serving.returncode, err) == (code, "")
+        assert sorted(path.name for path in workspace.glob("ledger*")) == ["ledger.json", "ledger.sqlite"]
+
+    def test_a_request_that_never_ends_does_not_hold_it_up(self, serving, port):
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            head = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+            line.sendall((head + "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n").encode())
+            assert line.recv(100).startswith(b"HTTP/1.1 100")  # the server reads what does not come
+            serving.send_signal(signal.SIGTERM)
+            _, err = serving.communicate(timeout=60)
+            assert serving.returncode == 0
+            assert "Traceback" not in err
+            assert line.recv(1000).startswith(b"HTTP/1.1 503")
+
+    def test_leave_does_not_wait_for_threads(self):
+        script = "import threading; from regrade.cli.interrupts import leave; "
+        script += "threading.Thread(target=threading.Event().wait).start(); leave(7)"
+        assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 7
+
+
+INTERRUPT = """
+import builtins, os, signal, socket, sys
+real_import, real_bind, where = builtins.__import__, socket.socket.bind, sys.argv.pop(1)
+
+def interrupt():
+    os.kill(os.getpid(), signal.SIGINT)
+
+def import_(name, *rest):
+    if name == where:
+        interrupt()
+    return real_import(name, *rest)
+
+builtins.__import__ = import_
+from regrade.cli import main
+
+if where == "bind":
+    class Socket(socket.socket):
+        def bind(self, address):
+            interrupt()
+            super().bind(address)
+    socket.socket = Socket
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["typer", "regrade.cli.options", "regrade.workspace", "sqlalchemy", "regrade.app", "uvicorn", "bind"],
+)
+def test_control_c_while_it_starts_shows_nothing(workspace, port, where):
+    arguments = [where, "serve", "--port", str(port), "-w", str(workspace)]
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPT, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize("proxy", ["nginx", "10.0.0.0/40", ""])
+def test_a_proxy_has_an_address(workspace, proxy):
+    done = run("serve", "--proxy", proxy, "-w", workspace)
+    assert done.code == 1
+    assert done.err.startswith("error: no proxy has the address")
+
+
+@pytest.mark.parametrize("options, secure", [((), True), (("--proxy", "10.0.0.0/8"), False)])
+def test_headers_of_a_trusted_proxy_are_believed(started, workspace, port, options, secure):
+    link = run_well(
+        "team", "add", "Ada", "--role", "owner", "--address", f"http://127.0.0.1:{port}", "-w", workspace
+    ).out
+    started("--accounts", *options)
+    form = urllib.parse.urlencode({"password": "a long password", "again": "a long password"})
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "X-Forwarded-Proto": "https"}
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as line:
+        line.request("POST", urllib.parse.urlsplit(link.strip()).path, form, headers)
+        answer = line.getresponse()
+        assert answer.status == 303
+        assert ("Secure" in answer.headers["set-cookie"]) is secure
 
 
 def test_an_address_that_others_reach_needs_an_owner(workspace):
@@ -77,10 +194,13 @@ def test_people_are_added_invited_and_closed(workspace):
     run_well("team", "add", "Bob", "-w", workspace)
     run_well("team", "close", "Bob", "-w", workspace)
     people = json.loads(run_well("team", "list", "--json", "-w", workspace).out)["people"]
-    assert [(one["name"], one["role"], one["account"]) for one in people] == [
-        ("Ada Lovelace", "owner", "open"),
+    assert [(person["name"], person["role"], person["account"]) for person in people] == [
+        ("Ada Lovelace", "owner", "invited"),
         ("Bob", "reviewer", "closed"),
     ]
+    table = run_well("team", "list", "--csv", "-w", workspace).out.splitlines()
+    assert table[1:] == ['Ada Lovelace,owner,"invited just now, expires in 7 days",never', "Bob,reviewer,closed,never"]
+    run_well("team", "sign-out", "Bob", "-w", workspace)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +210,7 @@ def test_people_are_added_invited_and_closed(workspace):
         (("team", "add", "  "), "a person has a name"),
         (("team", "invite", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
         (("team", "close", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
+        (("team", "sign-out", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
     ],
 )
 def test_bad_names_are_one_line(workspace, command, said):

@@ -11,7 +11,17 @@ from sqlalchemy import insert, select
 from regrade.core import FormatError
 from regrade.ledger import Ballot, Ledger, Mode, NewItem, Question, Role, rows_as_file, rows_from_file
 from regrade.ledger.database import open_database, writing
-from regrade.ledger.schema import account, assignment, guide_entry, invitation, metadata, secret
+from regrade.ledger.schema import (
+    account,
+    assignment,
+    browser_session,
+    guide_entry,
+    invitation,
+    metadata,
+    one_time_link,
+    secret,
+    sign_in_attempts,
+)
 
 SUFFIXES = (".csv", ".json", ".parquet")
 HARD = [
@@ -158,6 +168,10 @@ def test_secrets_stay(lively):
         connection.execute(insert(account).values(person_id=person, password="$argon2id$XYZZY", stamp="STAMPXYZZY"))
         connection.execute(insert(invitation).values(digest="DIGESTXYZZY", person_id=person, until=moment))
         connection.execute(insert(secret).values(name="cookie", value="COOKIEXYZZY"))
+        session = {"digest": "SESSIONXYZZY", "person_id": person, "stamp": "XYZZY", "begun": moment, "seen": moment}
+        connection.execute(insert(browser_session).values(session))
+        connection.execute(insert(one_time_link).values(digest="LINKXYZZY", until=moment))
+        connection.execute(insert(sign_in_attempts).values(source="SOURCEXYZZY", count=1, last=moment))
     text = repr(lively.rows())
     assert "XYZZY" not in text
     for suffix in SUFFIXES:
@@ -167,8 +181,8 @@ def test_secrets_stay(lively):
 def test_every_table_is_exported_or_left_out_on_purpose():
     known = {"person", "queue", "assignment", "item", "vote", "comment", "decision", "guide_entry"}
     passing = {"block", "turn", "lease"}  # whose turn it is, which no one needs elsewhere
-    private = {"account", "invitation", "secret"}
-    assert {table.name for table in metadata.tables.values()} == known | passing | private | {"chain"}
+    access = {"account", "invitation", "browser_session", "one_time_link", "sign_in_attempts", "secret"}
+    assert {table.name for table in metadata.tables.values()} == known | passing | access | {"chain"}
 
 
 class TestSpoiled:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Depends, HTTPException, Request
 
-from regrade.app.sessions import COOKIE, Session, same
+from regrade.app.sessions import Session, same
 from regrade.app.site import Site
 from regrade.ledger import Role
 
@@ -37,7 +37,7 @@ def session_of(
     request: Request, site: Annotated[Site, Depends(site_of)], token: Annotated[str, Depends(token_of)]
 ) -> Session:
     """The session of a request; a write without its token is refused."""
-    session = site.sessions.session_of(request.cookies.get(COOKIE))
+    session = site.session_of(request)
     if session is None:
         raise SignInFirst
     if request.method not in ("GET", "HEAD") and not same(token, session.token):

@@ -9,8 +9,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from regrade.app.words import ago, duration, percent
-from regrade.core.amounts import amount
+from regrade.app.words import ago, percent
+from regrade.core.amounts import amount, duration
 
 HERE = Path(__file__).parent
 _TEMPLATES = Environment(

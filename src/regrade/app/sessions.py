@@ -1,18 +1,16 @@
-"""Sessions: a signed cookie that says who someone is, and a token that only our own pages know."""
+"""Sessions: a random cookie that the ledger knows, and a token that only our own pages know."""
 
 from __future__ import annotations
 
 import hmac
-import secrets
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
-from itsdangerous import BadData, URLSafeTimedSerializer
+from regrade.ledger import Accounts, BrowserSessions, OpenAccount, Person
+from regrade.ledger.browser_sessions import SESSION_LASTS
 
-from regrade.ledger import Accounts, Person
-
-COOKIE = "regrade"
-LASTS = 30 * 24 * 3600
+LASTS = int(SESSION_LASTS.total_seconds())
 """Seconds for which a session lasts."""
 
 
@@ -25,31 +23,46 @@ class Session:
 
 
 class Sessions:
-    """Makes and reads the cookie of a session."""
+    """Makes and reads the cookie of a session.
+
+    Browsers do not separate cookies by port, so the cookie's name is that of the ledger: another server on the same
+    host leaves it alone.
+    """
 
     def __init__(self, accounts: Accounts) -> None:
-        key = accounts.key()
         self._accounts = accounts
-        self._key = key
-        self._serializer = URLSafeTimedSerializer(key, salt="session")
+        self._key = accounts.key()
+        self._rows = BrowserSessions(accounts.engine)
+        self.cookie_name = f"regrade_{self._signed(f'cookie {_place(accounts)}')[:16]}"
+
+    def begin(self, account: OpenAccount) -> str:
+        """A cookie for someone who has just signed in."""
+        return self._rows.begin(account)
 
     def cookie_for(self, person: Person) -> str:
-        """A cookie for someone who has just signed in."""
-        return self._serializer.dumps([person.id, self._accounts.stamp(person), secrets.token_urlsafe(12)])
+        """A cookie for someone who needs no password."""
+        return self.begin(self._accounts.account_of(person))
 
     def session_of(self, cookie: str | None) -> Session | None:
-        """Whose cookie it is, if it is ours, not too old, and its account is still open."""
+        """Whose cookie it is, if its session goes on."""
         if not cookie:
             return None
-        try:
-            person_id, stamp, nonce = self._serializer.loads(cookie, max_age=LASTS)
-        except (BadData, ValueError, TypeError):
-            return None
-        person = self._accounts.holder(person_id, stamp)
-        return None if person is None else Session(person, self._token(nonce))
+        person = self._rows.holder(cookie)
+        return None if person is None else Session(person, self._signed(f"write {cookie}"))
 
-    def _token(self, nonce: str) -> str:
-        return hmac.new(self._key, f"write {nonce}".encode(), sha256).hexdigest()
+    def end(self, cookie: str | None) -> None:
+        """Sign out: no copy of the cookie lets anyone in from now on."""
+        if cookie:
+            self._rows.end(cookie)
+
+    def _signed(self, text: str) -> str:
+        return hmac.new(self._key, text.encode(), sha256).hexdigest()
+
+
+def _place(accounts: Accounts) -> str:
+    """What tells a ledger from its copies: the path of its file; a database server has one of each."""
+    url = accounts.engine.url
+    return str(Path(url.database or "").resolve()) if url.get_backend_name() == "sqlite" else ""
 
 
 def same(one: str, other: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 from functools import lru_cache
+
+from fastapi import Request
 
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.explore import Explorer
@@ -12,11 +13,11 @@ from regrade.app.hiding_rules import HidingRules, is_examination
 from regrade.app.label_book import LabelBook
 from regrade.app.pictures import PictureShelf
 from regrade.app.scores import ScoreShelf
-from regrade.app.sessions import Sessions
+from regrade.app.sessions import Session, Sessions
 from regrade.app.suggesting import Suggestions
-from regrade.app.throttle import Throttle
+from regrade.app.trouble_log import TroubleLog
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, Person, Queue
+from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, SignInAttempts
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -36,8 +37,9 @@ class Site:
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self.scores = ScoreShelf(workspace.store)
         self.suggestions = Suggestions(workspace.store)
-        self.sign_ins = Throttle()
-        self.one_time_word: str | None = secrets.token_urlsafe(24) if local else None
+        self.attempts = SignInAttempts(self.ledger.engine)
+        self.links = OneTimeLinks(self.ledger.engine)
+        self.trouble = TroubleLog()
         self.class_space = lru_cache(16)(self._class_space)
         self.class_index = lru_cache(16)(self._class_index)
         self.space_of = lru_cache(1024)(self._space_of)
@@ -48,6 +50,10 @@ class Site:
     def name(self) -> str:
         """The workspace's folder, for the heading of pages."""
         return self.workspace.store.root.resolve().name
+
+    def session_of(self, request: Request) -> Session | None:
+        """The session of whoever sent a request, if they are signed in."""
+        return self.sessions.session_of(request.cookies.get(self.sessions.cookie_name))
 
     def test_set(self, name: str) -> TestSet:
         """A test set, read again only when its files have changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,7 @@ from regrade.cli.output import say
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
-    from regrade.ledger import Ledger, Person
+    from regrade.ledger import Ledger, Member, Person
 
 app = typer.Typer(help="The people of a workspace and their accounts.", no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The person's name.")]
@@ -32,18 +32,22 @@ class RoleName(StrEnum):
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> Shown:
-    """List everyone: their roles, and whether they can come in."""
+    """List everyone: their roles, whether they are invited, have joined or are closed, and when they were last seen."""
     from regrade.core import Column, Table
+    from regrade.core.amounts import ago
     from regrade.ledger import Accounts
+    from regrade.ledger.clock import now_in_utc
 
-    ledger = opened(workspace).ledger
-    closed = Accounts(ledger.engine).closed()
+    members, now = Accounts(opened(workspace).ledger.engine).members(), now_in_utc()
     rows = tuple(
-        (one.name, one.role.value, f"{one.joined:%Y-%m-%d}", "closed" if one.id in closed else "open")
-        for one in ledger.people()
-    )
-    table = Table("people", tuple(Column(key, key) for key in ("name", "role", "joined", "account")), rows)
-    return Shown(table, {"people": table.records()})
+        (
+            member.person.name, member.person.role.value, member.in_words(now),
+            ago((now - member.seen).total_seconds()) if member.seen else "never",
+        )
+        for member in members
+    )  # fmt: skip
+    table = Table("people", tuple(Column(key, key) for key in ("name", "role", "account", "seen")), rows)
+    return Shown(table, {"people": [_as_dict(member) for member in members]})
 
 
 @app.command()
@@ -69,12 +73,46 @@ def invite(name: Name, address: Address = _HERE, workspace: WorkspaceOption = Pa
 
 @app.command()
 def close(name: Name, workspace: WorkspaceOption = Path()) -> None:
-    """Let someone in no more, from now on; all they said stays."""
+    """Let someone in no more, from now on: sessions and invitations end; all they said stays."""
     from regrade.ledger import Accounts
 
     ledger = opened(workspace).ledger
     Accounts(ledger.engine).close(ledger.person(name))
     say(f"{name} cannot sign in any more; `regrade team invite` opens the account again")
+
+
+@app.command("sign-out")
+def sign_out(name: Name, workspace: WorkspaceOption = Path()) -> None:
+    """Sign someone out of every browser; their password stays."""
+    from regrade.ledger import Accounts
+
+    ledger = opened(workspace).ledger
+    Accounts(ledger.engine).end_sessions(ledger.person(name))
+    say(f"{name} is signed out of every browser")
+
+
+@app.command()
+def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
+    """Print another link for `regrade serve` on this machine: it lets you in without an account, once, within a day.
+
+    The server need not be started again. One that asks for accounts takes no such link.
+    """
+    from regrade.ledger import OneTimeLinks
+
+    typer.echo(f"{address.rstrip('/')}/enter/{OneTimeLinks(opened(workspace).ledger.engine).new()}")
+
+
+def _as_dict(member: Member) -> dict[str, Any]:
+    moments = {
+        "added": member.person.joined, "invited": member.invited, "expires": member.expires, "seen": member.seen,
+    }  # fmt: skip
+    return {
+        "name": member.person.name,
+        "role": member.person.role.value,
+        "account": member.state.value,
+        **{name: None if moment is None else moment.isoformat() for name, moment in moments.items()},
+        "browsers": member.browsers,
+    }
 
 
 def _print_invitation(ledger: Ledger, person: Person, address: str) -> None:

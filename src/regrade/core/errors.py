@@ -13,7 +13,10 @@
     ├── StoreError               the workspace cannot do what was asked
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
-    │   └── WriteError           the disk refused (full, read-only, no permission)
+    │   ├── WriteError           the disk refused (full, read-only, no permission)
+    │   │   └── LedgerRefused    the ledger's database takes no writes: its disk is full or read-only
+    │   ├── LedgerUnavailable    the ledger's database does not answer: stopped, restarting, or locked for too long
+    │   └── LedgerDamaged        the ledger's file is damaged, or is not a ledger
     ├── ModelError               a model cannot be loaded, or fails on its input
     ├── ExecutorError            the machines that should do the work cannot, or are lost
     ├── DownloadError            a file could not be fetched whole, or is not the one expected
@@ -89,6 +92,18 @@ class VersionError(StoreError):
 
 class WriteError(StoreError):
     """The disk refused a write; nothing half-written is left."""
+
+
+class LedgerRefused(WriteError):
+    """The ledger's database takes no writes: its disk is full or read-only, or permission is denied."""
+
+
+class LedgerUnavailable(StoreError):
+    """The ledger's database does not answer now; the same request may succeed later."""
+
+
+class LedgerDamaged(StoreError):
+    """The ledger's file is damaged, or is not a ledger: a backup is needed."""
 
 
 class ModelError(RegradeError):

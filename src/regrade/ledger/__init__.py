@@ -1,14 +1,17 @@
 """The ledger: what people say of pictures, never overwritten, and what follows from it."""
 
-from regrade.ledger.accounts import Accounts
+from regrade.ledger.accounts import Accounts, OpenAccount
 from regrade.ledger.answers import ANSWERS
 from regrade.ledger.assigning import may_answer
+from regrade.ledger.browser_sessions import BrowserSessions
 from regrade.ledger.chain import ChainLink
 from regrade.ledger.deciding import verdict_of
 from regrade.ledger.discussing import Discussion, Discussions, Stage, Topic, Wanted
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.independent import IndependentVote
 from regrade.ledger.ledger import Ledger
+from regrade.ledger.members import AccountState, Member
+from regrade.ledger.one_time_links import OneTimeLinks
 from regrade.ledger.outcomes import Outcome, PersonsAnswer
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
@@ -26,11 +29,14 @@ from regrade.ledger.records import (
     Vote,
 )
 from regrade.ledger.row_files import rows_as_file, rows_from_file
+from regrade.ledger.sign_in_attempts import SignInAttempts
 
 __all__ = [
     "ANSWERS",
+    "AccountState",
     "Accounts",
     "Ballot",
+    "BrowserSessions",
     "ChainLink",
     "Comment",
     "Decision",
@@ -42,8 +48,11 @@ __all__ = [
     "IndependentVote",
     "Item",
     "Ledger",
+    "Member",
     "Mode",
     "NewItem",
+    "OneTimeLinks",
+    "OpenAccount",
     "Outcome",
     "Pace",
     "Person",
@@ -52,6 +61,7 @@ __all__ = [
     "Question",
     "Queue",
     "Role",
+    "SignInAttempts",
     "Stage",
     "Topic",
     "Vote",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,10 +16,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, DatabaseError
 
-from regrade.core import InputError, StoreError, VersionError
+from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
+from regrade.ledger.database_errors import first_line, shown_place, translate_errors
 from regrade.ledger.ledger_file import check_file, create_whole, note_file, sqlite_url
+from regrade.ledger.private_file import keep_private
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
+_CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
 _WAIT = 30.0  # seconds that a writer waits for another
 _FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
 _migrating = Lock()  # Alembic keeps what it works on in its module
@@ -36,6 +39,7 @@ def open_database(place: str | Path) -> Engine:
 
 def _upgraded(engine: Engine) -> Engine:
     """The database in its newest form; one that cannot be brought there is closed."""
+    translate_errors(engine)
     try:
         with engine.connect() as connection:
             _refuse_newer(connection)
@@ -43,8 +47,9 @@ def _upgraded(engine: Engine) -> Engine:
             command.upgrade(_migrations(engine), "head")
     except DatabaseError as error:
         engine.dispose()
-        raise StoreError(f"the ledger {_shown(engine)} cannot be opened: {_first_line(error)}") from None
-    except VersionError:
+        reason = first_line(error.orig or error)
+        raise StoreError(f"the ledger {shown_place(engine)} cannot be opened: {reason}") from None
+    except StoreError:
         engine.dispose()
         raise
     return engine
@@ -57,8 +62,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
     sleep and look again.
     """
-    alone = _turns[engine] if engine.dialect.name == "sqlite" else nullcontext()
-    with alone, engine.connect().execution_options(regrade_writes=True) as connection:
+    with _turn(engine), engine.connect().execution_options(regrade_writes=True) as connection:
         with connection.begin():
             check_file(connection)
             yield connection
@@ -83,6 +87,21 @@ def filling(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
+def _turn(engine: Engine) -> Iterator[None]:
+    """The turn of a thread to write; whoever waits for as long as SQLite itself would is told that it is locked."""
+    lock = _turns.get(engine)
+    if lock is None:  # PostgreSQL has many writers at once
+        yield
+        return
+    if not lock.acquire(timeout=_WAIT):
+        raise LedgerUnavailable(f"the ledger {shown_place(engine)} is locked: others have been writing for too long")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """A transaction that sees one state only, whatever others write meanwhile."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
@@ -91,6 +110,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 
 def _sqlite(path: Path) -> Engine:
+    keep_private(path)
     engine = create_engine(
         sqlite_url(path), connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
     )
@@ -119,7 +139,10 @@ def _postgres(address: str) -> Engine:
         raise InputError("the ledger's address is none: give a file or postgresql://user@host/name") from None
     if url.get_backend_name() != "postgresql":
         raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
-    return create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS)
+    limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTING}
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS, connect_args=limit
+    )
 
 
 def _migrations(engine: Engine) -> Config:
@@ -133,13 +156,5 @@ def _refuse_newer(connection: Connection) -> None:
     there = MigrationContext.configure(connection).get_current_revision()
     known = {script.revision for script in ScriptDirectory(str(Path(__file__).parent / "migrations")).walk_revisions()}
     if there is not None and there not in known:
-        raise VersionError(f"the ledger {_shown(connection.engine)} was written by a newer regrade: please upgrade")
-
-
-def _shown(engine: Engine) -> str:
-    """The database without its password."""
-    return engine.url.database or "" if engine.dialect.name == "sqlite" else engine.url.render_as_string()
-
-
-def _first_line(error: DatabaseError) -> str:
-    return str(error.orig).strip().splitlines()[0]
+        place = shown_place(connection.engine)
+        raise VersionError(f"the ledger {place} was written by a newer regrade: please upgrade")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine
 
-from regrade.core import AlreadyStored, InputError, StoreError, WriteError, refusal
+from regrade.core import AlreadyStored, InputError, LedgerRefused, LedgerUnavailable, StoreError, refusal
+from regrade.ledger.private_file import PRIVATE
 
-_PRIVATE = 0o600
 _OPENED = "regrade file"  # under which a connection keeps which file it has open
 _BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
 
@@ -29,6 +29,7 @@ def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
     A file that is empty, or of which only a part is left, raises: a new ledger must not take the place of one that
     was lost.
     """
+    path = path.resolve()  # a link to where there is nothing yet is followed
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
     if path.is_file() and path.stat().st_size == 0:
@@ -56,7 +57,7 @@ def check_file(connection: Connection) -> None:
     path = Path(connection.engine.url.database or "")
     if _identity(path) != opened:
         connection.engine.dispose()  # connections from now on are to what is there then
-        raise StoreError(
+        raise LedgerUnavailable(
             f"the ledger {path} was removed or replaced while it was in use, and nothing was saved: put the file back, "
             "or restore it from a backup"
         )
@@ -86,10 +87,10 @@ def _temporary(path: Path) -> Iterator[Path]:
     """An empty private file beside a path, gone afterwards, and what SQLite keeps beside it too."""
     staged = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
-        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
+        os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         yield staged
     except OSError as error:
-        raise WriteError(f"cannot write to {path}: {refusal(error)}") from error
+        raise LedgerRefused(f"the ledger {path} cannot be made: {refusal(error)}") from error
     finally:
         for file in (staged, *(_beside(staged, suffix) for suffix in _BESIDE)):
             file.unlink(missing_ok=True)

@@ -180,6 +180,33 @@ invitation = Table(
     Column("used", Moment),
 )
 
+browser_session = Table(
+    "browser_session",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), nullable=False, index=True),
+    Column("stamp", String(32), nullable=False),
+    Column("begun", Moment, nullable=False),
+    Column("seen", Moment, nullable=False),
+    Column("ended", Moment),
+)
+
+one_time_link = Table(
+    "one_time_link",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    Column("until", Moment, nullable=False),
+    Column("used", Moment),
+)
+
+sign_in_attempts = Table(
+    "sign_in_attempts",
+    metadata,
+    Column("source", String(64), primary_key=True),
+    Column("count", Integer, nullable=False),
+    Column("last", Moment, nullable=False, index=True),
+)
+
 assignment = Table(
     "assignment",
     metadata,

@@ -16,6 +16,7 @@ from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.core.arguments import member
 from regrade.ledger import Person, Queue, Role
+from regrade.ledger.clock import now_in_utc
 from regrade.ledger.row_files import rows_as_file
 
 router = APIRouter(prefix="/team", include_in_schema=False)
@@ -65,6 +66,13 @@ def close(person_id: PathNumber, site: SiteHere, session: Owner) -> Response:
     return RedirectResponse("/team", 303)
 
 
+@router.post("/people/{person_id}/sign-out")
+def sign_out(person_id: PathNumber, site: SiteHere, _: Owner) -> Response:
+    """Sign someone out of every browser; their password stays."""
+    site.accounts.end_sessions(_person(site, person_id))
+    return RedirectResponse("/team", 303)
+
+
 @router.post("/queues/{queue_id}")
 def assign(
     queue_id: PathNumber, site: SiteHere, _: Owner, people: Annotated[list[Number] | None, Form()] = None
@@ -106,7 +114,7 @@ def _shown(
 ) -> Response:
     queues = [(one, {person.id for person in site.ledger.assigned(one)}) for one in site.ledger.queues()]
     return page(
-        request, "team.html", status=status, people=site.ledger.people(), closed=site.accounts.closed(), queues=queues,
+        request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
         roles=[one.value for one in Role], trouble=trouble, told=told, invitation=invitation,
     )  # fmt: skip
 

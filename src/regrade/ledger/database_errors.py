@@ -1,0 +1,85 @@
+"""Errors of a database as errors of regrade: one clear line, and what to do next.
+
+Every statement, commit and connection of a ledger's engine passes through here, so no other module translates any.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, event
+from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import InterfaceError, OperationalError
+
+from regrade.core import LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
+
+_READ_ONLY = (LedgerRefused, "cannot be written: its file or its disk is read-only, or permission is denied")
+_FULL = (LedgerRefused, "cannot be written: the disk is full; free some space and try again, nothing is half-written")
+_LOCKED = (LedgerUnavailable, "is locked: another process has been writing to it for too long; try again later")
+_NO_FILE = (LedgerUnavailable, "cannot be opened: its folder is missing, or permission is denied")
+_BAD_DISK = (LedgerUnavailable, "cannot be used: its disk reports an I/O error; check the disk and the free space")
+_DAMAGED = (LedgerDamaged, "cannot be opened: it is damaged, or is not a ledger; restore it from a backup")
+
+_SQLITE = {
+    "attempt to write a readonly database": _READ_ONLY,
+    "database or disk is full": _FULL,
+    "is locked": _LOCKED,
+    "unable to open database file": _NO_FILE,
+    "disk i/o error": _BAD_DISK,
+    "database disk image is malformed": _DAMAGED,
+    "malformed database schema": _DAMAGED,
+    "file is not a database": _DAMAGED,
+    "no such table": _DAMAGED,
+}
+"""By a part of SQLite's message; its codes are missing where another layer has raised the error again."""
+
+_POSTGRES = {
+    "25006": _READ_ONLY,  # read_only_sql_transaction
+    "42501": _READ_ONLY,  # insufficient_privilege
+    "53100": _FULL,  # disk_full
+    "42P01": _DAMAGED,  # undefined_table
+    "XX001": _DAMAGED,  # data_corrupted
+    "XX002": _DAMAGED,  # index_corrupted
+}
+"""By SQLSTATE."""
+
+
+def translate_errors(engine: Engine) -> None:
+    """Let an engine raise errors of regrade where its database fails; errors of statements stay what they are."""
+
+    @event.listens_for(engine, "handle_error")
+    def translated(context: ExceptionContext) -> StoreError | None:
+        if context.is_pre_ping:  # the pool opens another connection by itself
+            return None
+        place = shown_place(engine)
+        if context.dialect.name == "sqlite":
+            return _from_sqlite(context.original_exception, place)
+        return _from_postgres(context, place)
+
+
+def shown_place(engine: Engine) -> str:
+    """Where a database is, without its password."""
+    return engine.url.database or "" if engine.dialect.name == "sqlite" else engine.url.render_as_string()
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def _from_sqlite(error: BaseException, place: str) -> StoreError | None:
+    message = str(error).lower()
+    for part, (kind, reason) in _SQLITE.items():
+        if part in message:
+            return kind(f"the ledger {place} {reason} ({first_line(error)})")
+    return None
+
+
+def _from_postgres(context: ExceptionContext, place: str) -> StoreError | None:
+    error = context.original_exception
+    reason = first_line(error)
+    if (listed := _POSTGRES.get(getattr(error, "sqlstate", None) or "")) is not None:
+        kind, words = listed
+        return kind(f"the ledger {place} {words} ({reason})")
+    if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
+        trouble = "cannot be opened" if context.connection is None else "does not answer"
+        return LedgerUnavailable(f"the ledger {place} {trouble}: {reason}; is the database running?")
+    return None

@@ -1,0 +1,177 @@
+"""The server in trouble: clear answers with a fitting status, few lines in the log, and no restart afterwards."""
+
+import logging
+import sqlite3
+
+import pytest
+from failing_database import full, raising, read_only
+from fastapi.testclient import TestClient
+from sqlalchemy.exc import TimeoutError as NoFreeConnection
+
+from regrade.app import create_app
+from regrade.app.trouble_log import TroubleLog
+from regrade.ledger import Ledger, database
+
+VOTE = {"item": 1, "key": "12345678", "answer": "correct"}
+
+
+@pytest.fixture
+def lines(caplog):
+    """What the app has logged, first lines only."""
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "regrade.app"]
+
+
+@pytest.fixture
+def rita(visitor, app, judge_queue):  # noqa: ARG001
+    """Someone whose requests need new connections, so that they meet what is wrong with the database."""
+    client = visitor("Rita")
+    app.state.site.ledger.engine.dispose()
+    return client
+
+
+class TestDatabase:
+    @pytest.mark.parametrize("message", ["disk I/O error", "database is locked", "unable to open database file"])
+    def test_unavailable_is_503_with_retry_after(self, rita, lines, judge_queue, message):
+        with raising(message):
+            api, page = rita.get(f"/api/queues/{judge_queue.id}/next"), rita.get("/")
+        assert (api.status_code, page.status_code) == (503, 503)
+        assert api.headers["retry-after"] == page.headers["retry-after"] == "5"
+        assert api.json() == {"error": "the database is not available at the moment: try again in a few seconds"}
+        assert "not available at the moment" in page.text and "ledger.sqlite" not in page.text
+        assert len(lines()) == 1 and message in lines()[0]
+        assert rita.get("/").status_code == 200
+
+    def test_read_only_is_507_and_pages_still_open(self, rita, lines, judge_queue):
+        with read_only():
+            refused = rita.write(f"/api/queues/{judge_queue.id}/votes", **VOTE)
+            assert (refused.status_code, rita.get("/guide").status_code) == (507, 200)
+        assert refused.json()["error"].startswith("the server's disk is full or read-only: nothing was saved")
+        assert len(lines()) == 1 and lines()[0].startswith("database not writable: the ledger ")
+
+    def test_a_full_disk_is_507_and_later_votes_count(self, rita, app, workspace, lines, judge_queue):
+        def vote(item):
+            ballot = {"item": item, "key": f"vote-{item:04}", "answer": "problematic"}
+            return rita.write(f"/api/queues/{judge_queue.id}/votes", **ballot, reason="x" * 1000).status_code
+
+        with full():
+            codes = [vote(1)]
+            while codes[-1] == 200:  # until the last page is full
+                codes.append(vote(len(codes) + 1))
+        assert codes[-1] == 507
+        assert len(lines()) == 1 and "the disk is full" in lines()[0]
+        app.state.site.ledger.engine.dispose()
+        assert vote(len(codes)) == 200
+        assert workspace.ledger.progress(judge_queue).by_person == {"Rita": len(codes)}
+
+    @pytest.mark.parametrize("message", ["file is not a database", "database disk image is malformed"])
+    def test_damage_is_500(self, rita, lines, message):
+        with raising(message, sqlite3.DatabaseError):
+            answers = [rita.get("/"), rita.get("/api/classes/digits")]
+        assert [answer.status_code for answer in answers] == [500, 500]
+        assert answers[1].json() == {"error": "the server's database is damaged: tell whoever runs this server"}
+        assert len(lines()) == 1 and message in lines()[0]
+
+    def test_a_lock_by_another_process_is_503_for_writes_alone(self, workspace, visitor, judge_queue, monkeypatch):
+        monkeypatch.setattr(database, "_WAIT", 0.05)
+        app = create_app(workspace, local=False)
+        monkeypatch.setattr(app.state.site, "ledger", Ledger.open(workspace.store.root / "ledger.sqlite"))
+        client, rita = TestClient(app), visitor("Rita")
+        client.cookies = rita.cookies
+        writer = sqlite3.connect(workspace.store.root / "ledger.sqlite", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        address = f"/api/queues/{judge_queue.id}/votes"
+        refused = client.post(address, json=VOTE, headers={"X-Regrade-Token": rita.token})
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+        assert client.get("/guide").status_code == 200
+        writer.execute("ROLLBACK")
+        writer.close()
+        assert client.post(address, json=VOTE, headers={"X-Regrade-Token": rita.token}).status_code == 200
+        app.state.site.ledger.engine.dispose()
+
+    def test_no_free_connection_is_503(self, rita, app, monkeypatch):
+        def wait(*_):
+            raise NoFreeConnection("QueuePool limit reached")
+
+        monkeypatch.setattr(app.state.site.ledger, "queues_of", wait)
+        assert rita.get("/").status_code == 503
+
+
+class TestUnexpected:
+    def test_a_bug_is_500_without_details_and_one_traceback(self, rita, app, caplog, judge_queue, monkeypatch):
+        def fail(*_):
+            raise ZeroDivisionError("a secret detail")
+
+        monkeypatch.setattr(app.state.site.ledger, "queue_for", fail)
+        answers = [rita.get(f"/api/queues/{judge_queue.id}/next") for _ in range(20)]
+        assert {answer.status_code for answer in answers} == {500}
+        assert answers[0].json() == {"error": "something went wrong on the server; the reason is in its log"}
+        page = rita.get(f"/judge/{judge_queue.id}")
+        assert page.status_code == 500
+        assert "something went wrong" in page.text and "secret" not in page.text
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        records = [record for record in caplog.records if record.name == "regrade.app"]
+        assert len(records) == 1
+        assert records[0].exc_info is not None and "unexpected ZeroDivisionError at " in records[0].getMessage()
+
+    def test_another_bug_is_logged_beside_it(self, rita, app, lines, monkeypatch):
+        def fail(*_):
+            raise ZeroDivisionError
+
+        def fail_otherwise(*_):
+            raise KeyError
+
+        for failing in (fail, fail_otherwise, fail):
+            monkeypatch.setattr(app.state.site.ledger, "queues_of", failing)
+            rita.get("/")
+        assert [line.split(" at ")[0] for line in lines()] == ["unexpected ZeroDivisionError", "unexpected KeyError"]
+
+
+class TestTroubleLog:
+    @pytest.fixture
+    def minutes(self):
+        """What is to be called after a minute, in order."""
+        return []
+
+    @pytest.fixture
+    def log(self, minutes):
+        return TroubleLog(lambda _, action: minutes.append(action))
+
+    def note(self, log, times):
+        for number in range(times):
+            log.note("database not available", f"reason {number}")
+
+    def test_note_logs_the_first_and_counts_the_rest_by_the_minute(self, log, minutes, lines):
+        self.note(log, 313)
+        assert lines() == ["database not available: reason 0"]
+        minutes.pop()()
+        assert lines()[1:] == ["database not available: 312 requests refused in the last minute"]
+        self.note(log, 1)
+        minutes.pop()()
+        assert lines()[2:] == ["database not available: 1 request refused in the last minute"]
+
+    def test_note_is_first_again_after_a_quiet_minute(self, log, minutes, lines):
+        self.note(log, 1)
+        minutes.pop()()
+        assert minutes == [] and len(lines()) == 1
+        self.note(log, 1)
+        assert len(lines()) == 2 and len(minutes) == 1
+
+    def test_note_keeps_events_apart(self, log, lines):
+        for event in ("first", "second", "first"):
+            log.note(event, "detail")
+        assert lines() == ["first: detail", "second: detail"]
+
+    def test_the_default_timer_holds_up_no_exit(self):
+        import threading
+
+        TroubleLog().note("event", "detail")
+        timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+        assert timers and all(timer.daemon for timer in timers)
+        for timer in timers:
+            timer.cancel()
+
+
+def test_errors_are_logged_at_a_level_that_a_server_shows(rita, caplog):
+    with raising("disk I/O error"):
+        rita.get("/")
+    assert [record.levelno for record in caplog.records if record.name == "regrade.app"] == [logging.ERROR]

@@ -1,0 +1,195 @@
+"""A database that fails raises errors of regrade, whenever it fails; nothing is half-written, and it recovers."""
+
+import sqlite3
+from threading import Event, Thread
+
+import pytest
+from failing_database import damage, full, raising, read_only
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from regrade.core import LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
+from regrade.ledger import Ledger, Role, database
+from regrade.ledger.database import open_database, writing
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A ledger in SQLite with someone in it, closed."""
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger.add_person("Ada", Role.OWNER)
+    ledger.engine.dispose()
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def opened(path):
+    ledger = Ledger.open(path)
+    yield ledger
+    ledger.engine.dispose()
+
+
+def reconnect(ledger):
+    ledger.engine.dispose()
+
+
+def test_write_to_a_read_only_database_is_refused_and_reading_goes_on(opened):
+    reconnect(opened)
+    with read_only():
+        with pytest.raises(LedgerRefused, match=r"the ledger .*ledger.sqlite cannot be written: .*read-only"):
+            opened.add_person("Bob", Role.OWNER)
+        assert [person.name for person in opened.people()] == ["Ada"]
+    reconnect(opened)
+    assert opened.add_person("Bob", Role.OWNER).name == "Bob"
+
+
+def test_write_to_a_full_disk_is_refused_and_leaves_nothing(opened):
+    reconnect(opened)
+    with full(), pytest.raises(LedgerRefused, match="the disk is full"):
+        for number in range(1000):
+            opened.add_person(f"{number}" * 20, Role.OWNER)
+    before = opened.people()
+    reconnect(opened)
+    assert opened.people() == before
+    opened.add_person("Bob", Role.OWNER)
+
+
+@pytest.mark.parametrize(
+    "message, kind",
+    [
+        ("disk I/O error", LedgerUnavailable),
+        ("unable to open database file", LedgerUnavailable),
+        ("database is locked", LedgerUnavailable),
+        ("database table is locked: vote", LedgerUnavailable),
+        ("attempt to write a readonly database", LedgerRefused),
+        ("database or disk is full", LedgerRefused),
+        ("no such table: vote", LedgerDamaged),
+    ],
+)
+def test_statement_errors_are_translated(opened, message, kind):
+    with raising(message), pytest.raises(kind) as caught:
+        opened.people()
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert opened.people()
+
+
+@pytest.mark.parametrize("message", ["file is not a database", "database disk image is malformed"])
+def test_database_errors_are_translated(opened, message):
+    with raising(message, sqlite3.DatabaseError), pytest.raises(LedgerDamaged, match="restore it from a backup"):
+        opened.people()
+
+
+def test_commit_errors_are_translated(opened, monkeypatch):
+    def fail(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(opened.engine.dialect, "do_commit", fail)
+        with pytest.raises(LedgerUnavailable, match="I/O error"):
+            opened.add_person("Bob", Role.OWNER)
+    assert len(opened.people()) == 1
+
+
+def test_errors_of_a_statement_stay_what_they_are(opened):
+    with pytest.raises(OperationalError, match="syntax error"), opened.engine.connect() as connection:
+        connection.execute(text("SELEKT 1"))
+    with pytest.raises(IntegrityError), writing(opened.engine) as connection:
+        connection.execute(text("INSERT INTO person (name, role, joined) VALUES ('Ada', 'owner', '')"))
+
+
+def test_open_of_damaged_files(path):
+    damage(path)
+    with pytest.raises(LedgerDamaged, match="malformed"):
+        Ledger.open(path).people()
+    path.write_text("hello, this is no database at all" * 100)
+    with pytest.raises(LedgerDamaged, match="file is not a database"):
+        open_database(path)
+
+
+def test_open_of_a_folder(tmp_path):
+    (tmp_path / "ledger.sqlite").mkdir()
+    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
+        open_database(tmp_path / "ledger.sqlite")
+
+
+def test_write_to_a_locked_database_gives_up(path, monkeypatch):
+    monkeypatch.setattr(database, "_WAIT", 0.05)
+    ledger = Ledger.open(path)
+    writer = sqlite3.connect(path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerUnavailable, match="is locked"):
+        ledger.add_person("Bob", Role.OWNER)
+    writer.execute("ROLLBACK")
+    writer.close()
+    assert ledger.add_person("Bob", Role.OWNER)
+    ledger.engine.dispose()
+
+
+def test_write_gives_up_where_a_thread_of_this_process_holds_the_turn(opened, monkeypatch):
+    monkeypatch.setattr(database, "_WAIT", 0.05)
+    holding, done = Event(), Event()
+
+    def hold():
+        with writing(opened.engine):
+            holding.set()
+            done.wait()
+
+    thread = Thread(target=hold)
+    thread.start()
+    holding.wait()
+    with pytest.raises(LedgerUnavailable, match="is locked"):
+        opened.add_person("Bob", Role.OWNER)
+    done.set()
+    thread.join()
+    assert opened.add_person("Bob", Role.OWNER)
+
+
+class TestPostgres:
+    @pytest.fixture(params=["postgres"])
+    def place(self, place):
+        return place
+
+    def test_a_transaction_that_loses_its_connection_leaves_nothing(self, ledger):
+        with pytest.raises(LedgerUnavailable, match="does not answer"), writing(ledger.engine) as connection:
+            connection.execute(text("INSERT INTO person (name, role, joined) VALUES ('Bob', 'owner', '')"))
+            number = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            with ledger.engine.connect() as second:
+                second.execute(text(f"SELECT pg_terminate_backend({number})"))
+            connection.execute(text("SELECT 1"))
+        assert ledger.people() == ()
+        assert ledger.add_person("Ada", Role.OWNER).name == "Ada"
+
+    def test_idle_connections_that_were_ended_are_replaced(self, ledger):
+        connections = [ledger.engine.connect() for _ in range(3)]
+        for connection in connections:
+            connection.execute(text("SELECT 1"))
+            connection.close()
+        with ledger.engine.connect() as connection:
+            ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() "
+            connection.execute(text(ended + "AND pid <> pg_backend_pid()"))
+        assert [ledger.people() for _ in range(5)] == [()] * 5
+
+    def test_a_read_only_database_refuses_writes(self, ledger):
+        with ledger.engine.connect() as connection:
+            name = connection.execute(text("SELECT current_database()")).scalar_one()
+            connection.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
+            connection.commit()
+        ledger.engine.dispose()
+        with pytest.raises(LedgerRefused, match="read-only"):
+            ledger.add_person("Ada", Role.OWNER)
+        assert ledger.people() == ()
+
+    def test_a_missing_table_is_damage(self, ledger):
+        with ledger.engine.begin() as connection:
+            connection.execute(text("DROP TABLE assignment"))
+        with pytest.raises(LedgerDamaged, match="assignment"):
+            ledger.queues_of(ledger.add_person("Ada", Role.OWNER))
+
+
+def test_a_server_that_is_not_there_is_unavailable():
+    with pytest.raises(LedgerUnavailable, match="cannot be opened"):
+        open_database("postgresql://ada:secret@127.0.0.1:1/ledger")
+    with pytest.raises(StoreError) as caught:
+        open_database("postgresql://ada:secret@127.0.0.1:1/ledger")
+    assert "secret" not in str(caught.value)
