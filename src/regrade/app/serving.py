@@ -19,7 +19,7 @@ from regrade.app.limits import LimitedBody
 from regrade.app.pages import HERE, page
 from regrade.app.routes import ROUTERS
 from regrade.app.site import Site
-from regrade.core import AlreadyStored, InputError, RegradeError, UnknownName
+from regrade.core import AlreadyStored, InputError, ReasonNeeded, RegradeError, UnknownName
 from regrade.ledger import Role
 from regrade.workspace import Workspace
 
@@ -94,9 +94,9 @@ def _is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
-def _trouble(request: Request, status: int, message: str) -> Response:
+def _trouble(request: Request, status: int, message: str, *, code: str = "") -> Response:
     if _is_api(request):
-        return JSONResponse({"error": message}, status)
+        return JSONResponse({"error": message} | ({"code": code} if code else {}), status)
     return page(request, "trouble.html", status=status, message=message, code=status)
 
 
@@ -108,7 +108,7 @@ async def _sign_in_first(request: Request, _: Exception) -> Response:
 
 async def _expected_trouble(request: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, UnknownName) else 409 if isinstance(error, AlreadyStored) else 400
-    return _trouble(request, status, str(error))
+    return _trouble(request, status, str(error), code="reason needed" if isinstance(error, ReasonNeeded) else "")
 
 
 async def _http_trouble(request: Request, error: Exception) -> Response:

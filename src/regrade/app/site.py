@@ -14,7 +14,7 @@ from regrade.app.sessions import Sessions
 from regrade.app.suggesting import Suggestions
 from regrade.app.throttle import Throttle
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, Mode, Person, Question, Queue
+from regrade.ledger import Accounts, Guide, Ledger, Mode, Person, Question, Queue, Reports
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -28,6 +28,7 @@ class Site:
         self.ledger: Ledger = workspace.ledger
         self.accounts = Accounts(self.ledger.engine)
         self.guide = Guide(self.ledger.engine)
+        self.reports = Reports(self.ledger.engine)
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
         self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)

@@ -24,6 +24,7 @@ from regrade.ledger.records import (
     Role,
     Vote,
 )
+from regrade.ledger.reports import Report, Reports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "Progress",
     "Question",
     "Queue",
+    "Report",
+    "Reports",
     "Role",
     "Stage",
     "Topic",
