@@ -113,11 +113,12 @@ def test_undo_is_of_the_vote_that_was_meant(ledger, panel, item):
     with pytest.raises(AlreadyStored, match="changed since"):
         ledger.take_back(item, panel[0], key="undo", undone="first")
     assert standing(ledger, item, panel[0]) == ["wrong"]
-    ledger.take_back(item, panel[0], key="undo", undone="changed")
+    taken = ledger.take_back(item, panel[0], key="undo", undone="changed")
     assert standing(ledger, item, panel[0]) == []
-    ledger.take_back(item, panel[0], key="undo", undone="changed")
+    for key in ("undo", "the same undo in another tab"):
+        assert ledger.take_back(item, panel[0], key=key, undone="changed") == taken
     with pytest.raises(InputError, match="no vote on this item"):
-        ledger.take_back(item, panel[0], key="another", undone="changed")
+        ledger.take_back(item, panel[1], key="another", undone="never cast")
 
 
 def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, item):

@@ -206,16 +206,16 @@ class Ledger:
         """Take back someone's vote and give them the item again; a decision that all were at one on falls with it.
 
         After the reveal a reason is needed (`ReasonNeeded`). ``undone`` is the key of the vote that is meant: where
-        another one stands by now, it raises.
+        another one stands by now, it raises, and where that one is taken back already, nothing changes.
         """
         now = self._now()
         with writing(self.engine) as connection:
             asked = voting.locked_item(connection, item_id)
             ballot = Ballot(key, None, why=why.strip() or voting.UNDONE)
             taken = voting.counted(connection, asked, by.id, ballot)
+            if taken is None and undone is not None:
+                taken = voting.already_undone(connection, item_id, by.id, undone)
             if taken is None:
-                if undone is not None:
-                    voting.check_undone(connection, item_id, by.id, undone)
                 deciding.undo_unanimous(connection, item_id, by.id, why=ballot.why, now=now)
                 taken = voting.cast(connection, asked, by, ballot, now=now)
                 queueing.hold(connection, asked, by.id, now=now)

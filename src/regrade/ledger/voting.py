@@ -64,11 +64,14 @@ def last_vote(connection: Connection, item_id: int, person_id: int) -> RowMappin
     return connection.execute(_MINE, {"asked": item_id, "whose": person_id}).mappings().first()
 
 
-def check_undone(connection: Connection, item_id: int, person_id: int, key: str) -> None:
-    """Raise where the vote of someone that stands on an item is not the one with this key: they changed it since."""
+def already_undone(connection: Connection, item_id: int, person_id: int, key: str) -> RowMapping | None:
+    """What has taken back someone's vote with this key before, none if it stands; where another stands, it raises."""
     last = last_vote(connection, item_id, person_id)
-    if last is not None and last["answer"] is not None and last["key"] != key:
+    if last is None or last["key"] == key:
+        return None
+    if last["answer"] is not None:
         raise AlreadyStored("your vote on this item was changed since, elsewhere: look at it before you undo it")
+    return last
 
 
 def standing_votes(connection: Connection, item_id: int) -> Sequence[RowMapping]:
