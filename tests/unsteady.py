@@ -81,7 +81,9 @@ class Unsteady:
 
     def context(self, name: str, **options) -> BrowserContext:
         """A window in which someone is signed in."""
-        context = self.browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address)
+        context = self.browser.new_context(
+            **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
+        )
         sessions = Sessions(Accounts(self.workspace.ledger.engine))
         cookie = sessions.cookie_for(self.workspace.ledger.person(name))
         context.add_cookies([{"name": COOKIE, "value": cookie, "url": self.address, "httpOnly": True}])

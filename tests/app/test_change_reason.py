@@ -6,8 +6,6 @@ from paneling import said
 from playwright.sync_api import expect
 from unsteady import JUDGE, LATENCY, MISTAKE, Failure
 
-from regrade.ledger import Question
-
 ASKED = "Why do you change your vote?"
 
 

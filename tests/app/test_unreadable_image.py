@@ -131,7 +131,7 @@ def test_image_whose_file_breaks_off_is_unreadable(unsteady, tmp_path):
 @each_failure
 def test_panel_takes_no_vote_on_an_unreadable_image(unsteady, failure, words):
     queue = unsteady.queue(Question.JUDGE)
-    first, second, _ = item_numbers(unsteady.workspace, queue)
+    first = item_numbers(unsteady.workspace, queue)[0]
     unsteady.network.failures = [failure]
     page = unsteady.context("Rita").new_page()
     page.goto(f"/panel/{queue.id}/{first}")

@@ -125,6 +125,32 @@ def test_server_trouble_is_named_and_passes(unsteady, station):
     assert unsteady.standing(queue, station.person) == [station.answers[1]]
 
 
+EXPLAINED = {
+    "new Refused('the item is decided')": "The item is decided.",
+    "Object.assign(new Refused('sign in first'), { status: 401 })": (
+        "Your session has ended: sign in again in another tab."
+    ),
+    "new Trouble()": "No connection to the server.",
+    "new Trouble({ status: 500 })": "The server has a problem (error 500).",
+    "new Trouble({ status: 507, reason: 'it is full' })": "The server has a problem (error 507): it is full.",
+    "new Trouble({ status: 503 })": "The server has a problem (error 503).",
+    "new Trouble({ status: 503, retryAfter: 5 })": "The database is not available; trying again in 5 s.",
+    "new Trouble({ status: 503, retryAfter: 5, reason: 'the server is stopping: try again later' })": (
+        "The server is stopping; trying again in 5 s."
+    ),
+    "new TypeError('x is undefined')": "This page has a problem (x is undefined): load it again.",
+}
+
+
+def test_explain_says_what_failed(unsteady):
+    page = unsteady.context("Rita").new_page()
+    page.goto("/guide")
+    calls = ", ".join(f"explain({error})" for error in EXPLAINED)
+    load = "const { explain, Refused, Trouble } = await import('/static/sending.js')"
+    sentences = page.evaluate(f"async () => {{ {load}; return [{calls}]; }}")
+    assert dict(zip(EXPLAINED, sentences, strict=True)) == EXPLAINED
+
+
 def test_retry_after_is_respected(unsteady):
     queue = unsteady.queue(Question.JUDGE)
     page = JUDGE.open(unsteady, queue)

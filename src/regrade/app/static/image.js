@@ -77,7 +77,7 @@ async function reasonOf(address) {
   if (!address) return "The images of this test set are not in the workspace.";
   try {
     const answer = await request(address, undefined, { cache: "reload" });
-    if (answer.redirected) return SIGNED_OUT;
+    if (answer.redirected || answer.status === 401) return SIGNED_OUT;
     if (answer.status >= 500) throw troubleOf(answer);
     return answer.ok ? "The image did not arrive whole, or it is damaged." : "The image file is missing or damaged.";
   } catch (error) {

@@ -14,7 +14,7 @@ export const queuesWithEntries = () => new Set(placesOf(everything()).map((place
 
 const placesOf = (prefix) => Object.keys(localStorage).filter((place) => place.startsWith(prefix)).sort();
 
-export function count() {
+export function showUnsent() {
   // How much of this person is unsent; pages show it, and so do those who watch them.
   document.body.dataset.unsent = placesOf(everything()).length;
 }
@@ -32,9 +32,9 @@ export class Outbox {
     this.channel = new BroadcastChannel(this.prefix);
     this.channel.onmessage = ({ data }) => this.hear(data);
     window.addEventListener("online", () => this.flush());
-    window.addEventListener("storage", () => { count(); if (this.trouble && !this.entries.length) this.recover(); });
+    window.addEventListener("storage", () => { showUnsent(); if (this.trouble && !this.entries.length) this.recover(); });
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.flush(); });
-    count();
+    showUnsent();
   }
 
   // Each entry has a place of its own in the storage: tabs that add at the same time overwrite nothing of each other.
@@ -44,12 +44,12 @@ export class Outbox {
 
   save({ place, ...entry }) {
     localStorage.setItem(place, JSON.stringify(entry));
-    count();
+    showUnsent();
   }
 
   remove(entry) {
     localStorage.removeItem(entry.place);
-    count();
+    showUnsent();
   }
 
   add(kind, body) {
@@ -163,7 +163,7 @@ export class Outbox {
     this.trouble = true;
     this.pause = error.retryAfter ?? Math.min(2 * (this.pause || 0.5), LONGEST_PAUSE);
     this.notBefore = error.retryAfter ? performance.now() + 1000 * error.retryAfter : 0;
-    this.timer = setTimeout(() => this.flush(), 1000 * this.pause + 1);
+    this.timer = setTimeout(() => this.flush(), 1000 * this.pause + 50); // surely after notBefore
   }
 
   recover() {

@@ -21,7 +21,7 @@ const { queue, item, none } = page.dataset;
 const place = `/api/panel/${queue}/${item}`;
 const draft = `regrade comment ${document.querySelector('meta[name="person"]').content} ${item}`;
 const clock = new Clock();
-const outbox = new Outbox(queue, { ask: askReason });
+const outbox = new Outbox(queue, { ask: askReason, dropped: lookAnew });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
 const lens = zoomable(page.querySelector(".canvas"), by("picture"));
 let lost = false; // whether the last look failed
@@ -208,7 +208,12 @@ async function cast(event) {
   outbox.add("votes", sent);
   if (await reply) finishBallot();
   by("cast").disabled = false;
-  state = { ...state, version: "" };
+  return lookAnew();
+}
+
+function lookAnew() {
+  // Draws everything again: what is unsent has changed, which the server's version does not tell.
+  if (state) state = { ...state, version: "" };
   return look();
 }
 

@@ -11,9 +11,9 @@ export class Refused extends Error {}
 
 // There is no answer that can be used: no connection, or a server with a problem. The same request may work later.
 export class Trouble extends Error {
-  constructor({ status = 0, retryAfter = null } = {}) {
+  constructor({ status = 0, retryAfter = null, reason = "" } = {}) {
     super(`no usable answer (${status})`);
-    Object.assign(this, { status, retryAfter });
+    Object.assign(this, { status, retryAfter, reason });
   }
 }
 
@@ -50,12 +50,12 @@ async function content(answer) {
   if (answer.status < 500 && typeof reply?.error === "string") {
     throw Object.assign(new Refused(reply.error), { status: answer.status, code: reply.code });
   }
-  throw troubleOf(answer);
+  throw troubleOf(answer, typeof reply?.error === "string" ? reply.error : "");
 }
 
-export function troubleOf(answer) {
+export function troubleOf(answer, reason = "") {
   const seconds = Number(answer.headers.get("Retry-After") ?? Number.NaN);
-  return new Trouble({ status: answer.status, retryAfter: seconds > 0 ? Math.ceil(seconds) : null });
+  return new Trouble({ status: answer.status, retryAfter: seconds > 0 ? Math.ceil(seconds) : null, reason });
 }
 
 async function renewToken() {
@@ -77,8 +77,11 @@ export function explain(error) {
   if (error instanceof Refused && error.status === STATUS.signedOut) return SIGNED_OUT;
   if (error instanceof Refused) return `${sentence(error.message)}.`;
   if (!(error instanceof Trouble)) return `This page has a problem (${error.message}): load it again.`;
-  if (error.status === STATUS.unavailable && error.retryAfter) return `The database is not available; trying again in ${error.retryAfter} s.`;
-  if (error.status) return `The server has a problem (error ${error.status}).`;
+  if (error.status === STATUS.unavailable && error.retryAfter) {
+    const what = error.reason.split(":")[0] || "the database is not available"; // what follows is to try again, as is done
+    return `${sentence(what)}; trying again in ${error.retryAfter} s.`;
+  }
+  if (error.status) return `The server has a problem (error ${error.status})${error.reason ? `: ${error.reason}` : ""}.`;
   return navigator.onLine ? "No connection to the server." : "No connection: this computer is offline.";
 }
 
