@@ -25,8 +25,7 @@ export class Desk {
     this.turn = 0; // grows whenever something else is shown or answered: work for an earlier turn ends when it sees that
     this.history = []; // the votes of this page, newest last: what undo takes back first
     this.reasons = new Map(); // why votes on items change that the others were revealed on
-    this.voted = new Set(); // items with a vote that the server may not have yet
-    for (const { kind, body } of this.outbox.entries) this.voted[kind === "votes" ? "add" : "delete"](body.item);
+    this.voted = new Set(); // items with a vote of this page, which an answer of the server may not know of yet
     this.undone = new Set(); // the keys of the undos of this page
     this.settled = false;
     this.undoing = false;
@@ -74,7 +73,7 @@ export class Desk {
         if (trouble) this.outbox.tellSaved();
         trouble = false;
         this.skipped = skipped;
-        if (!item || !this.voted.has(item.id)) return item;
+        if (!item || !this.isVoted(item)) return item;
         await this.outbox.flush();
       } catch (error) {
         if (!mayPass(error)) return this.stop(error);
@@ -137,8 +136,10 @@ export class Desk {
     const ahead = await this.ahead;
     if (!ahead) await sent;
     if (turn !== this.turn) return;
-    await (ahead && !this.voted.has(ahead.id) ? this.present(ahead) : this.forward());
+    await (ahead && !this.isVoted(ahead) ? this.present(ahead) : this.forward());
   }
+
+  isVoted({ id }) { return this.voted.has(id) || this.outbox.unsentVote(id) !== undefined; }
 
   async hear(turn, item, ballot, reply) {
     // Shows what the server says of an answer; whether the next item may come then.
@@ -171,8 +172,8 @@ export class Desk {
   async older() {
     // The newest vote that was not cast on this page since it was loaded: one that is still unsent, or the server's last.
     try {
-      const unsent = this.outbox.entries.filter((entry) => entry.kind === "votes" && !this.outbox.undoOf(entry)).at(-1);
-      if (unsent) return { item: await this.itemAgain(unsent.body.item), key: unsent.body.key };
+      const unsent = this.outbox.unsentVote();
+      if (unsent) return { item: await this.itemAgain(unsent.item), key: unsent.key };
       await this.outbox.flush();
       if (this.outbox.entries.length) { notice("Undo works again when your answers are saved.", 5); return null; }
       const last = await call(`/api/queues/${this.queue}/last`);

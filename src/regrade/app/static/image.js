@@ -31,7 +31,9 @@ export class ItemImage {
 
   async retry() {
     if (!this.broken) return;
-    const address = this.item.picture ?? (await this.addressNow(this.item));
+    const { item } = this;
+    const address = item.picture ?? (await this.addressNow(item));
+    if (item !== this.item) return; // another one is shown by now
     if (await this.load(address && `${address}?attempt=${this.loads}`)) this.appeared();
   }
 

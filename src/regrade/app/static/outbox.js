@@ -123,6 +123,12 @@ export class Outbox {
     return true;
   }
 
+  unsentVote(item = null) {
+    // The newest vote that the server has not confirmed and no one has undone, on an item or on any.
+    const votes = this.entries.filter((entry) => entry.kind === "votes" && (item === null || entry.body.item === item));
+    return votes.filter((entry) => !this.undoOf(entry)).at(-1)?.body;
+  }
+
   undoOf(entry) { return this.entries.find(({ kind, body }) => kind === "undo" && body.vote === entry.body.key); }
 
   settle(entry, reply) {

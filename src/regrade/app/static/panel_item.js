@@ -79,7 +79,7 @@ function showVerdict() {
 }
 
 // My vote that the server has not confirmed yet, if there is one: it is what a change would replace.
-const unsent = () => outbox.entries.filter((entry) => entry.kind === "votes" && entry.body.item === Number(item) && !outbox.undoOf(entry)).at(-1)?.body;
+const unsent = () => outbox.unsentVote(Number(item));
 
 function showWaiting() {
   const mine = unsent();
