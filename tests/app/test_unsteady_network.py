@@ -4,11 +4,12 @@ import pytest
 from desk import item_numbers, ready, saved
 from paneling import said
 from playwright.sync_api import expect
-from unsteady import EXAMINATION, JUDGE, LATENCY, MISTAKE, STATIONS, TRAINING, Failure, losing
+from unsteady import EXAMINATION, JUDGE, LATENCY, MISTAKE, STATIONS, TRAINING, Failure, hurry, losing
 
 from regrade.ledger import Question
 
-OFFSETS = (0, 250, 500)  # milliseconds from an answer to its undo: before, while and after the server has it
+OFFSETS = {JUDGE: (0, 250, 500)}
+"""Milliseconds from an answer to its undo: before, while and after the server has it."""
 
 each_station = pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.name)
 
@@ -36,8 +37,9 @@ def begin(unsteady, station, **options):
 
 @each_station
 def test_undo_at_any_moment_leaves_the_corrected_vote(unsteady, station):
-    queue, page, _ = begin(unsteady, station, items=len(OFFSETS) + 1)
-    for offset in OFFSETS:
+    offsets = OFFSETS.get(station, (0, 250))
+    queue, page, _ = begin(unsteady, station, items=len(offsets) + 1)
+    for offset in offsets:
         item = ready(page)
         station.answer(page, 0)
         page.wait_for_timeout(offset)
@@ -48,14 +50,15 @@ def test_undo_at_any_moment_leaves_the_corrected_vote(unsteady, station):
         if station is TRAINING:
             page.get_by_role("button", name="Next").click()
     saved(page)
-    assert unsteady.standing(queue, station.person) == [station.answers[1]] * len(OFFSETS)
+    assert unsteady.standing(queue, station.person) == [station.answers[1]] * len(offsets)
     expect(page.locator("#refusal")).to_be_hidden()
 
 
 @each_station
 def test_undo_in_flight_survives_leaving_and_reloading_the_page(unsteady, station):
-    queue, page, item = begin(unsteady, station)
+    queue, page, _ = begin(unsteady, station)
     for way in ("leave", "reload"):
+        item = ready(page)
         with page.expect_request("**/votes"):
             station.answer(page, 0)
         is_gone(page, item)
@@ -63,8 +66,8 @@ def test_undo_in_flight_survives_leaving_and_reloading_the_page(unsteady, statio
         page.goto("/") if way == "leave" else page.reload()
         saved(page)
         assert unsteady.standing(queue, station.person) == []
-        page.goto(f"/{station.question.value}/{queue.id}")
-        item = ready(page)
+        if way == "leave":
+            page.go_back()
     assert [row["answer"] for row in unsteady.votes(queue, station.person)] == [station.answers[0], None] * 2
 
 
@@ -117,6 +120,7 @@ def test_server_trouble_is_named_and_passes(unsteady, station):
     is_ready(page, item)
     station.answer(page, 1)
     unsteady.network.failures = [Failure("/votes$", 503, {"Retry-After": "1"})]
+    hurry(page)
     expect(notice).to_contain_text("The database is not available; trying again in 1 s.")
     assert unsteady.votes(queue, station.person) == []
     unsteady.network.steady()
@@ -164,7 +168,7 @@ def test_retry_after_is_respected(unsteady):
     second = ready(page)
     JUDGE.answer(page, 0)
     is_gone(page, second)
-    page.evaluate("() => window.dispatchEvent(new Event('online'))")
+    hurry(page)
     page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
     assert len(sent) == 1
     page.reload()
