@@ -12,7 +12,7 @@ def drawn_tree():
     """The tree in the module's docstring as {class: parent}, told by how far each is indented."""
     parents, above = {}, {}
     for line in inspect.getdoc(errors).splitlines():
-        if match := re.match(r"^([│ ├└─]*)([A-Z]\w+(?:Error|Name|Stored|Extra|Picture))\b(?! that)", line):
+        if match := re.match(r"^([│ ├└─]*)([A-Z]\w+(?:Error|Name|Stored|Extra|Picture|Needed))\b(?! that)", line):
             depth = len(match[1])
             above[depth] = match[2]
             parents[match[2]] = above[max((d for d in above if d < depth), default=depth)]

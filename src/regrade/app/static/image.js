@@ -32,19 +32,14 @@ export class ItemImage {
   async retry() {
     if (!this.broken) return;
     const { item } = this;
-    const address = item.picture ?? (await this.addressNow(item));
-    if (item !== this.item) return; // another one is shown by now
-    if (await this.load(address && `${address}?attempt=${this.loads}`)) this.appeared();
-  }
-
-  async addressNow(item) {
-    // A test set whose images were not in the workspace may have them by now.
-    try {
-      item.picture = (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.picture;
-    } catch {
-      return null; // the notice that is there stays
+    try { // a test set whose images were not in the workspace may have them by now
+      item.picture ??= (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.picture;
+    } catch (error) {
+      by("no-image-reason").textContent = explain(error);
+      return;
     }
-    return item.picture;
+    if (item !== this.item) return; // another one is shown by now
+    if (await this.load(item.picture && `${item.picture}?attempt=${this.loads}`)) this.appeared();
   }
 
   async load(address) {
