@@ -6,7 +6,7 @@ from paneling import said
 from playwright.sync_api import expect
 from unsteady import JUDGE, LATENCY, MISTAKE, Failure
 
-ASKED = "Why do you change your vote?"
+QUESTION = "Why do you change your vote?"
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def send(page, key):
 
 
 def give_reason(page, text="it is a nine"):
-    expect(page.get_by_role("heading", name=ASKED)).to_be_visible()
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.get_by_label("What made you change it?").fill(text)
     page.keyboard.press("Enter")
 
@@ -43,7 +43,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
     following = ready(page)
     assert following != str(item)
     page.keyboard.press("z")
-    expect(page.get_by_role("heading", name=ASKED)).to_be_visible()
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.keyboard.press("Escape")
     assert ready(page) == following
     assert unsteady.workspace.ledger.decision(item) is not None
@@ -79,7 +79,7 @@ def test_escape_keeps_the_vote_and_drops_what_was_meant_on_top(unsteady, open_on
     unsteady.network.latency = LATENCY
     send(page, "c")
     page.keyboard.press("z")
-    expect(page.get_by_role("heading", name=ASKED)).to_be_visible()
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
     ready(page)

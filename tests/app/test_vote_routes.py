@@ -68,7 +68,7 @@ def test_last_vote_of_someone_who_has_none_is_nothing(pair_queue, visitor):
     assert visitor("Rita").get(f"/api/queues/{pair_queue.id}/last").json() == {"item": None, "revealed": False}
 
 
-def test_an_item_of_another_queue_is_not_shown(workspace, pair_queue, judge_queue, visitor):
+def test_item_of_another_queue_is_not_shown(workspace, pair_queue, judge_queue, visitor):
     item = item_numbers(workspace, judge_queue)[0]
     rita = visitor("Rita")
     assert rita.get(f"/api/queues/{judge_queue.id}/items/{item}").json()["item"]["id"] == item

@@ -72,16 +72,16 @@ def test_report_of_an_unknown_item_or_a_clear_of_an_unknown_report_raises(panel,
 def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel, items, reports, tmp_path):
     item = ledger.next_item(items, panel[0])
     added = reports.add(item.id, panel[0], "grey")
-    other = Ledger(open_database(tmp_path / "other.sqlite"))
-    other.read_back(ledger.rows())
-    assert other.rows() == ledger.rows()
+    copy = Ledger(open_database(tmp_path / "copy.sqlite"))
+    copy.read_back(ledger.rows())
+    assert copy.rows() == ledger.rows()
     reports.clear(added.id, panel[1])
-    other.read_back(ledger.rows())
-    assert other.rows() == ledger.rows()
-    row = next(row for row in other.rows() if row["kind"] == "report")
+    copy.read_back(ledger.rows())
+    assert copy.rows() == ledger.rows()
+    row = next(row for row in copy.rows() if row["kind"] == "report")
     assert (row["person"], row["text"], row["cleared_by"]) == ("Ada", "grey", "Bob")
-    assert Reports(other.engine).open() == ()
-    other.engine.dispose()
+    assert Reports(copy.engine).open() == ()
+    copy.engine.dispose()
 
 
 def test_skip_brings_an_item_back_when_it_is_asked_for(ledger, queue, panel, items):

@@ -60,10 +60,10 @@ def release_all(connection: Connection, item_id: int) -> None:
     connection.execute(_RELEASED_BY_ALL, {"asked": item_id})
 
 
-def skip_item(connection: Connection, asked: RowMapping, person_id: int) -> None:
+def skip_item(connection: Connection, item_row: RowMapping, person_id: int) -> None:
     """Put an item off: someone is given it again once nothing else is left for them, and they ask for it."""
-    release(connection, asked["id"], person_id)
-    put_once(connection, skip, {"item_id": asked["id"], "person_id": person_id}, queue_id=asked["queue_id"])
+    release(connection, item_row["id"], person_id)
+    put_once(connection, skip, {"item_id": item_row["id"], "person_id": person_id}, queue_id=item_row["queue_id"])
 
 
 def return_skipped(connection: Connection, queue_id: int, person_id: int) -> None:

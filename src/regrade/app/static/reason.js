@@ -1,19 +1,19 @@
-// Asks why a vote changes that the others could be seen beside.
+// Asks why a vote changes after the reveal, when the votes of the others could be seen.
 
 const by = (id) => document.getElementById(id);
-let asked = null;
+let answer = null; // a promise of what is answered, while the dialog is open
 
 export function askReason() {
   // Resolves to the reason, or to null where the vote stays.
-  asked ??= new Promise((resolve) => {
+  answer ??= new Promise((resolve) => {
     const dialog = by("change-reason");
     by("change-reason-text").value = "";
     dialog.returnValue = "";
     dialog.addEventListener("close", () => {
-      asked = null;
+      answer = null;
       resolve(dialog.returnValue ? by("change-reason-text").value.trim() : null);
     }, { once: true });
     dialog.showModal();
   });
-  return asked;
+  return answer;
 }
