@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from desk import PASSWORD
 from fastapi.testclient import TestClient
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page
+from unsteady import Unsteady, UnsteadyNetwork
 
 import regrade
 from regrade.app import create_app
@@ -126,19 +128,26 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
 
+@contextmanager
+def serving(app):
+    """An app, served from a thread of this process; gives the port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield listening.getsockname()[1]
+        server.should_exit = True
+        server.force_exit = True
+        thread.join()
+
+
 @pytest.fixture
 def server(workspace: Workspace):
     """The app with accounts, served from a thread of this process."""
     app = create_app(regrade.open(workspace.store.root), local=False)
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.bind(("127.0.0.1", 0))
-        serving = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
-        thread = threading.Thread(target=serving.run, kwargs={"sockets": [listening]})
-        thread.start()
-        yield Server(listening.getsockname()[1])
-        serving.should_exit = True
-        serving.force_exit = True
-        thread.join()
+    with serving(app) as port:
+        yield Server(port)
     app.state.site.ledger.engine.dispose()
 
 
@@ -207,3 +216,27 @@ def page_of(context_of):
 
     yield opened
     assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def unsteady_server(digits_template: Path, tmp_path_factory, browser: Browser):
+    """One workspace and one server behind an unsteady network for all tests of it, each with queues of its own."""
+    root = tmp_path_factory.mktemp("unsteady") / "W"
+    shutil.copytree(digits_template, root)
+    app = create_app(regrade.open(root), local=False)
+    network = UnsteadyNetwork(app)
+    with serving(network) as port:
+        yield Unsteady(regrade.open(root), f"http://127.0.0.1:{port}", network, browser)
+    app.state.site.ledger.engine.dispose()
+
+
+@pytest.fixture
+def unsteady(unsteady_server: Unsteady):
+    """The server behind an unsteady network, steady at first; what scripts complain of fails the test."""
+    unsteady_server.network.steady()
+    unsteady_server.complaints.clear()
+    yield unsteady_server
+    for context in unsteady_server.contexts:
+        context.close()
+    unsteady_server.contexts.clear()
+    assert unsteady_server.complaints == []

@@ -33,6 +33,11 @@ LEAST = {
     "GET /api/queues/{queue_id}/next": LABELER,
     "POST /api/queues/{queue_id}/votes": LABELER,
     "POST /api/queues/{queue_id}/undo": LABELER,
+    "GET /api/queues/{queue_id}/last": LABELER,
+    "GET /api/queues/{queue_id}/items/{item_id}": LABELER,
+    "POST /api/queues/{queue_id}/skip": LABELER,
+    "POST /api/queues/{queue_id}/return-skipped": LABELER,
+    "POST /api/queues/{queue_id}/reports": LABELER,
     "GET /api/queues/{queue_id}/references": LABELER,
     "GET /judge/{queue_id}": REVIEWER,
     "GET /mistake/{queue_id}": REVIEWER,
@@ -57,6 +62,7 @@ LEAST = {
     "POST /team/people/{person_id}/sign-out": OWNER,
     "POST /team/queues/{queue_id}": OWNER,
     "POST /team/queues/{queue_id}/publish": OWNER,
+    "POST /team/reports/{report_id}/clear": OWNER,
     "GET /team/export.{form}": OWNER,
 }
 """The least that someone must be for each route."""
@@ -81,7 +87,7 @@ def asked(client, route, *, token):
     method, path = route.split(" ")
     values = {
         "queue_id": "1", "item_id": "1", "person_id": "1", "word": "word", "class_space": "digits", "class_id": "1",
-        "form": "csv", "number": "1",
+        "form": "csv", "number": "1", "report_id": "1",
     }  # fmt: skip
     headers = {"X-Regrade-Token": token} if token is not None else {}
     return client.request(method, path.format(**values), headers=headers, **({"json": {}} if method == "POST" else {}))

@@ -79,7 +79,7 @@ class TestReferences:
         answer(leo, queue, item, "3")
         assert references(leo, queue, 3) & both == addresses_of(app, "copy", [0])
         assert references(rita, queue, 3) & both == set()
-        leo.write(f"/api/queues/{queue.id}/undo", key="hidden-undo-key")
+        leo.write(f"/api/queues/{queue.id}/undo", key="hidden-undo-key", item=item)
         assert references(leo, queue, 3) & both == set()
 
     def test_references_hold_examined_images_for_no_one(self, app, workspace, visitor, tmp_path, judge_queue):

@@ -115,7 +115,7 @@ def test_work_that_is_refused_is_not_called_done(judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.route("**/next", lambda route: route.fulfill(status=401, json={"error": "sign in first"}))
     page.goto(f"/judge/{judge_queue.id}")
-    expect(page.locator("#notice")).to_have_text("Sign in first.")
+    expect(page.locator("#notice")).to_contain_text("Your session has ended: sign in again in another tab.")
     expect(page.get_by_role("heading", name="All done")).to_be_hidden()
 
 
@@ -136,8 +136,8 @@ def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge
     page.route("**/undo", lose, times=1)
     page.keyboard.press("z")
     expect(page.locator("#notice")).to_contain_text("No connection")
-    page.keyboard.press("z")
     expect(page.locator("#picture")).to_have_attribute("src", asked)
+    saved(page)
     assert len(lost) == 1
     assert list(answers(workspace, "Rita").values()) == ["correct"]
 

@@ -31,8 +31,10 @@ def test_an_examination_tells_a_labeler_the_picture_and_nothing_else(exam, visit
         told = leo.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=f"{KEY}{number}", answer="3", seconds=2)
         assert told.status_code == 200
         assert {name for name, value in told.json().items() if value is not None} == {"vote"}
-    undone = leo.write(f"/api/queues/{exam.id}/undo", key=f"{KEY}undo").json()["item"]
-    assert set(undone) == {"id", "picture"}
+    last = leo.get(f"/api/queues/{exam.id}/last").json()
+    assert (set(last["item"]), last["item"]["id"], last["revealed"]) == ({"id", "picture"}, item["id"], False)
+    undone = leo.write(f"/api/queues/{exam.id}/undo", key=f"{KEY}undo", item=item["id"]).json()["item"]
+    assert undone == item
 
 
 def test_nothing_the_page_receives_names_a_picture_a_model_or_an_answer(workspace, exam, visitor):
@@ -73,7 +75,7 @@ def test_training_tells_after_the_answer_and_never_before(workspace, visitor):
     assert told == {"outcome": "wrong", "right": [true]}
     again = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=other).json()["told"]
     assert again == told
-    assert set(leo.write(f"/api/queues/{queue.id}/undo", key=f"{KEY}u").json()["item"]) == {"id", "picture"}
+    assert leo.write(f"/api/queues/{queue.id}/undo", key=f"{KEY}u", item=item["id"]).json()["item"] == item
     right = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=f"{KEY}2", answer=true).json()["told"]
     assert right == {"outcome": "right", "right": [true]}
 

@@ -29,7 +29,7 @@ _keys = itertools.count()
 PENDING = (0, 1)
 """The images that are to be answered."""
 
-QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/next")
+QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/(next|last|items)")
 """What asks a question: it names the class that is judged, and never the image."""
 
 NOT_WALKED = ("/pictures", "/enter", "/join")
@@ -100,7 +100,8 @@ def addresses(queue, workspace):
     """Every GET route, with values that lead somewhere, and the filters of Explore."""
     yield from ("/", "/guide", "/api/openapi.json", "/api/classes/fauna", "/sign-in", "/team", "/team/export.json")
     yield from (f"/{place}/{queue.id}" for place in ("judge", "label", "mistake", "panel"))
-    yield from (f"/api/queues/{queue.id}/next", f"/panel/{queue.id}?show=decided")
+    yield from (f"/api/queues/{queue.id}/{what}" for what in ("next", "last", "items/1"))
+    yield f"/panel/{queue.id}?show=decided"
     for number in range(1, 5):
         yield from (f"{place}/{queue.id}/{number}" for place in ("/panel", "/api/panel"))
         yield from (f"/panel/{queue.id}/{number}/{way}" for way in ("next", "previous"))

@@ -2,7 +2,12 @@
 
 import pytest
 from browser import CONTRASTS
-from desk import ready
+from desk import ready, saved
+from paneling import said
+from playwright.sync_api import expect
+from unsteady import JUDGE, Failure
+
+from regrade.ledger import Question, Reports
 
 PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
@@ -56,3 +61,41 @@ def test_the_keyboard_reaches_everything_in_order(server, page_of):
     assert names[:2] == ["Skip to the content", "regrade"]
     answers = ["C Correct", "W Wrong", "U Unclear", "P Problematic", "Z Undo"]
     assert [name for name in names if name in answers] == answers
+
+
+def check_looks(page, state):
+    """Assert that everything can be read, fits on the page, and has a name."""
+    assert [text for text in page.evaluate(CONTRASTS) if text["ratio"] < text["needed"]] == [], state
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), state
+    assert page.evaluate(NAMELESS) == [], state
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")])
+def test_pages_in_trouble_can_be_read(unsteady, width, scheme):
+    queue = unsteady.queue(Question.JUDGE, items=2, overlap=2)
+    look = {"viewport": {"width": width, "height": 740}, "color_scheme": scheme}
+    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    page = JUDGE.open(unsteady, queue, context=unsteady.context("Rita", **look))
+    expect(page.locator("#no-image-reason")).not_to_be_empty()
+    check_looks(page, "unreadable image")
+    unsteady.network.failures = [Failure("/skip$")]
+    page.get_by_role("button", name="Skip", exact=True).click()
+    expect(page.locator("#notice")).to_be_visible()
+    page.evaluate("import('/static/sending.js').then((sending) => sending.refusal('Not counted: it is decided.'))")
+    expect(page.locator("#refusal")).to_be_visible()
+    check_looks(page, "notices")
+    unsteady.network.steady()
+    page.get_by_role("button", name="Skip", exact=True).click()
+    item = int(ready(page))
+    said(unsteady.workspace, item, Rob="wrong")
+    JUDGE.answer(page, 0)
+    saved(page)
+    expect(page.get_by_role("heading", name="Only skipped images are left")).to_be_visible()
+    check_looks(page, "only skipped images are left")
+    page.keyboard.press("z")
+    expect(page.locator("#change-reason")).to_be_visible()
+    check_looks(page, "reason for a change")
+    Reports(unsteady.workspace.ledger.engine).add(item, unsteady.workspace.ledger.person("Rita"), "half of it is grey")
+    team = unsteady.context("Olga", **look).new_page()
+    team.goto("/team")
+    check_looks(team, "reports on the Team page")

@@ -27,8 +27,8 @@ def mistakes(workspace):
 
 
 def shown(page: Page) -> None:
-    """Wait until the page knows how the item stands."""
-    expect(page.locator("body[data-version]")).to_have_count(1)
+    """Wait until the page knows how the item stands, and shows its picture."""
+    expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
 
 
 def accuracy(workspace) -> float:

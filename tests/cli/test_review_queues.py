@@ -8,7 +8,7 @@ from judging import vote
 from running import assert_one_line, run, run_well, snapshot
 
 import regrade
-from regrade.ledger import Role
+from regrade.ledger import Reports, Role
 
 LABELS = "image,class,state\n" + "".join(
     f"p{n},{own},correct\n" for n, own in enumerate(("cat", "dog", "bird", "cat", "ship", "frog"))
@@ -92,6 +92,19 @@ class TestListAndAssign:
         assert row["by_person"] == {"Ada": 1, "Bob": 2} and row["assigned"] == []
         out = run_well("review", "list", "-w", pets_labeled).out
         assert "Ada 1, Bob 2" in out and "everyone" in out
+
+    def test_list_counts_items_that_are_reported_unreadable(self, pets_labeled, ledger):
+        ada, bob = add_people(ledger, "Ada", "Bob")
+        run_well("review", "queue", *ASK, "-w", pets_labeled)
+        reports = Reports(ledger.engine)
+        item = ledger.next_item(ledger.queue("novel pets own"), ada).id
+        first = reports.add(item, ada)
+        reports.add(item, bob)
+        assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["reported"] == 1
+        assert "unreadable" in run_well("review", "list", "-w", pets_labeled).out
+        for report in (first, *reports.open()):
+            reports.clear(report.id, bob)
+        assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["reported"] == 0
 
     def test_a_queue_for_some(self, pets_labeled, ledger):
         add_people(ledger, "Ada", "Bob")

@@ -45,7 +45,7 @@ def test_what_is_taken_back_once_all_have_voted_still_counts(ledger, queue, item
     for person in panel:
         say(ledger, item, person, "wrong")
     ledger.take_back(item, panel[2], key="undo", why="saw the others")
-    say(ledger, item, panel[2], "correct")
+    say(ledger, item, panel[2], "correct", why="saw the others")
     assert said(ledger, queue) == dict.fromkeys([(item, one.name) for one in panel], "wrong")
 
 

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from regrade.core import FormatError
-from regrade.ledger import Ballot, Ledger, Mode, NewItem, Question, Role, rows_as_file, rows_from_file
+from regrade.ledger import Ballot, Ledger, Mode, NewItem, Question, Reports, Role, rows_as_file, rows_from_file
 from regrade.ledger.database import open_database, writing
 from regrade.ledger.schema import (
     account,
@@ -86,6 +86,10 @@ def lively(ledger):
         ledger.lock(item.id, panel[0], why=HARD[number % len(HARD)])
     ledger.reopen(item.id, panel[1], why="once more")
     ledger.vote(item.id, panel[1], Ballot("back", None, why="no idea"))
+    for text in HARD:
+        added = Reports(ledger.engine).add(item.id, panel[2], f"grey {text} half")
+        Reports(ledger.engine).clear(added.id, panel[0])
+    Reports(ledger.engine).add(item.id, panel[2])
     with writing(ledger.engine) as connection:
         connection.execute(insert(assignment).values(queue_id=judge.id, person_id=panel[2].id))
         before = None
@@ -111,7 +115,7 @@ def test_there_and_back(lively, other, tmp_path, suffix):
     path = tmp_path / f"ledger{suffix}"
     path.write_bytes(rows_as_file(rows, suffix))
     assert {row["kind"] for row in rows} == {
-        "person", "queue", "assignment", "item", "vote", "comment", "decision", "guide"
+        "person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide"
     }  # fmt: skip
     assert {row["answer"] for row in rows if row["kind"] == "vote"} >= {None, "", "=x"}
     other.read_back(rows_from_file(path))
@@ -179,8 +183,8 @@ def test_secrets_stay(lively):
 
 
 def test_every_table_is_exported_or_left_out_on_purpose():
-    known = {"person", "queue", "assignment", "item", "vote", "comment", "decision", "guide_entry"}
-    passing = {"block", "turn", "lease"}  # whose turn it is, which no one needs elsewhere
+    known = {"person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide_entry"}
+    passing = {"block", "turn", "lease", "skip"}  # whose turn it is, which no one needs elsewhere
     access = {"account", "invitation", "browser_session", "one_time_link", "sign_in_attempts", "secret"}
     assert {table.name for table in metadata.tables.values()} == known | passing | access | {"chain"}
 

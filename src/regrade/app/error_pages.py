@@ -22,6 +22,7 @@ from regrade.core import (
     LedgerDamaged,
     LedgerRefused,
     LedgerUnavailable,
+    ReasonNeeded,
     RegradeError,
     UnknownName,
     WriteError,
@@ -77,6 +78,8 @@ class UnexpectedErrors:
             answer = _retry_later(Request(scope), _ENDING)
         except Exception as error:
             answer = _unexpected(Request(scope), error)
+            if started:
+                raise  # half an answer is sent: the server must close the connection, or the client waits for the rest
         else:
             return
         if not started:
@@ -98,9 +101,10 @@ def _is_api(request: Request) -> bool:
     return request.url.path.startswith("/api/")
 
 
-def _answer(request: Request, status: int, message: str) -> Response:
+def _answer(request: Request, status: int, message: str, *, code: str = "") -> Response:
+    """An error as JSON, with a code where a page does something about it, or as a page."""
     if _is_api(request):
-        return JSONResponse({"error": message}, status)
+        return JSONResponse({"error": message} | ({"code": code} if code else {}), status)
     return page(request, "trouble.html", status=status, message=message, code=status)
 
 
@@ -116,7 +120,7 @@ async def _sign_in_first(request: Request, _: Exception) -> Response:
 
 async def _expected(request: Request, error: Exception) -> Response:
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 400)
-    return _answer(request, status, str(error))
+    return _answer(request, status, str(error), code="reason needed" if isinstance(error, ReasonNeeded) else "")
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:

@@ -23,6 +23,7 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
         "open": seen.open,
         "missing": max(0, seen.item.missing),
         "mine": None if mine is None else _vote(mine, names),
+        "reason_needed": mine is not None or (_has_voted(seen, viewer) and site.ledger.is_revealed(item.id, viewer)),
         "votes": [_vote(one, names) for one in seen.standing] if seen.open else [],
         "newest": max((one.id for one in seen.standing), default=None) if seen.open else None,
         "changes": _changes(queue, seen, names),
@@ -39,6 +40,10 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
     }
     digest = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
     return {"version": digest[:16], **state}
+
+
+def _has_voted(seen: Discussion, viewer: Person) -> bool:
+    return any(vote.person_id == viewer.id for vote in seen.votes)
 
 
 def _vote(vote: Vote, names: Mapping[int, str]) -> dict[str, Any]:

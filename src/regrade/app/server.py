@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,8 @@ _LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"lines": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+    "filters": {"once": {"()": "regrade.app.server.LoggedOnce"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines", "filters": ["once"]}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
 }
 
@@ -65,6 +67,14 @@ def serve(
             return server.ended_by
     finally:
         site.ledger.engine.dispose()  # SQLite then brings its write-ahead log into the file
+
+
+class LoggedOnce(logging.Filter):
+    """Drops uvicorn's traceback of an error that the app has logged already."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line is to be logged."""
+        return not (record.name == "uvicorn.error" and record.getMessage().startswith("Exception in ASGI application"))
 
 
 class _Server(uvicorn.Server):

@@ -17,7 +17,7 @@ from regrade.app.sessions import Session, Sessions
 from regrade.app.suggesting import Suggestions
 from regrade.app.trouble_log import TroubleLog
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, SignInAttempts
+from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, Reports, SignInAttempts
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -31,6 +31,7 @@ class Site:
         self.ledger: Ledger = workspace.ledger
         self.accounts = Accounts(self.ledger.engine)
         self.guide = Guide(self.ledger.engine)
+        self.reports = Reports(self.ledger.engine)
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
         self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)

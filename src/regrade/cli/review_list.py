@@ -20,14 +20,17 @@ if TYPE_CHECKING:
 def list_(
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """List the queues: what they ask, how far they are, and who has answered how much."""
+    """List the queues: what they ask, how far they are, how many images people reported as unreadable, and who has
+    answered how much.
+    """
     from regrade.core import Column, Table
 
     ledger = opened(workspace).ledger
     found = [_as_dict(ledger, queue) for queue in ledger.queues()]
-    headings = {"overlap": "people an item", "disputed": "to discuss", "by_person": "votes by", "assigned": "for"}
-    keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "by_person",
-            "assigned")  # fmt: skip
+    headings = {"overlap": "people an item", "disputed": "to discuss", "reported": "unreadable",
+                "by_person": "votes by", "assigned": "for"}  # fmt: skip
+    keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "reported",
+            "by_person", "assigned")  # fmt: skip
     rows = tuple(
         tuple(
             {
@@ -82,6 +85,7 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
         "answered": progress.answered,
         "decided": progress.decided,
         "disputed": progress.disputed,
+        "reported": progress.reported,
         "by_person": progress.by_person,
         "assigned": [one.name for one in ledger.assigned(queue)],
     }

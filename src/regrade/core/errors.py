@@ -9,6 +9,7 @@
     │   │   └── DamagedFile      a stored file is not as it was written
     │   ├── MismatchError        two things that must belong together do not
     │   ├── UndefinedError       the quantity has no value for this input
+    │   ├── ReasonNeeded         a vote changes after the reveal, and no reason was given
     │   └── UnreadablePicture    a picture is not there, is none, or is damaged
     ├── StoreError               the workspace cannot do what was asked
     │   ├── AlreadyStored        other content is stored under this name
@@ -72,6 +73,10 @@ class MismatchError(InputError):
 
 class UndefinedError(InputError):
     """The quantity has no value for this input."""
+
+
+class ReasonNeeded(InputError):
+    """A vote changes after the other votes were shown, and no reason was given."""
 
 
 class UnreadablePicture(InputError):

@@ -28,6 +28,7 @@ from regrade.ledger.records import (
     Role,
     Vote,
 )
+from regrade.ledger.reports import Report, Reports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 from regrade.ledger.sign_in_attempts import SignInAttempts
 
@@ -60,6 +61,8 @@ __all__ = [
     "Progress",
     "Question",
     "Queue",
+    "Report",
+    "Reports",
     "Role",
     "SignInAttempts",
     "Stage",

@@ -29,6 +29,7 @@ from regrade.ledger.reading_back import read_back
 from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
+from regrade.ledger.reveal import is_revealed
 from regrade.ledger.schema import comment, item, person, queue, secret
 from regrade.ledger.upsert import put_once
 
@@ -167,6 +168,21 @@ class Ledger:
             found = queueing.next_item(connection, of.id, to.id, now=self._now(), after=after)
         return None if found is None else record_of(Item, found)
 
+    def skip(self, item_id: int, by: Person) -> None:
+        """Put an item off for someone; what they skipped is kept for no one, and comes back by `return_skipped`."""
+        with writing(self.engine) as connection:
+            queueing.skip_item(connection, voting.locked_item(connection, item_id), by.id)
+
+    def skipped(self, of: Queue, by: Person) -> int:
+        """How many items of a queue someone has skipped that still need their answer."""
+        with self.engine.connect() as connection:
+            return queueing.count_skipped(connection, of.id, by.id)
+
+    def return_skipped(self, of: Queue, by: Person) -> None:
+        """Give someone the items of a queue again that they have skipped."""
+        with writing(self.engine) as connection:
+            queueing.return_skipped(connection, of.id, by.id)
+
     def item(self, item_id: int) -> Item:
         """An item by its number."""
         with self.engine.connect() as connection:
@@ -181,7 +197,8 @@ class Ledger:
         """Add someone's vote; a unanimous panel has then decided.
 
         The same ballot a second time is the vote it was. An answer that the question does not know, a change without
-        a reason and a vote on what is decided raise.
+        a reason and a vote on what is decided raise; so does a vote without a reason that follows one taken back
+        after the reveal.
         """
         now = self._now()
         with writing(self.engine) as connection:
@@ -191,22 +208,33 @@ class Ledger:
             if cast is None:
                 if asked["missing"] <= 0 and deciding.decided(connection, item_id) is not None:
                     raise AlreadyStored("this item is decided: it must be opened again before a vote can change")
-                cast = voting.cast(connection, asked, by.id, ballot, now=now)
+                cast = voting.cast(connection, asked, by, ballot, now=now)
                 deciding.decide_if_unanimous(connection, asked, now=now)
         return record_of(Vote, cast)
 
-    def take_back(self, item_id: int, by: Person, *, key: str, why: str) -> Vote:
-        """Take back someone's vote and give them the item again; a decision that all were at one on falls with it."""
+    def take_back(self, item_id: int, by: Person, *, key: str, why: str = "", undone: str | None = None) -> Vote:
+        """Take back someone's vote and give them the item again; a decision that all were at one on falls with it.
+
+        After the reveal a reason is needed (`ReasonNeeded`). ``undone`` is the key of the vote that is meant: where
+        another one stands by now, it raises, and where that one is taken back already, nothing changes.
+        """
         now = self._now()
         with writing(self.engine) as connection:
             asked = voting.locked_item(connection, item_id)
-            ballot = Ballot(key, None, why=why)
+            ballot = Ballot(key, None, why=why.strip() or voting.UNDONE)
             taken = voting.counted(connection, asked, by.id, ballot)
+            if taken is None and undone is not None:
+                taken = voting.already_undone(connection, item_id, by.id, undone)
             if taken is None:
-                deciding.undo_unanimous(connection, item_id, by.id, why=why, now=now)
-                taken = voting.cast(connection, asked, by.id, ballot, now=now)
+                deciding.undo_unanimous(connection, item_id, by.id, why=ballot.why, now=now)
+                taken = voting.cast(connection, asked, by, ballot, now=now)
                 queueing.hold(connection, asked, by.id, now=now)
         return record_of(Vote, taken)
+
+    def is_revealed(self, item_id: int, person: Person) -> bool:
+        """Whether someone may have seen another person's vote on an item: from then on changes need a reason."""
+        with self.engine.connect() as connection:
+            return is_revealed(connection, item_id, person)
 
     def votes_seen_by(self, item_id: int, viewer: Person) -> tuple[Vote, ...]:
         """The votes on an item that someone may see: their own, and everyone's once all have voted."""

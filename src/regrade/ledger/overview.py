@@ -9,19 +9,25 @@ from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.records import Question, Queue
-from regrade.ledger.schema import decision, item, person, vote
+from regrade.ledger.schema import decision, item, person, report, vote
 from regrade.ledger.standing import STANDS
+
+_IS_REPORTED = exists(select(report.c.id).where(report.c.item_id == item.c.id, report.c.cleared.is_(None)))
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Items of a queue: all, those with every vote, those decided, and those to be discussed; and votes by person."""
+    """Items of a queue: all, those with every vote, those decided, and those to be discussed; and votes by person.
+
+    ``reported`` items have an image that someone could not read.
+    """
 
     items: int
     answered: int
     decided: int
     disputed: int
     by_person: dict[str, int]
+    reported: int
 
 
 def progress(connection: Connection, of: Queue) -> Progress:
@@ -46,6 +52,7 @@ def progress(connection: Connection, of: Queue) -> Progress:
         count(is_decided()),
         0 if of.question is Question.LABEL else count(complete, ~is_decided()),
         dict(connection.execute(votes).all()),
+        count(_IS_REPORTED),
     )
 
 

@@ -7,7 +7,7 @@ from statistics import median
 
 from sqlalchemy import Connection, func, select
 
-from regrade.ledger.queueing import ANSWERED
+from regrade.ledger.queueing import ANSWERED, REPORTED
 from regrade.ledger.schema import item, vote
 from regrade.ledger.standing import STANDS
 
@@ -29,7 +29,8 @@ class Pace:
 
 def pace(connection: Connection, queue_id: int, person_id: int) -> Pace:
     """Someone's pace in a queue: the median of their last votes."""
-    wanted = select(func.count()).select_from(item).where(item.c.queue_id == queue_id, item.c.missing > 0, ~ANSWERED)
+    wanted = select(func.count()).select_from(item)
+    wanted = wanted.where(item.c.queue_id == queue_id, item.c.missing > 0, ~ANSWERED, ~REPORTED)
     left = connection.execute(wanted, {"whose": person_id}).scalar_one()
     mine = select(vote.c.seconds).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == queue_id)
     last = mine.where(vote.c.person_id == person_id, STANDS, vote.c.seconds.isnot(None))

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, delete, exists, func, select
 
 from regrade.core.own_order import own_place
-from regrade.ledger.schema import Moment, block, item, lease, queue, turn, vote
+from regrade.ledger.schema import Moment, block, item, lease, queue, report, skip, turn, vote
 from regrade.ledger.standing import STANDS
-from regrade.ledger.upsert import put
+from regrade.ledger.upsert import put, put_once
 
 LEASE = timedelta(minutes=15)
 """How long an item stays with the person it was given to, if no vote comes."""
@@ -60,10 +60,38 @@ def release_all(connection: Connection, item_id: int) -> None:
     connection.execute(_RELEASED_BY_ALL, {"asked": item_id})
 
 
+def skip_item(connection: Connection, item_row: RowMapping, person_id: int) -> None:
+    """Put an item off: someone is given it again once nothing else is left for them, and they ask for it."""
+    release(connection, item_row["id"], person_id)
+    put_once(connection, skip, {"item_id": item_row["id"], "person_id": person_id}, queue_id=item_row["queue_id"])
+
+
+def return_skipped(connection: Connection, queue_id: int, person_id: int) -> None:
+    """Give someone what they skipped in a queue: it is free again, like any other item."""
+    connection.execute(delete(skip).where(skip.c.queue_id == queue_id, skip.c.person_id == person_id))
+
+
+def count_skipped(connection: Connection, queue_id: int, person_id: int) -> int:
+    """How many items of a queue someone has skipped that still need their answer."""
+    counted = connection.execute(_COUNT_SKIPPED, {"queue_id": queue_id, "whose": person_id})
+    return int(counted.scalar_one())
+
+
 ANSWERED: ColumnElement[bool] = exists(
     select(vote.c.id).where(vote.c.item_id == item.c.id, vote.c.person_id == bindparam("whose"), STANDS)
 )
 """Whether the person ``whose`` has a vote on the item."""
+
+REPORTED: ColumnElement[bool] = exists(
+    select(report.c.id).where(
+        report.c.item_id == item.c.id, report.c.person_id == bindparam("whose"), report.c.cleared.is_(None)
+    )
+)
+"""Whether the person ``whose`` has reported the item's image as unreadable, and no one has cleared the report."""
+
+_SKIPPED: ColumnElement[bool] = exists(
+    select(skip.c.item_id).where(skip.c.item_id == item.c.id, skip.c.person_id == bindparam("whose"))
+)
 
 _GOOD: ColumnElement[bool] = lease.c.until > bindparam("now", type_=Moment)
 _HELD_BY_OTHERS = select(func.count()).where(
@@ -75,6 +103,8 @@ _FREE = select(item).where(
     item.c.missing > 0,
     item.c.missing > _HELD_BY_OTHERS.scalar_subquery(),
     ~ANSWERED,
+    ~REPORTED,
+    ~_SKIPPED,
 )  # items that want more people than hold or have answered them, and not yet this one's answer
 _LOCKED = select(item.c.id).where(item.c.id == bindparam("asked")).with_for_update()
 _STILL_FREE = _FREE.where(item.c.id == bindparam("asked"))
@@ -90,9 +120,16 @@ _HELD = (
         _GOOD,
         lease.c.item_id != bindparam("but"),
         ~ANSWERED,
+        ~REPORTED,
     )
     .order_by(lease.c.until)
     .limit(1)
+)
+_COUNT_SKIPPED = (
+    select(func.count())
+    .select_from(item)
+    .join(skip, (skip.c.item_id == item.c.id) & (skip.c.person_id == bindparam("whose")))
+    .where(skip.c.queue_id == bindparam("queue_id"), item.c.missing > 0, ~ANSWERED, ~REPORTED)
 )
 _TURN = select(turn.c.turn).where(turn.c.queue_id == bindparam("wanted"), turn.c.person_id == bindparam("whose"))
 _BLOCKS = select(block.c.start, block.c.size).where(block.c.queue_id == bindparam("wanted"))

@@ -23,6 +23,7 @@ from regrade.ledger.schema import (
     item,
     person,
     queue,
+    report,
     vote,
 )
 from regrade.ledger.standing import STANDS
@@ -50,6 +51,7 @@ def read_back(connection: Connection, rows: Iterable[Row]) -> int:
     new = _votes(connection, people, items, found["vote"])
     _comments(connection, people, items, found["comment"])
     _decisions(connection, people, items, found["decision"])
+    _reports(connection, people, items, found["report"])
     _guide(connection, people, found["guide"])
     _count_missing(connection)
     for table in APPEND_ONLY:
@@ -160,6 +162,22 @@ def _decisions(connection: Connection, people: dict[str, int], items: dict[ItemK
         fresh.append((place, {"item_id": place, "person_id": by, "last_vote": last_vote, **copied}))
         known.add((place, row["reached"], row["at"]))
     _add_in_chains(connection, decision, fresh, last)
+
+
+def _reports(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
+    """Add reports; one that is open here and was cleared elsewhere is cleared."""
+    names = ("item_id", "person_id", "at")
+    stored = {tuple(row[name] for name in names): row for row in connection.execute(select(report)).mappings()}
+    for row in rows:
+        key = _known(items, _item_key(row), "item", row), _known(people, row["person"], "person", row), row["at"]
+        by = None if row["cleared_by"] is None else _known(people, row["cleared_by"], "person", row)
+        cleared = {"cleared": row["cleared"], "cleared_by": by}
+        if key not in stored:
+            values = {**dict(zip(names, key, strict=True)), "text": row["text"], **cleared}
+            added = insert(report).values(**values).returning(*report.c)
+            stored[key] = connection.execute(added).mappings().one()
+        elif stored[key]["cleared"] is None and row["cleared"] is not None:
+            connection.execute(update(report).where(report.c.id == stored[key]["id"]).values(**cleared))
 
 
 def _add_in_chains(

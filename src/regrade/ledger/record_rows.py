@@ -7,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
-from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, vote
+from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, report, vote
 
-KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "guide")
+KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide")
 """What rows speak of, in the order in which they are read back. Accounts, invitations and secrets never leave."""
 
 _ITEM = (queue.c.name.label("queue"), item.c.example, item.c["class"])
 
 
 def record_rows(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every person, queue, assignment, item, vote, comment, decision and entry of the guide, oldest first.
+    """Every person, queue, assignment, item, vote, comment, decision, report and entry of the guide, oldest first.
 
     Each has its ``kind``.
     """
@@ -35,6 +35,8 @@ def _of_items(*columns: Any, source: Any, by: Any) -> Select[Any]:
         .order_by(source.c.id)
     )
 
+
+_CLEARED_BY = person.alias("clearer")
 
 _SELECTS: dict[str, Select[Any]] = {
     "person": select(person.c.name.label("person"), person.c.role, person.c.joined.label("at")).order_by(person.c.id),
@@ -76,6 +78,14 @@ _SELECTS: dict[str, Select[Any]] = {
         select(vote.c.key).where(vote.c.id == decision.c.last_vote).scalar_subquery().label("last_vote"),
         decision.c.at,
         source=decision,
+        by=person,
+    ),
+    "report": _of_items(
+        report.c.text,
+        report.c.at,
+        report.c.cleared,
+        select(_CLEARED_BY.c.name).where(_CLEARED_BY.c.id == report.c.cleared_by).scalar_subquery().label("cleared_by"),
+        source=report,
         by=person,
     ),
     "guide": select(

@@ -14,7 +14,7 @@ from regrade.core.panel import Reached
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
-from regrade.ledger.schema import Moment, comment, decision, guide_entry, item, person, queue, vote
+from regrade.ledger.schema import Moment, comment, decision, guide_entry, item, person, queue, report, vote
 from regrade.ledger.whole_text import is_whole
 
 Row = Mapping[str, Any]
@@ -40,6 +40,7 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
         **_ITEM, **_PERSON, **_own(decision, "answer", "severity", "reached", "why"), "last_vote": vote.c.key,
         **_own(decision, "at"),
     },
+    "report": {**_ITEM, **_PERSON, **_own(report, "text", "at", "cleared"), "cleared_by": person.c.name},
     "guide": {
         **_own(guide_entry, "class_space", "class"), **_PERSON,
         **_own(guide_entry, "text", "traits", "examples", "alike", "why", "at"),
@@ -47,7 +48,10 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
 }  # fmt: skip
 """What each kind of row holds, by the columns of the database that it comes from."""
 
-_MISSING = {("decision", "person")}  # none where a decision came of itself
+_MISSING = {
+    ("decision", "person"),  # none where a decision came of itself
+    ("report", "cleared_by"),  # none where a report is open
+}
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
 _WORDS: dict[str, list[str]] = {
     "role": [one.value for one in Role],

@@ -117,6 +117,28 @@ lease = Table(
     Index("ix_lease_person", "queue_id", "person_id"),
 )
 
+skip = Table(
+    "skip",
+    metadata,
+    Column("item_id", ForeignKey(item.c.id), primary_key=True),
+    Column("person_id", ForeignKey(person.c.id), primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False),
+    Index("ix_skip_person", "queue_id", "person_id"),
+)
+
+report = Table(
+    "report",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("item_id", ForeignKey(item.c.id), nullable=False),
+    Column("person_id", ForeignKey(person.c.id), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("at", Moment, nullable=False),
+    Column("cleared", Moment),
+    Column("cleared_by", ForeignKey(person.c.id)),
+    Index("ix_report_item", "item_id", "person_id"),
+)
+
 vote = Table(
     "vote",
     metadata,

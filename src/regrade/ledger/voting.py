@@ -7,10 +7,11 @@ from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
-from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.ledger.chain import extend_chain
 from regrade.ledger.queueing import release
-from regrade.ledger.records import Ballot
+from regrade.ledger.records import Ballot, Person
+from regrade.ledger.reveal import is_revealed
 from regrade.ledger.schema import item, queue, vote
 from regrade.ledger.standing import IS_LAST, STANDS
 
@@ -23,6 +24,10 @@ _ASKED = select(item, queue.c.question).join(queue, queue.c.id == item.c.queue_i
 _LOCKED = _ASKED.where(item.c.id == bindparam("asked")).with_for_update(of=item)
 
 
+UNDONE = "undone at once"
+"""Why a vote was taken back for which no reason was asked: the others' votes could not be seen yet."""
+
+
 def counted(connection: Connection, asked: RowMapping, person_id: int, ballot: Ballot) -> RowMapping | None:
     """The vote that a ballot was counted as before, if it was; one of another person or item raises."""
     known = connection.execute(_OF_KEY, {"ballot": ballot.key}).mappings().first()
@@ -33,16 +38,18 @@ def counted(connection: Connection, asked: RowMapping, person_id: int, ballot: B
     return known
 
 
-def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ballot, *, now: datetime) -> RowMapping:
+def cast(connection: Connection, asked: RowMapping, by: Person, ballot: Ballot, *, now: datetime) -> RowMapping:
     """Add a vote that was not counted before; a change without a reason raises."""
-    before = connection.execute(_MINE, {"asked": asked["id"], "whose": person_id}).mappings().first()
+    before = last_vote(connection, asked["id"], by.id)
     stood = before is not None and before["answer"] is not None
     if stood and not ballot.why.strip():
         raise InputError("you have voted on this item: say why the vote changes")
     if not stood and ballot.answer is None:
         raise InputError("there is no vote on this item to take back")
+    if before is not None and ballot.why.strip() in ("", UNDONE) and is_revealed(connection, asked["id"], by):
+        raise ReasonNeeded("all votes on this item were in and could be seen: say why your vote changes")
     row = {
-        "key": ballot.key, "item_id": asked["id"], "person_id": person_id, "answer": ballot.answer,
+        "key": ballot.key, "item_id": asked["id"], "person_id": by.id, "answer": ballot.answer,
         "replaces": None if before is None else before["id"], "severity": ballot.severity, "reason": ballot.reason,
         "why": ballot.why, "seconds": ballot.seconds, "at": now,
     }  # fmt: skip
@@ -50,8 +57,23 @@ def cast(connection: Connection, asked: RowMapping, person_id: int, ballot: Ball
     extend_chain(connection, vote, [added])
     change = int(stood) - int(ballot.answer is not None)
     connection.execute(_COUNT, {"asked": asked["id"], "change": change})
-    release(connection, asked["id"], person_id)
+    release(connection, asked["id"], by.id)
     return added
+
+
+def last_vote(connection: Connection, item_id: int, person_id: int) -> RowMapping | None:
+    """Someone's last vote on an item, which may be one that takes their vote back."""
+    return connection.execute(_MINE, {"asked": item_id, "whose": person_id}).mappings().first()
+
+
+def already_undone(connection: Connection, item_id: int, person_id: int, key: str) -> RowMapping | None:
+    """What has taken back someone's vote with this key before, none if it stands; where another stands, it raises."""
+    last = last_vote(connection, item_id, person_id)
+    if last is None or last["key"] == key:
+        return None
+    if last["answer"] is not None:
+        raise AlreadyStored("your vote on this item was changed since, elsewhere: look at it before you undo it")
+    return last
 
 
 def standing_votes(connection: Connection, item_id: int) -> Sequence[RowMapping]:

@@ -89,6 +89,13 @@ def publish(queue_id: PathNumber, request: Request, site: SiteHere, _: Owner) ->
     return _shown(request, site, told=done.in_words())
 
 
+@router.post("/reports/{report_id}/clear")
+def clear_report(report_id: PathNumber, site: SiteHere, session: Owner) -> Response:
+    """Give an item to the person again who could not read its image."""
+    site.reports.clear(report_id, session.person)
+    return RedirectResponse("/team", 303)
+
+
 @router.get("/export.{form}")
 def export(form: Literal["csv", "json", "parquet"], site: SiteHere, _: Owner) -> Response:
     """The whole ledger as one file, accounts left out."""
@@ -116,6 +123,7 @@ def _shown(
     return page(
         request, "team.html", status=status, members=site.accounts.members(), now=now_in_utc(), queues=queues,
         roles=[one.value for one in Role], trouble=trouble, told=told, invitation=invitation,
+        reports=site.reports.open(),
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""What the pages of work call: the next item, a vote, taking it back, and more pictures of a class."""
+"""What the pages of work call: the next item, a vote, undo, skips, unreadable images, and more pictures of a class."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
@@ -23,11 +23,14 @@ router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
 MOST_REFERENCES = 100
 
 
+Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
+
+
 class VoteForm(StrictForm):
     """A ballot as a page sends it; ``key`` is made up by the page, once for each vote."""
 
     item: Number
-    key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
+    key: Key
     answer: Annotated[PlainText, Field(min_length=1, max_length=200)]
     severity: Annotated[str | None, Field(max_length=10)] = None
     reason: Annotated[PlainText, Field(max_length=1000)] = ""
@@ -36,27 +39,55 @@ class VoteForm(StrictForm):
 
 
 class UndoForm(StrictForm):
-    """Which vote to take back: the newest, or that on an item."""
+    """The item whose vote is taken back; ``vote`` is the key it was sent with, if the page knows it.
 
-    key: Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
-    item: Number | None = None
+    Once the others' votes could be seen, ``why`` is needed.
+    """
+
+    key: Key
+    item: Number
+    vote: Key | None = None
+    why: Annotated[PlainText, Field(max_length=1000)] = ""
+
+
+class SkipForm(StrictForm):
+    """Which item to skip."""
+
+    item: Number
+
+
+class ReportForm(StrictForm):
+    """Which item has an image that cannot be read, and a comment, if there is one."""
+
+    item: Number
+    comment: Annotated[PlainText, Field(max_length=1000)] = ""
 
 
 class NextItem(BaseModel):
-    """What comes next, or nothing where all is done."""
+    """What comes next, or nothing where all is done or only ``skipped`` items are left."""
 
     item: dict[str, Any] | None
+    skipped: int = 0
+
+
+class LastVote(BaseModel):
+    """The item of someone's newest vote, if there is one, and whether taking the vote back needs a reason."""
+
+    item: dict[str, Any] | None
+    revealed: bool = False
 
 
 class CastVote(BaseModel):
     """The vote's number in the ledger: it is there, whatever happens now. In training, what is told of it.
 
-    Of a mistake, what the automatic triage ``suggests``.
+    Of a mistake, what the automatic triage ``suggests``. Where the others' votes can be seen from now on, the vote is
+    ``revealed``: taking it back needs a reason.
     """
 
     vote: int
     told: Told | None = None
     suggests: str | None = None
+    revealed: Literal[True] | None = None
 
 
 @router.get("/next")
@@ -66,7 +97,16 @@ def next_item(
     """The next item for whoever asks, or the one after that which they have before them."""
     queue = site.queue(queue_id, session.person)
     found = site.ledger.next_item(queue, session.person, after=after)
-    return NextItem(item=None if found is None else item_view(site, queue, found, session.person))
+    if found is None:
+        return NextItem(item=None, skipped=site.ledger.skipped(queue, session.person))
+    return NextItem(item=item_view(site, queue, found, session.person))
+
+
+@router.get("/items/{item_id}")
+def item_again(queue_id: PathNumber, item_id: PathNumber, site: SiteHere, session: Labeler) -> NextItem:
+    """An item again, as it is now: for a page that shows it already, or that has an unsent answer to it."""
+    queue, item = _item(site, session, queue_id, item_id)
+    return NextItem(item=item_view(site, queue, item, session.person))
 
 
 @router.post("/votes")
@@ -77,22 +117,51 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     check_class(site, queue, ballot)
     cast = site.ledger.vote(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
-    return CastVote(vote=cast.id, told=told_after(site, queue, item, form.answer), suggests=suggests)
+    revealed = site.ledger.is_revealed(item.id, session.person) or None
+    told = told_after(site, queue, item, form.answer)
+    return CastVote(vote=cast.id, told=told, suggests=suggests, revealed=revealed)
+
+
+@router.get("/last")
+def last_vote(queue_id: PathNumber, site: SiteHere, session: Labeler) -> LastVote:
+    """The item that undo is about: that of one's newest vote."""
+    queue = site.queue(queue_id, session.person)
+    vote = site.ledger.last_vote_of(session.person, queue)
+    if vote is None:
+        return LastVote(item=None)
+    shown = item_view(site, queue, site.ledger.item(vote.item_id), session.person)
+    return LastVote(item=shown, revealed=site.ledger.is_revealed(vote.item_id, session.person))
 
 
 @router.post("/undo")
 def undo(queue_id: PathNumber, form: UndoForm, site: SiteHere, session: Labeler) -> NextItem:
-    """Take back one's newest vote, and get its item again."""
-    queue = site.queue(queue_id, session.person)
-    if form.item is None:
-        last = site.ledger.last_vote_of(session.person, queue)
-        if last is None:
-            return NextItem(item=None)
-        item_id = last.item_id
-    else:
-        item_id = _item(site, session, queue_id, form.item)[1].id
-    site.ledger.take_back(item_id, session.person, key=form.key, why="undone at once")
-    return NextItem(item=item_view(site, queue, site.ledger.item(item_id), session.person))
+    """Take back one's vote on an item, and get the item again."""
+    queue, item = _item(site, session, queue_id, form.item)
+    site.ledger.take_back(item.id, session.person, key=form.key, why=form.why, undone=form.vote)
+    return NextItem(item=item_view(site, queue, item, session.person))
+
+
+@router.post("/skip")
+def skip(queue_id: PathNumber, form: SkipForm, site: SiteHere, session: Labeler) -> NextItem:
+    """Put an item off until nothing else is left, and get the next one."""
+    _, skipped = _item(site, session, queue_id, form.item)
+    site.ledger.skip(skipped.id, session.person)
+    return next_item(queue_id, site, session)
+
+
+@router.post("/return-skipped")
+def return_skipped(queue_id: PathNumber, site: SiteHere, session: Labeler) -> NextItem:
+    """Have what one skipped again, and get the first of it."""
+    site.ledger.return_skipped(site.queue(queue_id, session.person), session.person)
+    return next_item(queue_id, site, session)
+
+
+@router.post("/reports")
+def report(queue_id: PathNumber, form: ReportForm, site: SiteHere, session: Labeler) -> NextItem:
+    """Report that the image of an item cannot be read, and get the next item."""
+    _, reported = _item(site, session, queue_id, form.item)
+    site.reports.add(reported.id, session.person, form.comment)
+    return next_item(queue_id, site, session)
 
 
 @router.get("/references")

@@ -1,8 +1,7 @@
 // What is asked about: a picture, a class with its names and definition, what is known of both, and pictures of the class.
 
-import { loaded } from "./desk.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
-import { call } from "./sending.js";
+import { call, tellFailure } from "./sending.js";
 import { strip } from "./strip.js";
 
 const by = (id) => document.getElementById(id);
@@ -19,8 +18,7 @@ function known(item) {
   })));
 }
 
-export async function showAsked(queue, item) {
-  // Resolves when the picture can be seen.
+export function showAsked(queue, item) {
   by("class-name").textContent = item.class.name;
   by("words").textContent = item.class.words.filter((word) => word !== item.class.name).join(", ");
   by("definition").textContent = item.class.definition;
@@ -29,10 +27,13 @@ export async function showAsked(queue, item) {
   known(item);
   strip(by("references"), item.references);
   by("more").hidden = !item.references.length;
-  await loaded(by("picture"), item.picture);
 }
 
 export async function moreReferences(queue, classId) {
-  strip(by("references"), await call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(classId)}`));
-  by("more").hidden = true;
+  try {
+    strip(by("references"), await call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(classId)}`));
+    by("more").hidden = true;
+  } catch (error) {
+    tellFailure(error, { doing: "More pictures cannot be loaded." });
+  }
 }

@@ -1,5 +1,7 @@
 // The classes of a space, fetched once, and the search over them: forgiving of case, hyphens, accents and plurals.
 
+import { call } from "./sending.js";
+
 const MOST = 60; // classes that a search finds at most
 const TELLING = 3; // letters from which a query is looked for inside words and definitions
 
@@ -15,9 +17,7 @@ export function singular(word) {
 const squeezedSingular = (text) => words(text).map(singular).join("");
 
 export async function loadClasses(space) {
-  const answer = await fetch(`/api/classes/${encodeURIComponent(space)}`, { credentials: "same-origin", cache: "no-cache" });
-  if (!answer.ok) throw new Error(`the classes of ${space} cannot be had`);
-  return new Classes(await answer.json());
+  return new Classes(await call(`/api/classes/${encodeURIComponent(space)}`, undefined, { cache: "no-cache" }));
 }
 
 export class Classes {

@@ -1,135 +1,231 @@
-// A desk of work: one item after the other, the next one fetched ahead, every vote kept until the server has it.
+// A desk of work: one item after the other, the next one fetched ahead, every vote and undo kept until the server has it.
 
 import { Clock } from "./clock.js";
-import { call, newKey, notice, Outbox, Refused, sentence } from "./sending.js";
+import { ItemImage } from "./image.js";
+import { Outbox } from "./outbox.js";
+import { askReason } from "./reason.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
 
 const SETTLE = 200; // milliseconds in which a key pressed for the last picture does not count for this one
+const LONGEST_PAUSE = 15; // seconds between two attempts, unless the server asks for more
+const by = (id) => document.getElementById(id);
+const afterSeconds = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
 
 export class Desk {
-  // show(item) draws an item and resolves when it can be seen; finished() says that nothing is left. Where there is
+  // show(item) draws all of an item but its image; finished() is called when nothing is left. Where there is
   // told(item, ballot, reply), it shows what the server says of an answer, and resolves to whether to go on.
-  constructor(queue, { show, finished, counted, told }) {
+  constructor(queue, { show, finished = () => {}, counted, told }) {
     Object.assign(this, { queue, show, finished, counted, told });
-    this.outbox = new Outbox(queue);
+    this.page = document.querySelector(".desk");
+    this.image = new ItemImage(queue, { appeared: () => this.allow(), skip: () => this.skip(), report: (comment) => this.report(comment) });
+    this.outbox = new Outbox(queue, { ask: askReason, dropped: (entry) => this.dropped(entry) });
     this.clock = new Clock();
     this.current = null;
     this.ahead = null;
-    this.last = null;
-    this.voted = new Set(this.outbox.ballots.map((ballot) => ballot.item)); // what the server may not know of yet
-    this.outbox.refused = (ballot) => this.voted.delete(ballot.item);
-    this.ready = false;
+    this.turn = 0; // grows whenever something else is shown or answered: work for an earlier turn ends when it sees that
+    this.history = []; // the votes of this page, newest last: what undo takes back first
+    this.reasons = new Map(); // why votes on items change that the others were revealed on
+    this.voted = new Set(); // items with a vote of this page, which an answer of the server may not know of yet
+    this.undone = new Set(); // the keys of the undos of this page
+    this.settled = false;
+    this.undoing = false;
+    by("show-skipped").addEventListener("click", () => this.returnSkipped());
   }
 
-  get ready() { return this.counts; }
+  get ready() { return this.settled && !this.undoing; }
 
-  set ready(counts) {
-    // Whether an answer counts yet; pages show it, and so do those who watch them.
-    this.counts = counts;
-    if (counts) document.body.dataset.ready = this.current.id;
+  mark(change) {
+    // Whether an answer counts: the image was seen for a moment, and no undo is about to bring back another one.
+    Object.assign(this, change);
+    if (this.ready) document.body.dataset.ready = this.current.id;
     else delete document.body.dataset.ready;
+  }
+
+  advance() {
+    // A new turn, in which nothing counts yet.
+    this.mark({ settled: false });
+    this.turn += 1;
+    return this.turn;
+  }
+
+  allow() {
+    const { turn } = this;
+    this.clock.restart();
+    setTimeout(() => { if (turn === this.turn) this.mark({ settled: true }); }, SETTLE);
   }
 
   async begin() {
     await this.outbox.flush();
-    await this.present(await this.next(null));
+    await this.forward();
   }
 
-  async next(after) {
-    // The next item that was not voted on here; without a connection it is asked for again until there is one.
-    for (let pause = 0.5; ; pause = Math.min(2 * pause, 15)) {
+  async forward() {
+    const turn = this.advance();
+    const item = await this.next(turn);
+    if (turn === this.turn) await this.present(item);
+  }
+
+  async next(turn, after = null) {
+    // The next item that was not voted on here; in trouble it is asked for again until it comes, or another turn has begun.
+    for (let pause = 0.5, trouble = false; turn === this.turn; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
       try {
-        const { item } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
-        if (!item || !this.voted.has(item.id)) return item;
+        const { item, skipped } = await call(`/api/queues/${this.queue}/next${after ? `?after=${after}` : ""}`);
+        if (trouble) this.outbox.tellSaved();
+        trouble = false;
+        this.skipped = skipped;
+        if (!item || !this.isVoted(item)) return item;
         await this.outbox.flush();
       } catch (error) {
-        if (error instanceof Refused) return this.stop(error);
-        notice(`No connection: trying again.${this.outbox.ballots.length ? " What you answered is kept in this browser." : ""}`);
+        if (!mayPass(error)) return this.stop(error);
+        trouble = true;
+        notice(`${explain(error)} ${this.outbox.entries.length ? "Your answers are kept in this browser and will be sent." : "Trying again."}`);
+        pause = error.retryAfter ?? pause;
       }
-      await new Promise((resolve) => { setTimeout(resolve, 1000 * pause); });
+      await afterSeconds(pause);
     }
+    return null;
   }
 
-  stop({ message }) {
+  stop(error) {
     // Nothing more comes, which does not mean that all is done: the notice stays and says why.
-    notice(`${sentence(message)}.`);
+    notice(explain(error));
     return new Promise(() => {});
   }
 
   async present(item) {
+    const turn = this.advance();
     this.current = item;
-    this.ready = false;
-    if (!item) return this.finished();
     this.ahead = null;
-    await this.show(item);
-    this.clock.restart();
-    setTimeout(() => { if (this.current === item) this.ready = true; }, SETTLE);
+    this.page.hidden = !item;
+    by("done").hidden = Boolean(item || this.skipped);
+    by("only-skipped").hidden = Boolean(item) || !this.skipped;
+    if (!item) return this.end();
+    this.show(item);
+    const visible = await this.image.show(item);
+    if (turn !== this.turn) return;
+    if (visible) this.allow();
     this.lookAhead(item);
   }
 
+  end() {
+    by("skipped-count").textContent = this.skipped === 1 ? "one image" : `${this.skipped.toLocaleString("en")} images`;
+    this.finished();
+  }
+
   lookAhead(item) {
-    this.ahead = this.next(item.id).then((found) => {
-      if (found?.picture) new Image().src = found.picture;
-      return found;
+    this.ahead = this.next(this.turn, item.id).then((following) => {
+      if (following?.picture) new Image().src = following.picture;
+      return following;
     });
   }
 
-  async vote(ballot) {
+  async vote(answer) {
     if (!this.ready || !this.current) return;
-    this.ready = false;
-    const item = this.current;
-    const full = { item: item.id, key: newKey(), seconds: Math.round(10 * this.clock.seconds) / 10, ...ballot };
-    this.last = { item, key: full.key };
-    this.undoing = null;
+    clearRefusals();
+    const [turn, item] = [this.advance(), this.current];
+    const ballot = { item: item.id, key: newKey(), seconds: Math.round(10 * this.clock.seconds) / 10, ...answer };
+    if (this.reasons.has(item.id)) ballot.why = this.reasons.get(item.id);
+    const cast = { item, key: ballot.key, revealed: false };
+    const reply = this.outbox.reply(ballot.key);
+    reply.then((answered) => { cast.revealed = Boolean(answered?.revealed); });
+    this.history.push(cast);
     this.voted.add(item.id);
-    const sent = this.outbox.add(full);
+    const sent = this.outbox.add("votes", ballot);
     this.counted(1);
-    if (this.told && !(await this.hear(item, full))) return;
+    if (this.told && !(await this.hear(turn, item, ballot, reply))) return;
     const ahead = await this.ahead;
     if (!ahead) await sent;
-    await this.present(ahead && !this.voted.has(ahead.id) ? ahead : await this.next(null));
+    if (turn !== this.turn) return;
+    await (ahead && !this.isVoted(ahead) ? this.present(ahead) : this.forward());
   }
 
-  async hear(item, ballot) {
-    const reply = await this.outbox.reply(ballot);
-    if (reply === undefined) return false;
-    return reply === null || this.told(item, ballot, reply);
+  isVoted({ id }) { return this.voted.has(id) || this.outbox.unsentVote(id) !== undefined; }
+
+  async hear(turn, item, ballot, reply) {
+    // Shows what the server says of an answer; whether the next item may come then.
+    const answered = await reply;
+    if (turn !== this.turn || answered === undefined) return false;
+    return answered === null || this.told(item, ballot, answered);
   }
 
   async undo() {
-    if (this.last && this.outbox.drop(this.last.key)) {
-      this.outbox.replied(this.last.key, undefined);
-      const { item } = this.last;
-      return this.again(item);
-    }
-    try {
-      await this.outbox.flush();
-      // Until the server has answered it is the same undo, however often it is asked for.
-      this.undoing ??= { key: newKey(), item: this.last?.item.id };
-      const { item } = await call(`/api/queues/${this.queue}/undo`, this.undoing);
-      this.undoing = null;
-      if (!item) return notice("There is nothing to undo.", 3);
-      notice("Taken back: answer again.", 3);
-      return this.again(item);
-    } catch (error) {
-      if (!(error instanceof Refused)) return notice("No connection: undo works again when there is one.", 5);
-      this.undoing = null;
-      return notice(`${sentence(error.message)}.`, 5);
-    }
+    if (this.undoing) return;
+    clearRefusals();
+    this.mark({ undoing: true });
+    const last = this.history.at(-1) ?? (await this.older());
+    const why = last?.revealed ? await askReason() : "";
+    if (last && why !== null) this.takeBack(last, why);
+    this.mark({ undoing: false });
   }
 
-  again(item) {
-    this.last = null;
+  takeBack({ item, key }, why) {
+    const undo = { key: newKey(), item: item.id, ...(key && { vote: key }), ...(why && { why }) };
+    this.history = this.history.filter((cast) => cast.key !== key);
+    this.undone.add(undo.key);
+    if (why) this.reasons.set(item.id, why);
     this.voted.delete(item.id);
     this.counted(-1);
-    return this.present(item);
+    this.outbox.add("undo", undo);
+    this.present(item);
   }
-}
 
-export function loaded(picture, address) {
-  // Resolves when a picture can be seen, or cannot be had at all.
-  return new Promise((resolve) => {
-    picture.onload = picture.onerror = () => resolve();
-    picture.src = address;
-    if (picture.complete) resolve();
-  });
+  async older() {
+    // The newest vote that was not cast on this page since it was loaded: one that is still unsent, or the server's last.
+    try {
+      const unsent = this.outbox.unsentVote();
+      if (unsent) return { item: await this.itemAgain(unsent.item), key: unsent.key };
+      await this.outbox.flush();
+      if (this.outbox.entries.length) { notice("Undo works again when your answers are saved.", 5); return null; }
+      const last = await call(`/api/queues/${this.queue}/last`);
+      if (!last.item) notice("There is nothing to undo.", 3);
+      return last.item ? last : null;
+    } catch (error) {
+      tellFailure(error, { doing: "Nothing is undone." });
+      return null;
+    }
+  }
+
+  async itemAgain(id) { return (await call(`/api/queues/${this.queue}/items/${id}`)).item; }
+
+  dropped({ kind, body }) {
+    // An entry that will never be sent: its vote is none, its undo leaves the vote as it was. It may be of another tab.
+    if (kind === "votes") this.voted.delete(body.item);
+    if (this.history.some((cast) => cast.key === body.key)) {
+      this.history = this.history.filter((cast) => cast.key !== body.key);
+      this.counted(-1);
+    }
+    if (this.undone.delete(body.key)) {
+      this.reasons.delete(body.item);
+      this.counted(1);
+      if (this.current?.id === body.item) this.forward();
+    }
+  }
+
+  skip() { return this.leave("skip", {}); }
+
+  report(comment) { return this.leave("reports", { comment }); }
+
+  async leave(how, more) {
+    // Without an answer to the item that is shown.
+    if (!this.current) return;
+    const { turn } = this;
+    try {
+      await call(`/api/queues/${this.queue}/${how}`, { item: this.current.id, ...more });
+    } catch (error) {
+      tellFailure(error);
+      return;
+    }
+    if (how === "reports") notice("Reported: an owner will look at it.", 3);
+    if (turn === this.turn) await this.forward();
+  }
+
+  async returnSkipped() {
+    try {
+      await call(`/api/queues/${this.queue}/return-skipped`, {});
+    } catch (error) {
+      tellFailure(error);
+      return;
+    }
+    await this.forward();
+  }
 }

@@ -5,7 +5,7 @@ import { ClassTree } from "./class_tree.js";
 import { loadClasses } from "./classes.js";
 import { guideAddress } from "./guide_block.js";
 import { onKeys } from "./keys.js";
-import { notice } from "./sending.js";
+import { explain, notice } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 const { space } = by("guide").dataset;
@@ -19,5 +19,5 @@ try {
   new ClassTree(by("tree"), classes, open);
   onKeys({ "/": () => field.focus() });
 } catch (error) {
-  notice(`${error.message}: load the page again.`);
+  notice(`The classes cannot be loaded. ${explain(error)} Load the page again.`);
 }

@@ -1,6 +1,6 @@
 // The guide's entry on a class as a block that opens: traits, text, examples, and the classes it is taken for.
 
-import { call } from "./sending.js";
+import { call, explain } from "./sending.js";
 import { strip } from "./strip.js";
 
 const KEPT = new Set(["P", "UL", "OL", "LI", "STRONG", "EM", "S", "CODE", "PRE", "BLOCKQUOTE", "H3", "H4", "H5", "H6", "HR", "BR", "A",
@@ -38,7 +38,8 @@ export async function guideBlock(place, space, id, { queue = null, compare = nul
   let entry;
   try {
     entry = await call(`/api${guideAddress(space, id)}${queue ? `?queue=${queue}` : ""}`);
-  } catch {
+  } catch (error) {
+    if (place.dataset.of === id) place.append(made("p", "quiet", `The guide's entry cannot be loaded. ${explain(error)}`));
     return;
   }
   if (place.dataset.of !== id || !entry.written) return;

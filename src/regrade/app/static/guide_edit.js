@@ -3,7 +3,7 @@
 import { ClassSearch } from "./class_search.js";
 import { loadClasses } from "./classes.js";
 import { formatted } from "./guide_block.js";
-import { call, notice } from "./sending.js";
+import { call, explain, notice, tellFailure } from "./sending.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("edit");
@@ -15,7 +15,7 @@ by("preview").addEventListener("click", async () => {
     by("previewed").replaceChildren(...formatted(html));
     by("previewed").hidden = false;
   } catch (error) {
-    notice(error.message, 5);
+    tellFailure(error, { doing: "There is no preview." });
   }
 });
 
@@ -37,16 +37,24 @@ function chips(classes) {
   }));
 }
 
-const classes = await loadClasses(page.dataset.space);
-const search = new ClassSearch(by("search"), by("results"), classes, {
-  picked: (one) => {
-    if (one.id !== page.dataset.class && !chosen().includes(one.id)) lines.value = [...chosen(), one.id].join("\n");
-    search.clear();
-    chips(classes);
-  },
-});
-search.escaped = () => search.clear();
-lines.hidden = true;
-page.querySelector("label[for=alike-lines]").textContent = "Looks like";
-by("alike").hidden = false;
-chips(classes);
+function searchable(classes) {
+  // Look-alikes by search, and a list of those that were found; before that their ids are typed, one per line.
+  const search = new ClassSearch(by("search"), by("results"), classes, {
+    picked: (one) => {
+      if (one.id !== page.dataset.class && !chosen().includes(one.id)) lines.value = [...chosen(), one.id].join("\n");
+      search.clear();
+      chips(classes);
+    },
+  });
+  search.escaped = () => search.clear();
+  lines.hidden = true;
+  page.querySelector("label[for=alike-lines]").textContent = "Looks like";
+  by("alike").hidden = false;
+  chips(classes);
+}
+
+try {
+  searchable(await loadClasses(page.dataset.space));
+} catch (error) {
+  notice(`The classes cannot be searched. ${explain(error)} Load the page again.`);
+}

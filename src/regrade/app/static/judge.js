@@ -2,7 +2,7 @@
 
 import { moreReferences, showAsked } from "./asked.js";
 import { Desk } from "./desk.js";
-import { onKeys } from "./keys.js";
+import { noDialog, onKeys } from "./keys.js";
 import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
@@ -11,19 +11,13 @@ const reasons = by("reasons");
 const lens = zoomable(page.querySelector(".canvas"), by("picture"));
 let count = Number(page.dataset.done);
 
-async function show(item) {
-  page.hidden = false;
-  by("done").hidden = true;
+function show(item) {
   lens.reset();
   by("count").textContent = (count + 1).toLocaleString("en");
-  await showAsked(desk.queue, item);
+  showAsked(desk.queue, item);
 }
 
-const desk = new Desk(page.dataset.queue, {
-  show,
-  finished: () => { page.hidden = true; by("done").hidden = false; },
-  counted: (change) => { count += change; },
-});
+const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; } });
 
 function answer(value) {
   if (value !== "problematic") return desk.vote({ answer: value });
@@ -41,8 +35,8 @@ for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => d
 by("more").addEventListener("click", more);
 onKeys({
   c: () => answer("correct"), w: () => answer("wrong"), u: () => answer("unclear"), p: () => answer("problematic"),
-  z: () => desk.undo(), m: more, ...lens.keys,
-}, { when: () => !reasons.open });
+  z: () => desk.undo(), r: () => desk.image.retry(), m: more, ...lens.keys,
+}, { when: noDialog });
 onKeys(Object.fromEntries([...reasons.querySelectorAll("[value]")].map((button, place) => [String(place + 1), () => reasons.close(button.value)])),
   { when: () => reasons.open });
 desk.begin();

@@ -2,6 +2,8 @@
 
 const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
 
+export const noDialog = () => document.querySelector("dialog[open]") === null;
+
 export function onKeys(keys, { when = () => true } = {}) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || typing(event.target) || !when()) return;

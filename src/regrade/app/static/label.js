@@ -3,21 +3,20 @@
 import { ClassSearch } from "./class_search.js";
 import { ClassTree } from "./class_tree.js";
 import { loadClasses } from "./classes.js";
-import { Desk, loaded } from "./desk.js";
+import { Desk } from "./desk.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
-import { onKeys } from "./keys.js";
+import { noDialog, onKeys } from "./keys.js";
 import { Score } from "./score.js";
-import { call, notice } from "./sending.js";
+import { call, explain, notice } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("label");
-const picture = by("picture");
 const field = by("search");
 const { queue, space } = page.dataset;
 const training = page.dataset.mode === "training";
-const lens = zoomable(page.querySelector(".canvas"), picture);
+const lens = zoomable(page.querySelector(".canvas"), by("picture"));
 const score = new Score(queue);
 const types = matchMedia("(pointer: fine)").matches; // whoever touches would get a keyboard over half the page
 let count = Number(page.dataset.done);
@@ -46,7 +45,7 @@ function side(one, { answered = null, key = "Enter", head = "" } = {}) {
   part("it").addEventListener("click", () => answered?.());
   guideBlock(part("entry"), space, one.id, { queue, open: true, compare: answered ? (id) => { beside = one; choose(classes.get(id)); } : null });
   call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(one.id)}`)
-    .then((addresses) => strip(pictures, addresses), () => strip(pictures, [], "No connection: the pictures cannot be had."));
+    .then((addresses) => strip(pictures, addresses), (error) => strip(pictures, [], `The pictures cannot be loaded. ${explain(error)}`));
   return made;
 }
 
@@ -91,19 +90,15 @@ function back() {
 const answer = (one) => desk.vote({ answer: one.id });
 const answerSide = (place) => { if (shown("chosen")) by("sides").querySelectorAll(".it")[place]?.click(); };
 
-async function show(item) {
+function show(item) {
   goOn?.(false);
   goOn = null;
-  page.hidden = false;
-  by("done").hidden = true;
   beside = null;
   lens.reset();
   score.forget(item.id);
   tally();
   by("count").textContent = (count + 1).toLocaleString("en");
   find();
-  if (!item.picture) notice("The pictures of this test set are not in the workspace.");
-  else await loaded(picture, item.picture);
 }
 
 // Training: what is right, beside what was said.
@@ -137,7 +132,7 @@ function tally() {
 
 const desk = new Desk(queue, {
   show,
-  finished: () => { page.hidden = true; by("done").hidden = false; by("last-score").textContent = training ? score.text : ""; },
+  finished: () => { by("last-score").textContent = training ? score.text : ""; },
   counted: (change) => { count += change; },
   told: training ? told : undefined,
 });
@@ -170,7 +165,7 @@ async function begin() {
   try {
     classes = await loadClasses(space);
   } catch (error) {
-    notice(`${error.message}: load the page again.`);
+    notice(`The classes cannot be loaded. ${explain(error)} Load the page again.`);
     return;
   }
   search = new ClassSearch(field, by("results"), classes, { picked: choose, changed: () => { by("tree").hidden = !by("results").hidden; } });
@@ -188,8 +183,8 @@ async function begin() {
   document.addEventListener("keydown", hold);
   onKeys({
     "/": () => { if (!shown("feedback")) { if (shown("chosen")) find({ keep: true }); field.focus(); field.select(); } },
-    z: () => desk.undo(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
-  });
+    z: () => desk.undo(), r: () => desk.image.retry(), c: compare, Escape: back, 1: () => answerSide(0), 2: () => answerSide(1), ...lens.keys,
+  }, { when: noDialog });
   for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", () => desk.undo());
   for (const id of ["back", "beside-back"]) by(id).addEventListener("click", back);
   by("compare").addEventListener("click", compare);

@@ -3,7 +3,7 @@
 import { moreReferences, showAsked } from "./asked.js";
 import { choice } from "./choosing.js";
 import { Desk } from "./desk.js";
-import { onKeys } from "./keys.js";
+import { noDialog, onKeys } from "./keys.js";
 import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
@@ -20,13 +20,11 @@ const kind = choice(kinds, { chosen: (value) => {
   if (value === NONE && desk.ready) { reasons.returnValue = ""; reasons.showModal(); }
 } });
 
-async function show(item) {
-  page.hidden = false;
-  by("done").hidden = true;
+function show(item) {
   lens.reset();
   kind.clear();
   by("count").textContent = (count + 1).toLocaleString("en");
-  await showAsked(desk.queue, item);
+  showAsked(desk.queue, item);
 }
 
 function told(item, ballot, { suggests }) {
@@ -38,12 +36,7 @@ function told(item, ballot, { suggests }) {
   return true;
 }
 
-const desk = new Desk(page.dataset.queue, {
-  show,
-  finished: () => { page.hidden = true; by("done").hidden = false; },
-  counted: (change) => { count += change; },
-  told,
-});
+const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; }, told });
 
 const grade = (severity) => { if (kind.value && kind.value !== NONE) desk.vote({ answer: kind.value, severity }); };
 const pick = (place) => () => { if (desk.ready) kind.choose(kinds[place].dataset.answer); };
@@ -63,8 +56,8 @@ for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
 by("more").addEventListener("click", more);
 onKeys({
   1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),
-  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, m: more, ...lens.keys,
-}, { when: () => !reasons.open });
+  a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, r: () => desk.image.retry(), m: more, ...lens.keys,
+}, { when: noDialog });
 onKeys(Object.fromEntries([...reasons.querySelectorAll("[value]")].map((button, place) => [String(place + 1), () => reasons.close(button.value)])),
   { when: () => reasons.open });
 desk.begin();

@@ -4,11 +4,13 @@
 import { moreReferences } from "./asked.js";
 import { choice } from "./choosing.js";
 import { Clock } from "./clock.js";
-import { loaded } from "./desk.js";
 import { guideBlock } from "./guide_block.js";
-import { onKeys } from "./keys.js";
+import { ItemImage } from "./image.js";
+import { noDialog, onKeys } from "./keys.js";
 import { withLinks } from "./links.js";
-import { call, newKey, notice, Outbox, Refused } from "./sending.js";
+import { Outbox } from "./outbox.js";
+import { askReason } from "./reason.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
@@ -19,9 +21,11 @@ const { queue, item, none } = page.dataset;
 const place = `/api/panel/${queue}/${item}`;
 const draft = `regrade comment ${document.querySelector('meta[name="person"]').content} ${item}`;
 const clock = new Clock();
-const outbox = new Outbox(queue);
+const outbox = new Outbox(queue, { ask: askReason, dropped: lookAnew });
+const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
 const lens = zoomable(page.querySelector(".canvas"), by("picture"));
-const dialogs = [by("lock-dialog"), by("reopen-dialog")];
+let lost = false; // whether the last look failed
+let lookAfter = 0; // when the server may be asked again, in the time of this page
 let state = null;
 let changing = false; // whether someone who has voted fills in another ballot
 
@@ -74,23 +78,34 @@ function showVerdict() {
   ] : []));
 }
 
+// My vote that the server has not confirmed yet, if there is one: it is what a change would replace.
+const unsent = () => outbox.unsentVote(Number(item));
+
 function showWaiting() {
+  const mine = unsent();
   const blind = !state.open && state.mine && !changing;
-  by("waiting").hidden = !blind;
-  if (!blind) return;
+  by("waiting").hidden = !blind && !(mine && !changing);
+  if (by("waiting").hidden) return;
+  if (mine) {
+    by("waiting").replaceChildren("You say ", said(mine), ". Your vote is kept in this browser until the server has it.");
+    return;
+  }
   const others = state.missing === 1 ? "one more vote is" : `${state.missing} more votes are`;
   by("waiting").replaceChildren("You say ", said(state.mine), `. The others' votes are shown here once all have voted: ${others} missing.`);
 }
 
 function showBallot() {
-  const { mine, decision } = state;
+  const { decision } = state;
+  const mine = state.mine ?? unsent();
   by("ballot").hidden = Boolean(decision) || !(changing || (!mine && !state.open));
   by("ballot-title").textContent = mine ? "Change my vote" : "My vote";
-  by("why-part").hidden = !mine;
-  by("why").required = Boolean(mine);
+  by("why-part").hidden = !needsReason();
+  by("why").required = needsReason();
   by("ballot-back").hidden = !changing;
   by("cast").textContent = mine ? "Change it" : "Vote";
 }
+
+const needsReason = () => Boolean(state.reason_needed || unsent());
 
 function how({ verdict, votes }) {
   const count = votes.filter((vote) => vote.answer === verdict.answer).length;
@@ -99,7 +114,7 @@ function how({ verdict, votes }) {
 
 function showVotes() {
   const { open, decision, verdict, mine } = state;
-  by("votes-part").hidden = !open && !mine;
+  by("votes-part").hidden = !open && !mine && !unsent();
   by("votes").replaceChildren(...state.votes.map(voteRow));
   const history = [...state.changes.map((one) => [one.at, changeRow(one)]), ...state.past.map((one) => [one.at, pastRow(one)])];
   by("changes").replaceChildren(...history.sort(([one], [other]) => one.localeCompare(other)).map(([, row]) => row));
@@ -108,8 +123,8 @@ function showVotes() {
   by("standing").textContent = verdict?.answer ? `If it is locked now, the verdict is “${both(verdict)}”, ${how(state)}.` : "";
   by("suggestion").hidden = !state.suggestion;
   by("suggestion").textContent = `The automatic triage says: ${state.suggestion}.`;
-  by("change").hidden = Boolean(decision) || changing || (!mine && !open);
-  by("change-name").textContent = mine ? "Change my vote" : "Add my vote";
+  by("change").hidden = Boolean(decision) || changing || (!mine && !open && !unsent());
+  by("change-name").textContent = mine || unsent() ? "Change my vote" : "Add my vote";
   by("lock").hidden = !open || Boolean(decision);
   by("lock").disabled = !verdict?.answer;
   by("reopen").hidden = !decision;
@@ -134,25 +149,27 @@ function show(next) {
 // What is done
 
 async function look() {
+  if (performance.now() < lookAfter) return;
   try {
     show((await call(`${place}?version=${state?.version ?? ""}`)).state);
-    if (notice.lost) { notice.lost = false; notice("Connected again.", 3); }
+    if (lost) outbox.tellSaved();
+    lost = false;
   } catch (error) {
-    if (error instanceof Refused) return notice(error.message);
-    notice.lost = true;
-    notice("No connection: trying again.");
+    lost = mayPass(error);
+    lookAfter = performance.now() + 1000 * (error.retryAfter ?? 0);
+    if (!outbox.trouble) notice(`${explain(error)}${lost ? " Trying again." : ""}`);
   }
-  return undefined;
 }
 
 async function ask(what, body) {
   // Whether the server did it; if not, it says why.
+  clearRefusals();
   try {
     show((await call(`${place}/${what}`, body)).state);
     return true;
   } catch (error) {
-    notice(error instanceof Refused ? error.message : "No connection: it is not sent yet, try once more.", 8);
-    await look();
+    tellFailure(error, { doing: "It is not sent." });
+    if (!mayPass(error)) await look();
     return false;
   }
 }
@@ -173,8 +190,8 @@ function ballot() {
 function missing() {
   if (!kind.value) return "Choose an answer first.";
   if (graded && kind.value !== none && !grade.value) return "Say how grave it is.";
-  if (state.mine && !by("why").value.trim()) return "Say why the vote changes.";
-  return "";
+  if (needsReason() && !by("why").value.trim()) return "Say why the vote changes.";
+  return document.body.dataset.ready ? "" : "A vote counts only when the image can be seen.";
 }
 
 async function cast(event) {
@@ -184,13 +201,19 @@ async function cast(event) {
     if (kind.value && lacks.includes("why")) by("why").focus();
     return notice(lacks, 4);
   }
+  clearRefusals();
   by("cast").disabled = true;
   const sent = ballot();
-  const reply = outbox.reply(sent);
-  outbox.add(sent);
+  const reply = outbox.reply(sent.key);
+  outbox.add("votes", sent);
   if (await reply) finishBallot();
   by("cast").disabled = false;
-  state = { ...state, version: "" };
+  return lookAnew();
+}
+
+function lookAnew() {
+  // Draws everything again: what is unsent has changed, which the server's version does not tell.
+  if (state) state = { ...state, version: "" };
   return look();
 }
 
@@ -245,7 +268,22 @@ async function again() {
   try {
     location.assign((await call(`${place}/again`, {})).address);
   } catch (error) {
-    notice(error instanceof Refused ? error.message : "No connection.", 5);
+    tellFailure(error);
+  }
+}
+
+function appeared() {
+  // From now on a vote counts.
+  document.body.dataset.ready = item;
+  clock.restart();
+}
+
+async function report(comment) {
+  try {
+    await call(`/api/queues/${queue}/reports`, { item: Number(item), comment });
+    notice("Reported: an owner will look at it.", 5);
+  } catch (error) {
+    tellFailure(error);
   }
 }
 
@@ -281,16 +319,16 @@ onKeys({
   ...Object.fromEntries(Object.entries(answerKeys).map(([key, number]) => [key, choosing(() => kind.choose(answers[number]))])),
   ...Object.fromEntries(Object.entries(gradeKeys).map(([key, value]) => [key, choosing(() => { if (kind.value && kind.value !== none) grade.choose(value); })])),
   j: () => by("next").click(), k: () => by("previous").click(), v: () => change(true), l: lockDialog, o: reopenDialog,
-  t: () => { if (!by("talk").hidden) by("text").focus(); }, m: more, ...lens.keys,
-}, { when: () => !dialogs.some((dialog) => dialog.open) });
+  t: () => { if (!by("talk").hidden) by("text").focus(); }, m: more, r: () => image.retry(), ...lens.keys,
+}, { when: noDialog });
 
 const references = JSON.parse(page.dataset.references);
 strip(by("references"), references);
 by("more").hidden = !references.length;
 by("text").value = sessionStorage.getItem(draft) ?? "";
 guideBlock(by("entry"), page.dataset.space, page.dataset.class, { queue });
-if (page.dataset.picture) loaded(by("picture"), page.dataset.picture);
 kind.clear();
+image.show({ id: Number(item), picture: page.dataset.picture || null }).then((shown) => { if (shown) appeared(); });
 outbox.flush().then(look);
 setInterval(() => { if (!document.hidden) look(); }, 1000 * EVERY);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });

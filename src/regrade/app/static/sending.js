@@ -1,26 +1,89 @@
-// Calls to the server. What someone decided is kept in this browser until the server has it: nothing is lost, and a
-// ballot that arrives twice counts once, since it carries its own key.
+// Calls to the server, what they fail with, and how a page says so.
 
-const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+const PATIENCE = 30; // seconds without an answer after which a request has failed
+export const SIGNED_OUT = "Your session has ended: sign in again in another tab.";
+const STATUS = { signedOut: 401, notAllowed: 403, unavailable: 503 };
 
+export const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
+
+// The server has understood a request and refuses it; the message says why.
 export class Refused extends Error {}
+
+// There is no answer that can be used: no connection, or a server with a problem. The same request may work later.
+export class Trouble extends Error {
+  constructor({ status = 0, retryAfter = null, reason = "" } = {}) {
+    super(`no usable answer (${status})`);
+    Object.assign(this, { status, retryAfter, reason });
+  }
+}
 
 export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-export async function call(address, body) {
+export async function call(address, body, options = {}) {
+  const answer = await request(address, body, options);
+  if (answer.status === STATUS.notAllowed && body !== undefined && (await renewToken())) return call(address, body, options);
+  return content(answer);
+}
+
+export async function request(address, body, options = {}) {
   const headers = { Accept: "application/json" };
   if (body !== undefined) Object.assign(headers, { "Content-Type": "application/json", "X-Regrade-Token": meta("token") });
-  const answer = await fetch(address, {
-    method: body === undefined ? "GET" : "POST", headers, body: body === undefined ? undefined : JSON.stringify(body),
-    credentials: "same-origin", cache: "no-store",
-  });
-  if (answer.status >= 500) throw new Error(`the server answered ${answer.status}`);
-  const told = await answer.json();
-  if (!answer.ok) throw Object.assign(new Refused(told.error ?? "refused"), { status: answer.status });
-  return told;
+  try {
+    return await fetch(address, {
+      method: body === undefined ? "GET" : "POST", headers, body: body === undefined ? undefined : JSON.stringify(body),
+      credentials: "same-origin", cache: "no-store", signal: AbortSignal.timeout(1000 * PATIENCE), ...options,
+    });
+  } catch {
+    throw new Trouble();
+  }
+}
+
+async function content(answer) {
+  let reply = null;
+  try {
+    reply = JSON.parse(await answer.text());
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw new Trouble();
+  }
+  if (answer.ok && reply !== null) return reply;
+  // What is not in the form of our own refusals comes from something between us and the server.
+  if (answer.status < 500 && typeof reply?.error === "string") {
+    throw Object.assign(new Refused(reply.error), { status: answer.status, code: reply.code });
+  }
+  throw troubleOf(answer, typeof reply?.error === "string" ? reply.error : "");
+}
+
+export function troubleOf(answer, reason = "") {
+  const seconds = Number(answer.headers.get("Retry-After") ?? Number.NaN);
+  return new Trouble({ status: answer.status, retryAfter: seconds > 0 ? Math.ceil(seconds) : null, reason });
+}
+
+async function renewToken() {
+  // Whether someone who has signed in again, in another tab, can go on with this page: it takes their new token.
+  const page = new DOMParser().parseFromString(await (await request(location.href)).text(), "text/html");
+  const fresh = (name) => page.querySelector(`meta[name="${name}"]`)?.content ?? "";
+  if (!fresh("token") || fresh("token") === meta("token") || fresh("person") !== meta("person")) return false;
+  document.querySelector('meta[name="token"]').content = fresh("token");
+  return true;
 }
 
 export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// Whether the same request may work later: the server is back, or someone has signed in again.
+export const mayPass = (error) => error instanceof Trouble || (error instanceof Refused && [STATUS.signedOut, STATUS.notAllowed].includes(error.status));
+
+export function explain(error) {
+  // Any error as a sentence for people.
+  if (error instanceof Refused && error.status === STATUS.signedOut) return SIGNED_OUT;
+  if (error instanceof Refused) return `${sentence(error.message)}.`;
+  if (!(error instanceof Trouble)) return `This page has a problem (${error.message}): load it again.`;
+  if (error.status === STATUS.unavailable && error.retryAfter) {
+    const what = error.reason.split(":")[0] || "the database is not available"; // what follows is to try again, as is done
+    return `${sentence(what)}; trying again in ${error.retryAfter} s.`;
+  }
+  if (error.status) return `The server has a problem (error ${error.status})${error.reason ? `: ${error.reason}` : ""}.`;
+  return navigator.onLine ? "No connection to the server." : "No connection: this computer is offline.";
+}
 
 export function notice(text, seconds = 0) {
   const place = document.getElementById("notice");
@@ -30,76 +93,25 @@ export function notice(text, seconds = 0) {
   if (seconds) notice.timer = setTimeout(() => { place.hidden = true; }, 1000 * seconds);
 }
 
-export class Outbox {
-  // Ballots of one person in one queue that the server has not confirmed yet, oldest first.
-  constructor(queue) {
-    this.address = `/api/queues/${queue}/votes`;
-    this.place = `regrade outbox ${meta("person")} ${queue}`;
-    this.sending = null;
-    this.awaited = new Map();
-    window.addEventListener("online", () => this.flush());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.flush(); });
-  }
+// What the server refused stays on the page until it is dismissed, or something else is done.
+export function refusal(text) {
+  const place = document.getElementById("refusal");
+  const line = document.createElement("p");
+  line.textContent = text;
+  place.firstElementChild.append(line);
+  place.hidden = false;
+  place.querySelector("button").onclick = clearRefusals;
+}
 
-  get ballots() { return JSON.parse(localStorage.getItem(this.place) ?? "[]"); }
+export function clearRefusals() {
+  const place = document.getElementById("refusal");
+  place.firstElementChild.replaceChildren();
+  place.hidden = true;
+}
 
-  set ballots(kept) {
-    localStorage.setItem(this.place, JSON.stringify(kept));
-    document.body.dataset.unsent = kept.length;
-  }
-
-  add(ballot) {
-    this.ballots = [...this.ballots, ballot];
-    return this.flush();
-  }
-
-  reply(ballot) {
-    // What the server says of a ballot once it has it; null where it refuses it, nothing where it was dropped.
-    return new Promise((resolve) => { this.awaited.set(ballot.key, { ballot, resolve }); });
-  }
-
-  replied(key, told) {
-    this.awaited.get(key)?.resolve(told);
-    this.awaited.delete(key);
-  }
-
-  drop(key) {
-    const before = this.ballots;
-    this.ballots = before.filter((ballot) => ballot.key !== key);
-    return this.ballots.length < before.length;
-  }
-
-  flush() {
-    this.sending ??= this.send().finally(() => { this.sending = null; });
-    return this.sending;
-  }
-
-  async send() {
-    clearTimeout(this.timer);
-    for (let ballot = this.ballots[0]; ballot; ballot = this.ballots[0]) {
-      try {
-        this.replied(ballot.key, await call(this.address, ballot));
-        if (this.pause) notice("Connected again: everything is saved.", 3);
-        this.pause = 0;
-      } catch (error) {
-        if (!(error instanceof Refused) || error.status === 401 || error.status === 403) return this.later(error);
-        notice(`Not counted: ${error.message}`, 8);
-        this.refused?.(ballot);
-        this.replied(ballot.key, null);
-      }
-      this.drop(ballot.key);
-    }
-    for (const [key, { ballot }] of this.awaited) { // sent by another tab: the same again tells what it told
-      this.replied(key, await call(this.address, ballot).catch(() => null));
-    }
-    if (this.ballots.length) await this.send();
-  }
-
-  later(error) {
-    const count = this.ballots.length;
-    const why = error instanceof Refused ? sentence(error.message) : "No connection";
-    notice(`${why}. ${count} ${count === 1 ? "answer is" : "answers are"} kept in this browser and will be sent.`);
-    this.pause = Math.min(2 * (this.pause || 0.5), 15);
-    this.timer = setTimeout(() => this.flush(), 1000 * this.pause);
-  }
+// Says why something failed that someone asked for: a refusal stays, trouble passes.
+export function tellFailure(error, { doing = "" } = {}) {
+  const text = [doing, explain(error)].filter(Boolean).join(" ");
+  if (error instanceof Refused) refusal(text);
+  else notice(text, 8);
 }

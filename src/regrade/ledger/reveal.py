@@ -1,0 +1,54 @@
+"""The reveal: from when on someone may have seen the other votes on an item, so that a change needs a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, bindparam, select
+
+from regrade.ledger.records import Mode, Person, Question, Role
+from regrade.ledger.schema import item, queue, vote
+
+_VOTES = (
+    select(vote.c.person_id, vote.c.answer, queue.c.overlap, queue.c.question, queue.c.mode)
+    .join(item, item.c.id == vote.c.item_id)
+    .join(queue, queue.c.id == item.c.queue_id)
+    .where(vote.c.item_id == bindparam("item_id"))
+    .order_by(vote.c.id)
+)
+
+
+def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
+    """Whether someone may have seen another person's vote on an item, at any time until now."""
+    rows = connection.execute(_VOTES, {"item_id": item_id}).all()
+    if not rows or not shows_votes(Question(rows[0].question), Mode(rows[0].mode), person.role):
+        return False
+    return was_complete([(row.person_id, row.answer) for row in rows], overlap=rows[0].overlap, person_id=person.id)
+
+
+def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
+    """Whether the votes on a complete item are shown to a role: labelers see no one's answers, and training has none
+    that count.
+    """
+    return mode is not Mode.TRAINING and (question is not Question.LABEL or role is not Role.LABELER)
+
+
+def was_complete(votes: Iterable[tuple[int, str | None]], *, overlap: int, person_id: int) -> bool:
+    """Whether an item ever had ``overlap`` votes at once, not all by this person.
+
+    ``votes`` are all votes ever cast on the item, oldest first, as voter and answer; no answer takes the vote back.
+
+    >>> was_complete([(1, "correct"), (2, "wrong"), (2, None)], overlap=2, person_id=1)
+    True
+    >>> was_complete([(1, "correct")], overlap=1, person_id=1)
+    False
+    """
+    voters: set[int] = set()
+    for voter, answer in votes:
+        if answer is None:
+            voters.discard(voter)
+        else:
+            voters.add(voter)
+        if len(voters) >= overlap and voters - {person_id}:
+            return True
+    return False

@@ -1,0 +1,144 @@
+"""Changing a vote that the others were revealed on: the page asks why, before or after the server does."""
+
+import pytest
+from desk import ready, saved
+from paneling import said
+from playwright.sync_api import expect
+from unsteady import JUDGE, LATENCY, MISTAKE, Failure
+
+QUESTION = "Why do you change your vote?"
+
+
+@pytest.fixture
+def open_on(unsteady):
+    """Opens a station's page on a queue of two items; of the first that is shown, all votes but the person's are in."""
+
+    def opened(station):
+        queue = unsteady.queue(station.question, items=2, overlap=2)
+        page = station.open(unsteady, queue)
+        item = int(ready(page))
+        said(unsteady.workspace, item, Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major"))
+        return queue, page, item
+
+    return opened
+
+
+def send(page, key):
+    """Answer by a key, and wait until the vote is on its way: before, undo would leave no trace of it."""
+    with page.expect_request("**/votes"):
+        page.keyboard.press(key)
+
+
+def give_reason(page, text="it is a nine"):
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    page.get_by_label("What made you change it?").fill(text)
+    page.keyboard.press("Enter")
+
+
+@pytest.mark.parametrize("station", [JUDGE, MISTAKE], ids=lambda station: station.name)
+def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station):
+    queue, page, item = open_on(station)
+    station.answer(page, 0)
+    saved(page)
+    following = ready(page)
+    assert following != str(item)
+    page.keyboard.press("z")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    page.keyboard.press("Escape")
+    assert ready(page) == following
+    assert unsteady.workspace.ledger.decision(item) is not None
+    page.keyboard.press("z")
+    give_reason(page)
+    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
+    station.answer(page, 1)
+    saved(page)
+    rows = unsteady.votes(queue, "Rita")
+    assert [(row["answer"], row["why"]) for row in rows] == [
+        (station.answers[0], ""), (None, "it is a nine"), (station.answers[1], "it is a nine"),
+    ]  # fmt: skip
+    assert unsteady.workspace.ledger.decision(item) is None
+
+
+def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, open_on):
+    queue, page, item = open_on(JUDGE)
+    unsteady.network.latency = LATENCY
+    send(page, "c")
+    page.keyboard.press("z")
+    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
+    page.keyboard.press("w")
+    give_reason(page)
+    saved(page)
+    rows = unsteady.votes(queue, "Rita")
+    assert [(row["answer"], row["why"]) for row in rows] == [
+        ("correct", ""), (None, "it is a nine"), ("wrong", "it is a nine"),
+    ]  # fmt: skip
+
+
+def test_escape_keeps_the_vote_and_drops_what_was_meant_on_top(unsteady, open_on):
+    queue, page, item = open_on(JUDGE)
+    unsteady.network.latency = LATENCY
+    send(page, "c")
+    page.keyboard.press("z")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
+    ready(page)
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert unsteady.standing(queue, "Rita") == ["correct"]
+
+
+def test_reason_is_asked_for_after_a_reload(unsteady, open_on):
+    queue, page, item = open_on(JUDGE)
+    unsteady.network.failures = [Failure("/undo$")]
+    send(page, "c")
+    page.keyboard.press("z")
+    expect(page.locator("#notice")).to_contain_text("The server has a problem")
+    page.goto("/")
+    unsteady.network.steady()
+    expect(page.locator("#notice")).to_contain_text("An undo of yours needs a reason")
+    assert unsteady.standing(queue, "Rita") == ["correct"]
+    page.goto(f"/judge/{queue.id}")
+    give_reason(page)
+    saved(page)
+    assert unsteady.standing(queue, "Rita") == []
+    page.reload()
+    while ready(page) != str(item):
+        page.keyboard.press("u")
+    page.keyboard.press("w")
+    give_reason(page, "as I said")
+    saved(page)
+    assert unsteady.votes(queue, "Rita")[-1]["why"] == "as I said"
+
+
+def test_panel_asks_for_the_reason_of_a_vote_given_anew(unsteady, open_on):
+    queue, page, item = open_on(JUDGE)
+    page.close()
+    said(unsteady.workspace, item, Rita="wrong")
+    ledger = unsteady.workspace.ledger
+    ledger.take_back(item, ledger.person("Rita"), key=f"taken back {item}", why="no idea")
+    page = page.context.new_page()
+    page.goto(f"/panel/{queue.id}/{item}")
+    expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
+    page.keyboard.press("c")
+    page.locator("#cast").click()
+    expect(page.get_by_label("Why do you change it?")).to_be_focused()
+    page.keyboard.type("now I see it")
+    page.keyboard.press("Enter")
+    expect(page.locator("#votes li")).to_have_count(2)
+    assert unsteady.votes(queue, "Rita")[-1]["why"] == "now I see it"
+
+
+def test_undo_that_the_server_refuses_leaves_the_vote(unsteady, open_on):
+    queue, page, item = open_on(JUDGE)
+    page.keyboard.press("w")
+    saved(page)
+    ready(page)
+    ledger = unsteady.workspace.ledger
+    ledger.lock(item, ledger.person("Rob"))
+    page.keyboard.press("z")
+    give_reason(page)
+    expect(page.locator("#refusal")).to_contain_text("Your vote stays: this item was decided after discussion")
+    ready(page)
+    expect(page.locator("#count")).to_have_text("2")
+    assert unsteady.standing(queue, "Rita") == ["wrong"]

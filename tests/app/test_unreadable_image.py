@@ -1,0 +1,153 @@
+"""An image that cannot be shown takes no vote: it is tried again, reported or skipped."""
+
+import numpy as np
+import pytest
+from desk import item_numbers, ready, saved
+from PIL import Image
+from playwright.sync_api import expect
+from unsteady import EXAMINATION, JUDGE, STATIONS, Failure
+
+from regrade.ledger import NewItem, Question, Reports
+
+FAILURES = {
+    "missing": (Failure("^/pictures/", 404), "The image file is missing or damaged."),
+    "server error": (Failure("^/pictures/", 500), "The server has a problem (error 500)."),
+    "broken off": (Failure("^/pictures/", halved=True), "The image did not arrive whole, or it is damaged."),
+}
+
+each_failure = pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
+each_station = pytest.mark.parametrize("station", STATIONS, ids=lambda station: station.name)
+
+
+def is_unreadable(page, words):
+    expect(page.locator("#no-image")).to_be_visible()
+    expect(page.locator("#no-image-reason")).to_have_text(words)
+    expect(page.locator("#picture")).to_be_hidden()
+
+
+def give_every_answer(page):
+    """By key and by mouse, whatever the page."""
+    for key in ("c", "w", "u", "p", "1", "a", "n", "Enter"):
+        page.locator("body").press(key)
+    for button in page.locator(".answers button:visible").all():
+        button.dispatch_event("click")
+
+
+@each_failure
+def test_broken_image_is_noticed_and_tried_again(unsteady, failure, words):
+    queue = unsteady.queue(Question.JUDGE)
+    unsteady.network.failures = [failure]
+    page = JUDGE.open(unsteady, queue)
+    is_unreadable(page, words)
+    give_every_answer(page)
+    expect(page.locator("#count")).to_have_text("1")
+    page.keyboard.press("r")
+    is_unreadable(page, words)
+    unsteady.network.steady()
+    page.keyboard.press("r")
+    expect(page.locator("#no-image")).to_be_hidden()
+    ready(page)
+    assert unsteady.votes(queue, "Rita") == []
+    JUDGE.answer(page, 0)
+    saved(page)
+    assert unsteady.standing(queue, "Rita") == ["correct"]
+
+
+@each_station
+def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
+    queue = unsteady.queue(station.question, mode=station.mode)
+    page = unsteady.context(station.person).new_page()
+    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    page.goto(f"/{station.question.value}/{queue.id}")
+    is_unreadable(page, "The image file is missing or damaged.")
+    if station.question is Question.LABEL:
+        station.answer(page, 0)
+        expect(page.locator("#chosen")).to_be_visible()
+    else:
+        give_every_answer(page)
+        assert page.evaluate("() => [...document.querySelectorAll('.answers')].every((group) => group.inert)")
+    unsteady.network.steady()
+    page.locator("#report-comment").fill("half of it is grey")
+    page.get_by_role("button", name="Report as unreadable").click()
+    following = ready(page)
+    (report,) = [report for report in Reports(unsteady.workspace.ledger.engine).open() if report.queue == queue.name]
+    assert (report.person, report.text) == (station.person, "half of it is grey")
+    assert report.item_id != int(following)
+    assert unsteady.votes(queue, station.person) == []
+    expect(page.locator("#count")).to_have_text("1")
+
+
+def test_skipped_images_come_back_and_never_in_a_loop(unsteady):
+    queue = unsteady.queue(Question.JUDGE, items=2)
+    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    page = JUDGE.open(unsteady, queue)
+    is_unreadable(page, "The image file is missing or damaged.")
+    shown = page.locator("#picture").get_attribute("src")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    expect(page.locator("#picture")).not_to_have_attribute("src", shown)
+    is_unreadable(page, "The image file is missing or damaged.")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    expect(page.get_by_role("heading", name="Only skipped images are left")).to_be_visible()
+    expect(page.locator("#only-skipped")).to_contain_text("You skipped 2 images")
+    expect(page.get_by_role("heading", name="All done")).to_be_hidden()
+    unsteady.network.steady()
+    page.reload()
+    page.get_by_role("button", name="Show them again").click()
+    ready(page)
+    JUDGE.answer(page, 0)
+    saved(page)
+    assert len(unsteady.standing(queue, "Rita")) == 1
+
+
+def test_images_that_are_not_in_the_workspace_take_no_vote(unsteady, monkeypatch):
+    queue = unsteady.queue(Question.LABEL)
+    store = unsteady.network.app.state.site.pictures._store
+    with monkeypatch.context() as without:
+        without.setattr(type(store), "has_pictures", lambda *_: False)
+        page = EXAMINATION.open(unsteady, queue)
+        is_unreadable(page, "The images of this test set are not in the workspace.")
+        EXAMINATION.answer(page, 0)
+        page.get_by_role("button", name="Retry").click()
+        is_unreadable(page, "The images of this test set are not in the workspace.")
+    page.get_by_role("button", name="Retry").click()
+    ready(page)
+    assert unsteady.votes(queue, "Leo") == []
+
+
+def test_image_whose_file_breaks_off_is_unreadable(unsteady, tmp_path):
+    for number in range(2):
+        (tmp_path / "cut" / str(number)).mkdir(parents=True)
+        pixels = np.random.default_rng(number).integers(0, 256, (120, 120, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "cut" / str(number) / "a.jpg")
+    unsteady.workspace.add_test_set("cut", tmp_path / "cut", classes="digits")
+    ids = unsteady.workspace.store.test_set("cut").ids
+    queue = unsteady.workspace.ledger.open_queue("cut", Question.LABEL, test_set="cut")
+    unsteady.workspace.ledger.add_items(queue, [NewItem(ids[0])])
+    file = next((tmp_path / "cut" / "0").iterdir())
+    file.write_bytes(file.read_bytes()[:2000])
+    page = EXAMINATION.open(unsteady, queue)
+    is_unreadable(page, "The image file is missing or damaged.")
+
+
+def test_panel_takes_no_vote_on_an_unreadable_image(unsteady):
+    queue = unsteady.queue(Question.JUDGE)
+    first = item_numbers(unsteady.workspace, queue)[0]
+    failure, words = FAILURES["server error"]
+    unsteady.network.failures = [failure]
+    page = unsteady.context("Rita").new_page()
+    page.goto(f"/panel/{queue.id}/{first}")
+    expect(page.locator("body[data-version]")).to_have_count(1)
+    is_unreadable(page, words)
+    page.keyboard.press("c")
+    page.locator("#cast").click()
+    expect(page.locator("#notice")).to_have_text("A vote counts only when the image can be seen.")
+    page.get_by_role("button", name="Report as unreadable").click()
+    expect(page.locator("#notice")).to_contain_text("Reported")
+    unsteady.network.steady()
+    page.get_by_role("button", name="Retry").click()
+    expect(page.locator("body[data-ready]")).to_have_count(1)
+    page.keyboard.press("c")
+    page.locator("#cast").click()
+    expect(page.locator("#waiting")).to_contain_text("You say correct")
+    assert unsteady.standing(queue, "Rita") == ["correct"]
+    assert queue.name in [report.queue for report in Reports(unsteady.workspace.ledger.engine).open()]

@@ -1,0 +1,108 @@
+"""What the pages of work call: undo and its reason, items that are skipped, and images that cannot be read."""
+
+import pytest
+from desk import item_numbers
+from paneling import said
+
+from regrade.ledger import NewItem, Question
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture
+def pair_queue(workspace):
+    """Three predictions that are each for two people."""
+    queue = workspace.ledger.open_queue("pairs", Question.JUDGE, test_set="digits", labels="multi", overlap=2)
+    ids = workspace.store.test_set("digits").ids
+    workspace.ledger.add_items(queue, [NewItem(ids[number], "3") for number in range(3)])
+    return queue
+
+
+def test_vote_says_that_it_revealed_the_others(workspace, pair_queue, visitor):
+    first, second, _ = item_numbers(workspace, pair_queue)
+    said(workspace, first, Rob="wrong")
+    rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}/votes"
+    assert rita.write(address, item=first, key=f"{KEY}1", answer="correct").json()["revealed"] is True
+    assert rita.write(address, item=second, key=f"{KEY}2", answer="correct").json()["revealed"] is None
+
+
+def test_undo_after_the_reveal_asks_for_a_reason(workspace, pair_queue, visitor):
+    item = item_numbers(workspace, pair_queue)[0]
+    said(workspace, item, Rob="wrong")
+    rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}"
+    rita.write(f"{address}/votes", item=item, key=f"{KEY}1", answer="correct")
+    assert rita.get(f"{address}/last").json()["revealed"] is True
+    refused = rita.write(f"{address}/undo", item=item, key=f"{KEY}undo")
+    assert (refused.status_code, refused.json()["code"]) == (400, "reason needed")
+    undone = rita.write(f"{address}/undo", item=item, key=f"{KEY}undo", why="it is a nine", vote=f"{KEY}1")
+    assert undone.json()["item"]["id"] == item
+    anew = {"item": item, "key": f"{KEY}2", "answer": "wrong"}
+    assert rita.write(f"{address}/votes", **anew).json()["code"] == "reason needed"
+    assert rita.write(f"{address}/votes", **anew, why="it is a nine").status_code == 200
+    assert workspace.ledger.decision(item).answer == "wrong"
+
+
+def test_panel_state_says_when_a_vote_needs_a_reason(workspace, pair_queue, visitor):
+    item = item_numbers(workspace, pair_queue)[0]
+    rita, rob = visitor("Rita"), visitor("Rob")
+    address = f"/api/panel/{pair_queue.id}/{item}"
+    assert rita.get(address).json()["state"]["reason_needed"] is False
+    said(workspace, item, Rita="correct", Rob="wrong")
+    workspace.ledger.take_back(item, workspace.ledger.person("Rita"), key="undo", why="it is a nine")
+    state = rita.get(address).json()["state"]
+    assert (state["mine"], state["reason_needed"], state["open"]) == (None, True, False)
+    assert rob.get(address).json()["state"]["reason_needed"] is True
+    assert visitor("Rose").get(address).json()["state"]["reason_needed"] is False
+
+
+def test_undo_of_a_vote_that_changed_elsewhere_is_refused(workspace, pair_queue, visitor):
+    item = item_numbers(workspace, pair_queue)[0]
+    rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}"
+    rita.write(f"{address}/votes", item=item, key=f"{KEY}1", answer="correct")
+    rita.write(f"{address}/votes", item=item, key=f"{KEY}2", answer="wrong", why="looked again")
+    refused = rita.write(f"{address}/undo", item=item, key=f"{KEY}undo", vote=f"{KEY}1")
+    assert (refused.status_code, "changed since" in refused.json()["error"]) == (409, True)
+
+
+def test_last_vote_of_someone_who_has_none_is_nothing(pair_queue, visitor):
+    assert visitor("Rita").get(f"/api/queues/{pair_queue.id}/last").json() == {"item": None, "revealed": False}
+
+
+def test_item_of_another_queue_is_not_shown(workspace, pair_queue, judge_queue, visitor):
+    item = item_numbers(workspace, judge_queue)[0]
+    rita = visitor("Rita")
+    assert rita.get(f"/api/queues/{judge_queue.id}/items/{item}").json()["item"]["id"] == item
+    assert rita.get(f"/api/queues/{pair_queue.id}/items/{item}").status_code == 404
+    for call in ("skip", "reports", "undo"):
+        sent = {"item": item, **({"key": KEY} if call == "undo" else {})}
+        assert rita.write(f"/api/queues/{pair_queue.id}/{call}", **sent).status_code == 404
+
+
+def test_skip_gives_the_next_item_until_only_skipped_ones_are_left(pair_queue, visitor):
+    rita, address = visitor("Rita"), f"/api/queues/{pair_queue.id}"
+    item, seen = rita.get(f"{address}/next").json()["item"], []
+    while item:
+        seen.append(item["id"])
+        answer = rita.write(f"{address}/skip", item=item["id"]).json()
+        item = answer["item"]
+    assert (len(set(seen)), len(seen), answer["skipped"]) == (3, 3, 3)
+    assert rita.get(f"{address}/next").json() == {"item": None, "skipped": 3}
+    assert rita.write(f"{address}/return-skipped").json()["item"]["id"] in seen
+    assert rita.get(f"{address}/next").json()["skipped"] == 0
+
+
+def test_report_is_shown_to_the_owner_who_clears_it(workspace, pair_queue, visitor):
+    rita, olga, address = visitor("Rita"), visitor("Olga"), f"/api/queues/{pair_queue.id}"
+    first = rita.get(f"{address}/next").json()["item"]["id"]
+    following = rita.write(f"{address}/reports", item=first, comment="<b>grey</b>").json()["item"]["id"]
+    assert following != first
+    shown = olga.get("/team").text
+    image = workspace.ledger.item(first).example
+    for text in (image, "pairs", "Rita", "&lt;b&gt;grey&lt;/b&gt;"):
+        assert text in shown
+    (report,) = workspace.ledger.rows()[-1:]
+    assert (report["kind"], report["example"], report["person"]) == ("report", image, "Rita")
+    assert rita.submit("/team/reports/1/clear").status_code == 403
+    assert olga.submit("/team/reports/1/clear").status_code == 303
+    assert olga.submit("/team/reports/99/clear").status_code == 404
+    assert "No one has reported" in olga.get("/team").text

@@ -1,0 +1,173 @@
+"""The app behind an unsteady network: requests wait, are answered with an error, or come only halfway."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from regrade.app.sessions import Sessions
+from regrade.core import MistakeCategory
+from regrade.ledger import Accounts, Mode, NewItem, Question, Queue
+from regrade.workspace import Workspace
+
+LATENCY = 0.4
+"""Seconds that are added to every vote, undo and next item where a test asks for latency."""
+
+_WORK = re.compile(r"/api/queues/\d+/(votes|undo|next|last|items)|/api/panel/")
+_numbers = count(1)
+
+
+@dataclass
+class Failure:
+    """What requests get instead of an answer: a status with headers, or half of the true answer."""
+
+    path: str
+    status: int = 500
+    headers: dict[str, str] = field(default_factory=dict)
+    halved: bool = False
+
+
+class UnsteadyNetwork:
+    """An ASGI app around another: ``latency`` and ``failures`` are what tests set."""
+
+    def __init__(self, app) -> None:
+        self.app = app
+        self.steady()
+
+    def steady(self) -> None:
+        self.latency = 0.0
+        self.failures: list[Failure] = []
+
+    async def __call__(self, scope, receive, send) -> None:
+        path = scope.get("path", "")
+        if self.latency and _WORK.search(path):
+            await asyncio.sleep(self.latency)
+        failure = next((each for each in self.failures if re.search(each.path, path)), None)
+        if failure is None:
+            await self.app(scope, receive, send)
+        elif failure.halved:
+            await self._halved(scope, receive, send)
+        else:
+            headers = [(name.encode(), value.encode()) for name, value in failure.headers.items()]
+            await send({"type": "http.response.start", "status": failure.status, "headers": headers})
+            await send({"type": "http.response.body", "body": b"Internal Server Error"})
+
+    async def _halved(self, scope, receive, send) -> None:
+        """Send the headers of an answer and half of its body: the server then closes the connection."""
+
+        async def half(message) -> None:
+            if message["type"] == "http.response.body":
+                body = message["body"]
+                message = {**message, "body": body[: len(body) // 2]}
+            await send(message)
+
+        await self.app(scope, receive, half)
+
+
+@dataclass
+class Unsteady:
+    """A workspace, a server of it behind an unsteady network, and the windows in which people work there."""
+
+    workspace: Workspace
+    address: str
+    network: UnsteadyNetwork
+    browser: object
+    contexts: list[BrowserContext] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def context(self, name: str, **options) -> BrowserContext:
+        """A window in which someone is signed in."""
+        context = self.browser.new_context(
+            **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
+        )
+        sessions = Sessions(Accounts(self.workspace.ledger.engine))
+        cookie = sessions.cookie_for(self.workspace.ledger.person(name))
+        context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": self.address, "httpOnly": True}])
+        context.set_default_timeout(20_000)
+        context.on("weberror", lambda error: self.complaints.append(str(error.error)))
+        self.contexts.append(context)
+        return context
+
+    def queue(self, question: Question, *, items: int = 3, overlap: int = 3, mode: Mode = Mode.EXAMINATION) -> Queue:
+        """A queue of its own for a test."""
+        ledger, target = self.workspace.ledger, self.workspace.store.test_set("digits")
+        labels = "" if question is Question.LABEL else "multi"
+        queue = ledger.open_queue(
+            f"queue {next(_numbers)}", question, test_set="digits", labels=labels, overlap=overlap, mode=mode
+        )
+        classes = ["" if question is Question.LABEL else str((int(target.labels[n]) + 1) % 10) for n in range(items)]
+        ledger.add_items(queue, [NewItem(target.ids[n], class_id) for n, class_id in enumerate(classes)])
+        if question is Question.LABEL:  # who has to label an image may not see it on the panel
+            ledger.assign(queue, [ledger.person("Leo")])
+        return queue
+
+    def votes(self, queue: Queue, name: str) -> list[dict]:
+        """Someone's rows of votes in a queue, oldest first."""
+        rows = self.workspace.ledger.rows()
+        return [row for row in rows if (row["kind"], row.get("queue"), row.get("person")) == ("vote", queue.name, name)]
+
+    def standing(self, queue: Queue, name: str) -> list[str]:
+        """Someone's answers in a queue that stand, by image."""
+        last = {row["example"]: row["answer"] for row in self.votes(queue, name)}
+        return [last[image] for image in sorted(last) if last[image] is not None]
+
+
+@dataclass(frozen=True)
+class Station:
+    """A page of work: where it is, who works there, and how two different answers are given."""
+
+    name: str
+    question: Question
+    person: str
+    answers: tuple[str, str]
+    keys: tuple[tuple[str, ...], tuple[str, ...]]
+    mode: Mode = Mode.EXAMINATION
+
+    def open(self, unsteady: Unsteady, queue: Queue, *, context: BrowserContext | None = None) -> Page:
+        """The page of a queue, with its first image in sight."""
+        page = (context or unsteady.context(self.person)).new_page()
+        page.goto(f"/{self.question.value}/{queue.id}")
+        return page
+
+    def answer(self, page: Page, which: int) -> None:
+        """Give one of the two answers to the image in sight, by keyboard."""
+        for key in self.keys[which]:
+            page.keyboard.press(key)
+            if key == "Enter" and page.locator("#chosen").is_hidden():
+                break
+
+
+_KINDS = [kind.value for kind in MistakeCategory]
+JUDGE = Station("judge", Question.JUDGE, "Rita", ("correct", "wrong"), (("c",), ("w",)))
+MISTAKE = Station("mistake", Question.MISTAKE, "Rita", (_KINDS[0], _KINDS[1]), (("1", "a"), ("2", "i")))
+_LABELS = (("/", "3", "Enter", "Enter"), ("/", "5", "Enter", "Enter"))
+EXAMINATION = Station("examination", Question.LABEL, "Leo", ("3", "5"), _LABELS)
+TRAINING = Station("training", Question.LABEL, "Leo", ("3", "5"), _LABELS, Mode.TRAINING)
+STATIONS = (JUDGE, MISTAKE, EXAMINATION, TRAINING)
+
+
+@contextmanager
+def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
+    """Lose one request to an address: before the server has it, or its answer after the server has done it."""
+    lost = []
+
+    def lose(route: Route) -> None:
+        if answered:
+            route.fetch()
+        lost.append(route.request.url)
+        route.abort()
+
+    page.route(f"**/{what}", lose, times=1)
+    yield
+    expect(page.locator("#notice")).to_contain_text("No connection")
+    assert len(lost) == 1
+    hurry(page)
+
+
+def hurry(page: Page) -> None:
+    """Let a page try again at once, as it does when a connection is back, and not after its pause."""
+    page.evaluate("() => window.dispatchEvent(new Event('online'))")
