@@ -61,6 +61,7 @@ LEAST = {
     "POST /team/people/{person_id}/close": OWNER,
     "POST /team/people/{person_id}/sign-out": OWNER,
     "POST /team/queues/{queue_id}": OWNER,
+    "POST /team/queues/{queue_id}/overlap": OWNER,
     "POST /team/queues/{queue_id}/publish": OWNER,
     "POST /team/reports/{report_id}/clear": OWNER,
     "GET /team/export.{form}": OWNER,

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from html import unescape
 
 import pyarrow.parquet
 import pytest
@@ -90,6 +92,48 @@ def test_a_queue_is_given_to_some_and_to_everyone_again(visitor, workspace, judg
     assert workspace.ledger.assigned(judge_queue) == ()
 
 
+def preview_of(page: str) -> str:
+    """What the page asks to confirm."""
+    return unescape(re.search(r'name="preview" value="([^"]*)"', page)[1])
+
+
+def published(olga, queue) -> str:
+    """Publish a queue as an owner does: look at what would change, and confirm it."""
+    asked = olga.submit(f"/team/queues/{queue.id}/publish").text
+    return olga.submit(f"/team/queues/{queue.id}/publish", preview=preview_of(asked)).text
+
+
+def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, workspace, judge_queue):
+    for name in ("Rita", "Rob", "Rose"):
+        person = workspace.ledger.person(name)
+        workspace.ledger.vote(1, person, Ballot(f"{name}-ballot", "correct"))
+    olga = visitor("Olga")
+    asked = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
+    assert "Publish novel?" in asked and "1 correct added" in asked
+    assert "undecided and not in it: 11 items of 12" in asked
+    assert workspace.label_sets("digits") == ("multi@1",)
+    for name in ("Rita", "Rob", "Rose"):
+        person = workspace.ledger.person(name)
+        workspace.ledger.vote(2, person, Ballot(f"{name}-second", "correct"))
+    again = olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(asked)).text
+    assert "Something has changed since you looked" in again and "2 correct added" in again
+    assert workspace.label_sets("digits") == ("multi@1",)
+    olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(again))
+    assert workspace.label_sets("digits") == ("multi@1", "multi@2")
+
+
+def test_overlap_is_changed_after_its_consequences_were_shown(visitor, workspace, judge_queue):
+    workspace.ledger.vote(1, workspace.ledger.person("Rita"), Ballot("first-ballot", "correct"))
+    olga, address = visitor("Olga"), f"/team/queues/{judge_queue.id}/overlap"
+    asked = olga.submit(address, overlap=1).text
+    assert "items need 1 vote instead of 3; of 12 items that votes were missing on, 1 have enough now" in asked
+    assert workspace.ledger.queue("novel").overlap == 3
+    assert olga.submit(address, overlap=1, preview=preview_of(asked)).status_code == 200
+    assert workspace.ledger.queue("novel").overlap == 1
+    assert workspace.ledger.decision(1).answer == "correct"
+    assert olga.submit(address, overlap=0).status_code == 422
+
+
 def test_publishing_moves_every_number(visitor, workspace, judge_queue):
     panel = [workspace.ledger.person(name) for name in ("Rita", "Rob", "Rose")]
     predicted = {}
@@ -102,7 +146,7 @@ def test_publishing_moves_every_number(visitor, workspace, judge_queue):
         for person in panel:
             workspace.ledger.vote(item.id, person, Ballot(f"{person.name}-{item.id}", "correct"))
     before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
-    told = visitor("Olga").submit(f"/team/queues/{judge_queue.id}/publish").text
+    told = published(visitor("Olga"), judge_queue)
     assert "multi@2: 12 correct" in told
     after = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
     for model, classes in predicted.items():

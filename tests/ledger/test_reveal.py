@@ -130,7 +130,7 @@ def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, ite
 
 
 @pytest.mark.parametrize(
-    ("votes", "overlap", "complete"),
+    ("votes", "needed", "complete"),
     [
         ([], 2, False),
         ([(1, "a"), (2, "a")], 2, True),
@@ -140,5 +140,5 @@ def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, ite
         ([(1, "a"), (1, None), (2, "a"), (2, None)], 1, True),
     ],
 )
-def test_was_complete_counts_people_with_a_vote(votes, overlap, complete):
-    assert was_complete(votes, overlap=overlap, person_id=1) is complete
+def test_was_complete_counts_people_with_a_vote(votes, needed, complete):
+    assert was_complete(votes, needed=needed, person_id=1) is complete

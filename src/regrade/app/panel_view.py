@@ -26,7 +26,7 @@ def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[st
         "reason_needed": mine is not None or (_has_voted(seen, viewer) and site.ledger.is_revealed(item.id, viewer)),
         "votes": [_vote(one, names) for one in seen.standing] if seen.open else [],
         "newest": max((one.id for one in seen.standing), default=None) if seen.open else None,
-        "changes": _changes(queue, seen, names),
+        "changes": _changes(seen, names),
         "comments": [
             {"id": one.id, "person": names[one.person_id], "text": one.text, "at": one.at.isoformat()}
             for one in seen.comments
@@ -50,7 +50,7 @@ def _vote(vote: Vote, names: Mapping[int, str]) -> dict[str, Any]:
     return {"person": names[vote.person_id], "answer": vote.answer, "severity": vote.severity, "reason": vote.reason}
 
 
-def _changes(queue: Queue, seen: Discussion, names: Mapping[int, str]) -> list[dict[str, Any]]:
+def _changes(seen: Discussion, names: Mapping[int, str]) -> list[dict[str, Any]]:
     """Votes that took another's place since all had voted, oldest first; what came before is a slip of one's own."""
     before: dict[int, Vote] = {}
     opened, changes = False, []
@@ -60,7 +60,7 @@ def _changes(queue: Queue, seen: Discussion, names: Mapping[int, str]) -> list[d
             told = {"person": names[one.person_id], "before": _said(replaced), "after": _said(one)}
             changes.append({**told, "why": one.why, "at": one.at.isoformat()})
         before[one.person_id] = one
-        opened = opened or sum(vote.answer is not None for vote in before.values()) >= queue.overlap
+        opened = opened or sum(vote.answer is not None for vote in before.values()) >= seen.item.needed
     return changes
 
 

@@ -6,7 +6,7 @@ import typer
 
 from regrade.cli.review_agreement import agreement
 from regrade.cli.review_files import backup, export, import_, verify
-from regrade.cli.review_list import assign, list_
+from regrade.cli.review_list import assign, list_, overlap
 from regrade.cli.review_publish import publish
 from regrade.cli.review_queue import label, mistakes, people, queue
 
@@ -17,6 +17,7 @@ app.command("mistakes")(mistakes)
 app.command("label")(label)
 app.command("list")(list_)
 app.command("assign")(assign)
+app.command("overlap")(overlap)
 app.command("agreement")(agreement)
 app.command("publish")(publish)
 app.command("export")(export)

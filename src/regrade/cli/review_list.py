@@ -1,4 +1,4 @@
-"""regrade review list and assign: how far queues are, and whose they are."""
+"""regrade review list, assign and overlap: how far queues are, whose they are, and how many votes items need."""
 
 from __future__ import annotations
 
@@ -68,7 +68,26 @@ def assign(
     given = ledger.assigned(found)
     say(f"{queue} is for {', '.join(one.name for one in given) or 'everyone whose role allows it'}")
     if given and len(given) < found.overlap:
-        say(f"an item wants {amount(found.overlap, 'person', 'people')}: with {len(given)} none will have all votes")
+        say(
+            f"an item needs {amount(found.overlap, 'vote')}, and {len(given)} can give one: "
+            f"regrade review overlap {found.name!r} {len(given)} changes that"
+        )
+
+
+def overlap(
+    queue: Annotated[str, typer.Argument(help="The queue.")],
+    votes: Annotated[int, typer.Argument(min=1, help="How many votes an item needs.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Change how many votes the items of a queue need, while people work on it.
+
+    That holds for items that votes are missing on and for those that are added later; an item with all its votes keeps
+    them. Where fewer votes are needed, items that have them are decided at once if all agree, or go to discussion.
+    """
+    ledger = opened(workspace).ledger
+    change = ledger.change_overlap(ledger.queue(queue), votes, dry_run=dry_run)
+    say(("would be: " if dry_run else "") + change.in_words())
 
 
 def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:

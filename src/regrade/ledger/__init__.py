@@ -13,6 +13,7 @@ from regrade.ledger.ledger import Ledger
 from regrade.ledger.members import AccountState, Member
 from regrade.ledger.one_time_links import OneTimeLinks
 from regrade.ledger.outcomes import Outcome, PersonsAnswer
+from regrade.ledger.overlap import OverlapChange
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
 from regrade.ledger.records import (
@@ -55,6 +56,7 @@ __all__ = [
     "OneTimeLinks",
     "OpenAccount",
     "Outcome",
+    "OverlapChange",
     "Pace",
     "Person",
     "PersonsAnswer",

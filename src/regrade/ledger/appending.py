@@ -10,8 +10,11 @@ from regrade.ledger.records import NewItem
 from regrade.ledger.schema import block, item
 
 
-def append_items(connection: Connection, queue_id: int, items: Sequence[NewItem], *, missing: int) -> None:
-    """Put items that a queue does not have yet at its end, as a block of its own; the queue must be locked."""
+def append_items(connection: Connection, queue_id: int, items: Sequence[NewItem], *, needed: int) -> None:
+    """Put items that a queue does not have yet at its end, as a block of its own; the queue must be locked.
+
+    Each needs so many votes, unless it says itself how many.
+    """
     if not items:
         return
     start = connection.execute(select(func.count()).where(item.c.queue_id == queue_id)).scalar_one()
@@ -22,7 +25,8 @@ def append_items(connection: Connection, queue_id: int, items: Sequence[NewItem]
             "example": one.example,
             "class": one.class_id,
             "stratum": one.stratum,
-            "missing": missing,
+            "missing": one.needed or needed,
+            "needed": one.needed or needed,
             "content": one.content,
         }
         for place, one in enumerate(items, start)

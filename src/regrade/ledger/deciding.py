@@ -43,6 +43,14 @@ def decide_if_unanimous(connection: Connection, asked: RowMapping, *, now: datet
     return _decide(connection, asked, votes, person_id=None, why="", now=now)
 
 
+def decide_complete(connection: Connection, item_id: int, *, now: datetime) -> RowMapping | None:
+    """Decide an item that has become complete without a new vote, if all its votes say the same."""
+    asked, votes = locked_item(connection, item_id), standing_votes(connection, item_id)
+    if asked["missing"] > 0 or len({(vote["answer"], vote["severity"]) for vote in votes}) != 1:
+        return None
+    return _decide(connection, asked, votes, person_id=None, why="", now=now)
+
+
 def lock(
     connection: Connection, item_id: int, person_id: int, *, why: str, seen: int | None, now: datetime
 ) -> RowMapping:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from regrade.ledger.schema import item, person, queue, vote
+from regrade.ledger.schema import item, person, vote
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,11 @@ def independent_votes(connection: Connection, queue_id: int) -> tuple[Independen
     From then on everyone sees everyone's: a vote that changes later, or comes on top, is not independent. A slip that
     was taken back before is none.
     """
-    overlap = connection.execute(select(queue.c.overlap).where(queue.c.id == queue_id)).scalar_one()
-    columns = (vote.c.item_id, person.c.name, vote.c.answer, vote.c.severity, vote.c.seconds)
+    columns = (vote.c.item_id, item.c.needed, person.c.name, vote.c.answer, vote.c.severity, vote.c.seconds)
     found = select(*columns).join(person, person.c.id == vote.c.person_id).join(item, item.c.id == vote.c.item_id)
     by_item: dict[int, dict[str, IndependentVote]] = {}
     complete: set[int] = set()
-    for number, name, answer, severity, seconds in connection.execute(
+    for number, needed, name, answer, severity, seconds in connection.execute(
         found.where(item.c.queue_id == queue_id).order_by(vote.c.id)
     ):
         if number in complete:
@@ -40,6 +39,6 @@ def independent_votes(connection: Connection, queue_id: int) -> tuple[Independen
         said.pop(name, None)
         if answer is not None:
             said[name] = IndependentVote(number, name, answer, severity, seconds)
-        if len(said) == overlap:
+        if len(said) == needed:
             complete.add(number)
     return tuple(one for said in by_item.values() for one in said.values())

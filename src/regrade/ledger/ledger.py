@@ -23,6 +23,7 @@ from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
 from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
+from regrade.ledger.overlap import OverlapChange, change_overlap
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
 from regrade.ledger.reading_back import read_back
@@ -105,6 +106,20 @@ class Ledger:
         with writing(self.engine) as connection:
             return record_of(Queue, _added(connection, row, queue, f"there is a queue {name!r} already"))
 
+    def change_overlap(
+        self, of: Queue, overlap: int, *, by: Person | None = None, dry_run: bool = False
+    ) -> OverlapChange:
+        """Let the items of a queue need another number of votes, as far as they are not complete yet.
+
+        ``dry_run`` only says what that would do.
+        """
+        with writing(self.engine) as connection, connection.begin_nested() as trial:
+            person_id = None if by is None else by.id
+            change = change_overlap(connection, of, overlap, person_id=person_id, now=self._now())
+            if dry_run:
+                trial.rollback()
+        return change
+
     def queues(self) -> tuple[Queue, ...]:
         """All queues, oldest first."""
         with self.engine.connect() as connection:
@@ -156,7 +171,8 @@ class Ledger:
             queueing.lock_queue(connection, to.id)
             known = set(connection.execute(_pairs(to.id)))
             fresh = {(one.example, one.class_id): one for one in items if (one.example, one.class_id) not in known}
-            append_items(connection, to.id, list(fresh.values()), missing=to.overlap)
+            needed = connection.execute(select(queue.c.overlap).where(queue.c.id == to.id)).scalar_one()
+            append_items(connection, to.id, list(fresh.values()), needed=needed)
         return len(fresh)
 
     def next_item(self, of: Queue, to: Person, *, after: int | None = None) -> Item | None:

@@ -15,7 +15,7 @@ from regrade.core.arrays import BoolArray
 from regrade.ledger.database import snapshot
 from regrade.ledger.queueing import ANSWERED
 from regrade.ledger.records import Person
-from regrade.ledger.schema import block, item, vote
+from regrade.ledger.schema import block, item, overlap_change, vote
 from regrade.ledger.standing import STANDS
 
 _MOST_ITEMS = 64_000_000  # of all people and queues that are kept in memory, a byte each
@@ -36,10 +36,11 @@ class Until(Enum):
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """The pending items (n,) of a queue in its order, and the newest vote that they take into account."""
+    """The pending items (n,) of a queue in its order, and the newest vote and overlap change that they account for."""
 
     pending: BoolArray
     newest_vote: int
+    newest_change: int
 
 
 class PendingItems:
@@ -57,22 +58,27 @@ class PendingItems:
         with self._lock, snapshot(self._engine) as connection:
             sizes = _sizes(connection, list(queues))
             newest_vote = connection.execute(_NEWEST_VOTE).scalar() or 0
+            newest_change = connection.execute(_NEWEST_CHANGE).scalar() or 0
             kept = {
-                queue_id: self._recent(person.id, queue_id, until, newest_vote)
-                or _Kept(_read(connection, queue_id, person.id, until, sizes.get(queue_id, 0)), newest_vote)
+                queue_id: self._recent((person.id, queue_id, until), newest_vote, newest_change)
+                or _Kept(
+                    _read(connection, queue_id, person.id, until, sizes.get(queue_id, 0)), newest_vote, newest_change
+                )
                 for queue_id, until in queues.items()
             }
             grown = {queue_id: _grown(state.pending, sizes.get(queue_id, 0)) for queue_id, state in kept.items()}
             since = min(state.newest_vote for state in kept.values()) - _OVERLAP
             changed = _changed(connection, grown, queues, person_id=person.id, since=since)
             for queue_id, until in queues.items():
-                self._keep((person.id, queue_id, until), _Kept(changed[queue_id], newest_vote))
+                self._keep((person.id, queue_id, until), _Kept(changed[queue_id], newest_vote, newest_change))
         return changed
 
-    def _recent(self, person_id: int, queue_id: int, until: Until, newest_vote: int) -> _Kept | None:
-        """What is kept of a queue, unless so much is new that reading all of it is cheaper."""
-        kept = self._kept.get((person_id, queue_id, until))
-        return kept if kept is not None and newest_vote - kept.newest_vote <= _MOST_NEW else None
+    def _recent(self, key: tuple[int, int, Until], newest_vote: int, newest_change: int) -> _Kept | None:
+        """What is kept of a queue, unless an overlap has changed, or so much is new that reading all is cheaper."""
+        kept = self._kept.get(key)
+        if kept is None or kept.newest_change != newest_change:
+            return None
+        return kept if newest_vote - kept.newest_vote <= _MOST_NEW else None
 
     def _keep(self, key: tuple[int, int, Until], state: _Kept) -> None:
         state.pending.setflags(write=False)
@@ -83,6 +89,7 @@ class PendingItems:
 
 
 _NEWEST_VOTE = select(func.max(vote.c.id))
+_NEWEST_CHANGE = select(func.max(overlap_change.c.id))
 _IN_QUEUE = item.c.queue_id == bindparam("in_queue")
 _WITH_MISSING = select(item.c.place).where(_IN_QUEUE, item.c.missing > 0)
 _ANSWERED_PLACES = (

@@ -76,12 +76,12 @@ def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
 
 
 def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
-    asked = ("question", "test_set", "labels", "overlap", "model", "mode")
+    asked = ("question", "test_set", "labels", "model", "mode")
     known = {row["name"]: dict(row) for row in connection.execute(select(queue)).mappings()}
     for row in rows:
         there = known.get(row["queue"])
         if there is None:
-            known[row["queue"]] = values = {name: row[name] for name in asked}
+            known[row["queue"]] = values = {name: row[name] for name in (*asked, "overlap")}
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
         elif any(there[name] != row[name] for name in asked):
             raise MismatchError(
@@ -106,9 +106,10 @@ def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) 
         _known(queues, row["queue"], "queue", row)
         if _item_key(row) not in known:
             fresh = by_queue.setdefault(row["queue"], {})
-            fresh[_item_key(row)] = NewItem(row["example"], row["class"], row["stratum"])
+            fresh[_item_key(row)] = NewItem(row["example"], row["class"], row["stratum"], needed=row["needed"])
+    overlaps = dict(connection.execute(select(queue.c.name, queue.c.overlap)).all())
     for name, items in by_queue.items():
-        append_items(connection, queues[name], list(items.values()), missing=0)
+        append_items(connection, queues[name], list(items.values()), needed=overlaps[name])
     return _item_numbers(connection)
 
 
@@ -221,8 +222,7 @@ def _count_missing(connection: Connection) -> None:
     """Bring every item's count of missing votes up to date with the votes that stand."""
     counted = select(vote.c.item_id, func.count()).where(STANDS).group_by(vote.c.item_id)
     counts: dict[int, int] = dict(connection.execute(counted).all())
-    overlap = select(queue.c.overlap).where(queue.c.id == item.c.queue_id).scalar_subquery()
-    connection.execute(update(item).values(missing=overlap))
+    connection.execute(update(item).values(missing=item.c.needed))
     for count in sorted(set(counts.values())):
         numbers = [number for number, own in counts.items() if own == count]
         for begin in range(0, len(numbers), 500):

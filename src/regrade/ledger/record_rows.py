@@ -55,7 +55,7 @@ _SELECTS: dict[str, Select[Any]] = {
     .join(queue, queue.c.id == assignment.c.queue_id)
     .join(person, person.c.id == assignment.c.person_id)
     .order_by(assignment.c.queue_id, assignment.c.person_id),
-    "item": select(*_ITEM, item.c.stratum)
+    "item": select(*_ITEM, item.c.stratum, item.c.needed)
     .join(queue, queue.c.id == item.c.queue_id)
     .order_by(item.c.queue_id, item.c.place),
     "vote": _of_items(

@@ -67,18 +67,20 @@ class Queue:
 class NewItem:
     """A picture to ask about; ``class_id`` is what is judged, empty where a label is asked for.
 
-    ``content`` is a hash of the image's pixels, none where it is not known.
+    ``content`` is a hash of the image's pixels, none where it is not known. It ``needed`` votes elsewhere, where it was
+    read back from another ledger; new items need as many as their queue says.
     """
 
     example: str
     class_id: str = ""
     stratum: int = 0
     content: str | None = None
+    needed: int | None = None
 
 
 @dataclass(frozen=True)
 class Item:
-    """A picture in a queue; ``missing`` people have not answered yet."""
+    """A picture in a queue; of the votes that it needs, ``missing`` have not been given yet."""
 
     id: int
     queue_id: int
@@ -86,6 +88,7 @@ class Item:
     class_id: str
     stratum: int
     missing: int
+    needed: int
 
 
 @dataclass(frozen=True)

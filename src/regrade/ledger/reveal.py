@@ -10,7 +10,7 @@ from regrade.ledger.records import Mode, Person, Question, Role
 from regrade.ledger.schema import item, queue, vote
 
 _VOTES = (
-    select(vote.c.person_id, vote.c.answer, queue.c.overlap, queue.c.question, queue.c.mode)
+    select(vote.c.person_id, vote.c.answer, item.c.needed, queue.c.question, queue.c.mode)
     .join(item, item.c.id == vote.c.item_id)
     .join(queue, queue.c.id == item.c.queue_id)
     .where(vote.c.item_id == bindparam("item_id"))
@@ -23,7 +23,7 @@ def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
     rows = connection.execute(_VOTES, {"item_id": item_id}).all()
     if not rows or not shows_votes(Question(rows[0].question), Mode(rows[0].mode), person.role):
         return False
-    return was_complete([(row.person_id, row.answer) for row in rows], overlap=rows[0].overlap, person_id=person.id)
+    return was_complete([(row.person_id, row.answer) for row in rows], needed=rows[0].needed, person_id=person.id)
 
 
 def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
@@ -33,14 +33,14 @@ def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
     return mode is not Mode.TRAINING and (question is not Question.LABEL or role is not Role.LABELER)
 
 
-def was_complete(votes: Iterable[tuple[int, str | None]], *, overlap: int, person_id: int) -> bool:
-    """Whether an item ever had ``overlap`` votes at once, not all by this person.
+def was_complete(votes: Iterable[tuple[int, str | None]], *, needed: int, person_id: int) -> bool:
+    """Whether an item ever had as many votes at once as it needs, not all by this person.
 
     ``votes`` are all votes ever cast on the item, oldest first, as voter and answer; no answer takes the vote back.
 
-    >>> was_complete([(1, "correct"), (2, "wrong"), (2, None)], overlap=2, person_id=1)
+    >>> was_complete([(1, "correct"), (2, "wrong"), (2, None)], needed=2, person_id=1)
     True
-    >>> was_complete([(1, "correct")], overlap=1, person_id=1)
+    >>> was_complete([(1, "correct")], needed=1, person_id=1)
     False
     """
     voters: set[int] = set()
@@ -49,6 +49,6 @@ def was_complete(votes: Iterable[tuple[int, str | None]], *, overlap: int, perso
             voters.discard(voter)
         else:
             voters.add(voter)
-        if len(voters) >= overlap and voters - {person_id}:
+        if len(voters) >= needed and voters - {person_id}:
             return True
     return False

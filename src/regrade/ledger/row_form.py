@@ -33,7 +33,7 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
         **_QUEUE, **_own(queue, "question", "test_set", "labels", "overlap", "model", "mode"), "at": queue.c.opened
     },
     "assignment": {**_QUEUE, **_PERSON},
-    "item": {**_ITEM, **_own(item, "stratum")},
+    "item": {**_ITEM, **_own(item, "stratum", "needed")},
     "vote": {**_ITEM, **_PERSON, **_own(vote, "key", "answer", "severity", "reason", "why", "seconds", "at")},
     "comment": {**_ITEM, **_PERSON, **_own(comment, "text", "at")},
     "decision": {
@@ -51,6 +51,7 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
 _MISSING = {
     ("decision", "person"),  # none where a decision came of itself
     ("report", "cleared_by"),  # none where a report is open
+    ("item", "needed"),  # none in files of an older regrade: as many as the queue says
 }
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
 _WORDS: dict[str, list[str]] = {
@@ -88,8 +89,8 @@ def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
     found = read(name, value)
     if isinstance(found, str):
         _check_text(name, column, found)
-    if name == "overlap" and found < 1:
-        raise ValueError(f"an item is for one person or more, got an overlap of {found}")
+    if name in ("overlap", "needed") and found < 1:
+        raise ValueError(f"an item needs at least one vote, got {name} {found}")
     return found
 
 

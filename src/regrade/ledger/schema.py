@@ -92,6 +92,7 @@ item = Table(
     Column("class", String(200), nullable=False),
     Column("stratum", Integer, nullable=False),
     Column("missing", Integer, nullable=False),
+    Column("needed", Integer, nullable=False, server_default="1"),
     Column("content", String(64)),
     UniqueConstraint("queue_id", "place"),
     UniqueConstraint("queue_id", "example", "class"),
@@ -263,6 +264,17 @@ secret = Table(
     metadata,
     Column("name", String(40), primary_key=True),
     Column("value", String(200), nullable=False),
+)
+
+overlap_change = Table(
+    "overlap_change",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("queue_id", ForeignKey(queue.c.id), nullable=False),
+    Column("person_id", ForeignKey(person.c.id)),
+    Column("before", Integer, nullable=False),
+    Column("after", Integer, nullable=False),
+    Column("at", Moment, nullable=False),
 )
 
 chain = Table(

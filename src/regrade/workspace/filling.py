@@ -52,7 +52,9 @@ class Filling:
         if asked != (self.question, self.test_set.name, without_version(self.labels), self.model, self.mode):
             raise MismatchError(f"the queue {self.name!r} is there and asks something else: give another --name")
         if self.overlap not in (None, there.overlap):
-            raise InputError(f"items of {self.name!r} are for {there.overlap} people each: that cannot change now")
+            raise InputError(
+                f"items of {self.name!r} need {there.overlap} votes each: change that with regrade review overlap"
+            )
 
     @cached_property
     def queue(self) -> Queue | None:

@@ -46,6 +46,14 @@ class Published:
         told = f"{self.target}: {changes}" if changes else f"nothing new for {self.target}"
         return "; ".join([f"{told} (of {amount(items[1], 'item')}: {progress})", *self.notes])
 
+    def undecided_in_words(self) -> str:
+        """How many items are not in it, since nothing is decided on them yet; empty where there are none."""
+        items = next(iter(self.of.values()))
+        open_items = items - self.of.get("decided", self.of.get("with every answer", items))
+        if not open_items:
+            return ""
+        return f"undecided and not in it: {amount(open_items, 'item')} of {items:,}; they can be published later"
+
 
 def decided_parts(progress: Progress) -> dict[str, int]:
     """How far a queue is that a panel decides."""

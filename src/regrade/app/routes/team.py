@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, Field
 
 from regrade.app.access import Owner, SiteHere
 from regrade.app.numbers import Number, PathNumber
@@ -20,6 +21,17 @@ from regrade.ledger.clock import now_in_utc
 from regrade.ledger.row_files import rows_as_file
 
 router = APIRouter(prefix="/team", include_in_schema=False)
+Preview = Annotated[PlainText, Form(max_length=4000)]
+"""What an owner has seen of a change before they confirm it; empty where they have not seen it yet."""
+
+
+class OverlapForm(BaseModel):
+    """How many votes an item needs, and what the owner has seen of the change."""
+
+    overlap: Number
+    preview: Annotated[PlainText, Field(max_length=4000)] = ""
+
+
 _MEDIA = {"csv": "text/csv", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
 
@@ -82,11 +94,40 @@ def assign(
     return RedirectResponse("/team", 303)
 
 
+@router.post("/queues/{queue_id}/overlap")
+def change_overlap(
+    queue_id: PathNumber, request: Request, site: SiteHere, session: Owner, form: Annotated[OverlapForm, Form()]
+) -> Response:
+    """Change how many votes the items of a queue need; what that does is shown first."""
+    queue = _queue(site, queue_id)
+    words = site.ledger.change_overlap(queue, form.overlap, by=session.person, dry_run=True).in_words()
+    if words != form.preview:
+        heading = f"Change the votes of {queue.name}?"
+        return _confirmed(request, form.preview, heading, [words], button="Change it", overlap=form.overlap)
+    return _shown(request, site, told=site.ledger.change_overlap(queue, form.overlap, by=session.person).in_words())
+
+
 @router.post("/queues/{queue_id}/publish")
-def publish(queue_id: PathNumber, request: Request, site: SiteHere, _: Owner) -> Response:
-    """Turn what stands in a queue into labels, verdicts, reviews or rows that every study reads."""
-    done = site.workspace.publish(_queue(site, queue_id).name)
-    return _shown(request, site, told=done.in_words())
+def publish(queue_id: PathNumber, request: Request, site: SiteHere, _: Owner, preview: Preview = "") -> Response:
+    """Turn what stands in a queue into labels, verdicts, reviews or rows that every study reads; it is shown first."""
+    queue = _queue(site, queue_id)
+    would = site.workspace.publish(queue.name, dry_run=True)
+    words = [line for line in (would.in_words(), would.undecided_in_words()) if line]
+    if words[0] != preview or not would.changes:
+        return _confirmed(
+            request, preview, f"Publish {queue.name}?", words, button="Publish" if would.changes else ""
+        )  # fmt: skip
+    return _shown(request, site, told=site.workspace.publish(queue.name).in_words())
+
+
+def _confirmed(
+    request: Request, preview: str, heading: str, words: list[str], *, button: str, **fields: int
+) -> Response:
+    """The page on which an owner confirms what the first line says; ``preview`` is what they saw of it before."""
+    return page(
+        request, "confirm.html", heading=heading, lines=words, preview=words[0], changed=bool(preview),
+        action=request.url.path, fields=fields, button=button,
+    )  # fmt: skip
 
 
 @router.post("/reports/{report_id}/clear")

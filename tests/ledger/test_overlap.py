@@ -1,0 +1,122 @@
+"""Another number of votes for a queue that people work on: what is complete stays, what is open follows."""
+
+import itertools
+
+import pytest
+
+from regrade.core import InputError
+from regrade.ledger import Ballot, Ledger, NewItem, Question
+from regrade.ledger.pending import PendingItems, Until
+
+_keys = itertools.count()
+
+
+def vote(ledger, item, person, answer, **options):
+    return ledger.vote(item, person, Ballot(f"key {next(_keys)}", answer, **options))
+
+
+@pytest.fixture
+def items(ledger, queue):
+    """Four items that need three votes each."""
+    ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(4)])
+    return [1, 2, 3, 4]
+
+
+def test_fewer_votes_complete_and_decide_items(ledger, queue, panel, items):
+    ada, bob, cleo = panel
+    for person in panel:
+        vote(ledger, items[0], person, "correct")
+    for person, answer in ((ada, "correct"), (bob, "correct")):
+        vote(ledger, items[1], person, answer)
+    for person, answer in ((ada, "correct"), (bob, "wrong")):
+        vote(ledger, items[2], person, answer)
+    change = ledger.change_overlap(queue, 2)
+    assert (change.before, change.after, change.open_items, change.completed) == (3, 2, 3, 2)
+    assert (change.decided, change.unchanged) == (1, 1)
+    assert [ledger.item(item).missing for item in items] == [0, 0, 0, 2]
+    assert ledger.decision(items[1]).answer == "correct"
+    assert [item.id for item in ledger.disputed(ledger.queue("novel"))] == [items[2]]
+    assert ledger.queue("novel").overlap == 2
+    assert ledger.next_item(queue, cleo).id == items[3]
+
+
+def test_more_votes_are_asked_of_open_items_only(ledger, queue, panel, items):
+    for person in panel[:2]:
+        vote(ledger, items[0], person, "correct")
+        vote(ledger, items[1], person, "correct" if person is panel[0] else "wrong")
+    ledger.change_overlap(queue, 2)
+    change = ledger.change_overlap(ledger.queue("novel"), 3)
+    assert (change.open_items, change.completed, change.unchanged) == (2, 0, 2)
+    assert [ledger.item(item).missing for item in items] == [0, 0, 3, 3]
+    assert {ledger.next_item(queue, panel[2]).id for _ in range(3)} <= {items[2], items[3]}
+
+
+def test_items_that_are_added_later_need_the_new_number(ledger, queue):
+    ledger.change_overlap(queue, 1)
+    ledger.add_items(queue, [NewItem("new.jpg", "cat")])
+    assert ledger.item(1).missing == 1
+
+
+def test_votes_given_blind_stay_independent(ledger, queue, panel, items):
+    for person in panel[:2]:
+        vote(ledger, items[0], person, "correct")
+    ledger.change_overlap(queue, 1)
+    assert len(ledger.independent_votes(ledger.queue("novel"))) == 2
+    assert ledger.item(items[0]).needed == 2
+
+
+def test_vote_after_the_reveal_is_not_independent_when_more_are_needed(ledger, queue, panel, items):
+    ada, bob, cleo = panel
+    for person, answer in ((ada, "correct"), (bob, "wrong")):
+        vote(ledger, items[0], person, answer)
+    ledger.change_overlap(queue, 2)
+    ledger.change_overlap(ledger.queue("novel"), 3)
+    vote(ledger, items[0], cleo, "wrong")  # who could see what the others say
+    assert [one.person for one in ledger.independent_votes(queue)] == ["Ada", "Bob"]
+    assert ledger.is_revealed(items[0], cleo)
+
+
+def test_trial_changes_nothing(ledger, queue, panel, items):
+    vote(ledger, items[0], panel[0], "correct")
+    change = ledger.change_overlap(queue, 1, dry_run=True)
+    assert (change.completed, change.decided) == (1, 1)
+    assert ledger.queue("novel") == queue
+    assert ledger.item(items[0]).missing == 2 and ledger.decision(items[0]) is None
+    assert ledger.problems() == ()
+
+
+def test_labels_are_completed_and_never_decided(ledger, panel):
+    queue = ledger.open_queue("exam", Question.LABEL, test_set="val", overlap=2)
+    ledger.add_items(queue, [NewItem("a.jpg")])
+    vote(ledger, 1, panel[0], "cat")
+    change = ledger.change_overlap(queue, 1)
+    assert (change.completed, change.decided) == (1, 0)
+    assert ledger.decision(1) is None
+
+
+def test_overlap_below_one_is_refused(ledger, queue):
+    with pytest.raises(InputError, match="at least one vote"):
+        ledger.change_overlap(queue, 0)
+
+
+def test_pending_items_follow_the_change(ledger, queue, panel, items):
+    vote(ledger, items[0], panel[0], "correct")
+    pending = PendingItems(ledger.engine)
+    bob = panel[1]
+    assert pending.of(bob, {queue.id: Until.SETTLED})[queue.id].tolist() == [True] * 4
+    ledger.change_overlap(queue, 1)
+    assert pending.of(bob, {queue.id: Until.SETTLED})[queue.id].tolist() == [False, True, True, True]
+
+
+def test_needed_votes_are_taken_along(ledger, queue, panel, items, tmp_path):
+    vote(ledger, items[0], panel[0], "correct")
+    ledger.change_overlap(queue, 1)
+    copy = Ledger.open(tmp_path / "copy.sqlite")
+    copy.read_back(ledger.rows())
+    assert [copy.item(item).missing for item in items] == [0, 1, 1, 1]
+    older = [{key: value for key, value in row.items() if key != "needed"} for row in ledger.rows()]
+    again = Ledger.open(tmp_path / "older.sqlite")
+    again.read_back(older)
+    assert [again.item(item).missing for item in items] == [0, 1, 1, 1]
+    for opened in (copy, again):
+        opened.engine.dispose()
