@@ -111,10 +111,8 @@ class TestListAndAssign:
         ledger.add_person("Lea", Role.LABELER)
         run_well("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
         done = run_well("review", "assign", "novel pets own", "Ada", "-w", pets_labeled)
-        assert (
-            "novel pets own is for Ada\n" in done.err
-            and "an item needs 2 votes, and 1 can give one: regrade review overlap" in done.err
-        )
+        assert "novel pets own is for Ada\n" in done.err
+        assert "an item needs 2 votes, and 1 can give one: regrade review overlap" in done.err
         assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["assigned"] == ["Ada"]
         assert ledger.queues_of(ledger.person("Bob")) == ()
         done = run_well("review", "assign", "novel pets own", "--everyone", "-w", pets_labeled)

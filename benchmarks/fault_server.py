@@ -1,0 +1,33 @@
+"""Servers that are killed while people vote: every vote that was confirmed is in the ledger, and none twice."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.review_load import ReviewServer, cookies_of, judged_workspace, load
+
+_REVIEWERS = 8
+_ITEMS = 20_000
+_VOTING = 3.0  # seconds before and after which a server is killed
+
+
+def killed_servers(work: Path, seconds: float) -> Iterator[str]:
+    """A server that is killed again and again under load; one outcome per confirmed vote, and one per kill."""
+    end = time.monotonic() + seconds
+    root = work / "served"
+    workspace = judged_workspace(root, "ledger.sqlite", reviewers=_REVIEWERS, items=_ITEMS)
+    cookies, server, confirmed = cookies_of(workspace), ReviewServer(root), list[str]()
+    while time.monotonic() < end:
+        server.start()
+        confirmed += asyncio.run(load(server.port, cookies, pace=0.0, seconds=_VOTING, kill=server)).confirmed
+        yield "server killed"
+    votes = [row for row in workspace.ledger.rows() if row["kind"] == "vote"]
+    kept = {row["key"] for row in votes}
+    yield from ("vote kept" if key in kept else "votes lost or doubled" for key in confirmed)
+    people = {(row["person"], row["example"], row["class"]) for row in votes}
+    yield from ["votes lost or doubled"] * (len(votes) - len(people))
+    yield from (f"ledger: {problem}" for problem in workspace.ledger_problems())
+    workspace.ledger.engine.dispose()

@@ -1,0 +1,134 @@
+"""Faults: kills, damage, a full disk and two writers at once; counts of what is lost, doubled, wrong or a traceback.
+
+Bounded in time: every kind of fault takes its share of ``REGRADE_FAULT_SECONDS`` (default: 240).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.fault_commands import disk_full, killed_processes, two_writers
+from benchmarks.fault_server import killed_servers
+from benchmarks.fault_world import add_published_queues, make_every_file, read_every_file
+from benchmarks.kill_scenarios import SCENARIOS, run_scenario, write_inputs
+from benchmarks.kills import run_killed
+from benchmarks.result import Result
+from regrade.core import RegradeError
+from regrade.store import Store
+
+_SECONDS = float(os.environ.get("REGRADE_FAULT_SECONDS", "240"))
+_KINDS = 6
+
+
+def run() -> Iterator[Result]:
+    """All kinds of faults, one after another; the aim is none of any of them."""
+    share = _SECONDS / _KINDS
+    with tempfile.TemporaryDirectory() as folder:
+        template = Path(folder) / "template"
+        template.mkdir()
+        add_published_queues(make_every_file(template))
+        write_inputs(template)
+        work = Path(folder) / "work"
+        yield from _reported("killed at a write step", killed_steps(template, work, share), "half done")
+        yield from _reported("damaged file", damaged_files(template, work, share), "silently wrong")
+        yield from _reported("killed process", killed_processes(template, work, share), "half done")
+        yield from _reported("full disk", disk_full(template, work, share), "changed")
+        yield from _reported("two writers", two_writers(template, work, share), "lost or doubled")
+        yield from _reported("killed server", killed_servers(work, share), "votes lost or doubled")
+
+
+def _reported(kind: str, outcomes: Iterator[str], worst: str) -> Iterator[Result]:
+    """The counts of each outcome; the faults that must not happen have an aim of none."""
+    counts = Counter(outcomes)
+    yield Result("faults", f"{kind}: tried", "times", counts.total())
+    for outcome in (worst, "traceback", "left behind"):
+        yield Result("faults", f"{kind}: {outcome}", "times", counts.pop(outcome, 0), aim_most=1)
+    for outcome, count in sorted(counts.items()):
+        yield Result("faults", f"{kind}: {outcome}", "times", count)
+
+
+def killed_steps(template: Path, work: Path, seconds: float) -> Iterator[str]:
+    """Every command that changes several files, killed before each of its changes in turn."""
+    end = time.monotonic() + seconds
+    old = read_every_file(Store.open(template / "W"))
+    for name in SCENARIOS:
+        finished = _fresh(template, work)
+        run_scenario(name, finished, template)
+        new, at, through = read_every_file(Store.open(finished)), 0, False
+        while not through and time.monotonic() < end:
+            root = _fresh(template, work)
+            through = run_killed(lambda root=root, name=name: run_scenario(name, root, template), at=at, below=root)
+            yield _state_of(root, {"as before": old, "complete": new})
+            at += 1
+
+
+def _state_of(root: Path, known: dict[str, object]) -> str:
+    """Which of the known states a workspace is in after the next command has opened it."""
+    try:
+        state = read_every_file(Store.open(root))
+    except RegradeError as error:
+        return f"refused: {type(error).__name__}"
+    except Exception:
+        return "traceback"
+    if any(path.name in (".staging", ".partial") or path.name.endswith(".tmp") for path in root.iterdir()):
+        return "left behind"
+    return next((name for name, expected in known.items() if state == expected), "half done")
+
+
+def damaged_files(template: Path, work: Path, seconds: float) -> Iterator[str]:
+    """Stored files with flipped bits, zeroed blocks, cut off, emptied or extended, read again."""
+    rng, end = np.random.default_rng(0), time.monotonic() + seconds
+    root = _fresh(template, work)
+    sound = read_every_file(Store.open(root))
+    files = [
+        path for path in sorted(root.rglob("*")) if path.is_file() and path.suffix in (".parquet", ".npy", ".json")
+    ]
+    while time.monotonic() < end:
+        path = files[rng.integers(len(files))]
+        content = path.read_bytes()
+        path.write_bytes(_DAMAGES[rng.integers(len(_DAMAGES))](content, rng))
+        yield _after_damage(root, path, sound) if path.read_bytes() != content else "not damaged"
+        path.write_bytes(content)
+
+
+def _after_damage(root: Path, path: Path, sound: object) -> str:
+    try:
+        state = read_every_file(Store.open(root))
+    except RegradeError as error:
+        return "named" if path.name in str(error) else "refused without its name"
+    except Exception:
+        return "traceback"
+    return "the same" if state == sound else "silently wrong"
+
+
+def _flip(content: bytes, rng: np.random.Generator) -> bytes:
+    changed = bytearray(content)
+    changed[rng.integers(len(changed))] ^= 1 << int(rng.integers(8))
+    return bytes(changed)
+
+
+def _zero(content: bytes, rng: np.random.Generator) -> bytes:
+    start, size = int(rng.integers(len(content))), int(rng.integers(1, 512))
+    return content[:start] + bytes(min(size, len(content) - start)) + content[start + size :]
+
+
+_DAMAGES: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (
+    _flip,
+    _zero,
+    lambda content, rng: content[: int(rng.integers(len(content)))],
+    lambda content, rng: content + rng.bytes(int(rng.integers(1, 64))),
+)
+
+
+def _fresh(template: Path, work: Path) -> Path:
+    """A copy of the workspace to be harmed."""
+    shutil.rmtree(work, ignore_errors=True)
+    return Path(shutil.copytree(template / "W", work / "W"))

@@ -1,0 +1,162 @@
+"""Reviewers who vote through HTTP: a workspace to judge, a server that can be killed, and as many people as wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import regrade
+from regrade.app.sessions import Sessions
+from regrade.core import ClassSpace, TestSet
+from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.workspace import Workspace
+
+
+@dataclass
+class Waited:
+    """Seconds that answers took, by what was asked, and the keys of the votes that were confirmed."""
+
+    votes: list[float] = field(default_factory=list)
+    nexts: list[float] = field(default_factory=list)
+    confirmed: list[str] = field(default_factory=list)
+
+
+def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> Workspace:
+    """A set of images that no one reads, and predictions to judge: what is measured is the app and its ledger."""
+    regrade.init(root)
+    settings = (root / "regrade.toml").read_text(encoding="utf-8")
+    (root / "regrade.toml").write_text(settings.replace('"ledger.sqlite"', json.dumps(ledger)), encoding="utf-8")
+    workspace = regrade.open(root)
+    space = ClassSpace("few", tuple("abcdefghij"))
+    examples = items // len(space)
+    labels = np.arange(examples) % len(space)
+    workspace.store.add_test_set(TestSet("pictures", space, tuple(f"picture {n}" for n in range(examples)), labels))
+    people = [workspace.ledger.add_person(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
+    workspace.ledger.set_role(people[0], Role.OWNER)
+    queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="pictures", overlap=3)
+    pairs = [NewItem(f"picture {n}", one) for n in range(examples) for one in space.ids]
+    workspace.ledger.add_items(queue, pairs)
+    return workspace
+
+
+def cookies_of(workspace: Workspace) -> list[tuple[str, str]]:
+    """The cookie and the token of every reviewer."""
+    sessions = Sessions(Accounts(workspace.ledger.engine))
+    found = []
+    for person in workspace.ledger.people():
+        cookie = sessions.cookie_for(person)
+        session = sessions.session_of(cookie)
+        found.append((f"{sessions.cookie_name}={cookie}", session.token if session else ""))
+    return found
+
+
+class ReviewServer:
+    """`regrade serve --accounts` in a process of its own."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port: int = free.getsockname()[1]
+
+    def start(self) -> None:
+        command = [
+            sys.executable,
+            "-m",
+            "regrade",
+            "serve",
+            "--accounts",
+            "--port",
+            str(self.port),
+            "-w",
+            str(self.root),
+        ]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.1)
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+
+async def load(
+    port: int, cookies: list[tuple[str, str]], *, pace: float, seconds: float, kill: ReviewServer | None = None
+) -> Waited:
+    waited = Waited()
+    end = time.perf_counter() + seconds
+    reviewers = (
+        _reviewer(_Line(port, *one), waited, pace=pace, end=end, late=n / len(cookies)) for n, one in enumerate(cookies)
+    )
+    working = asyncio.gather(*reviewers, return_exceptions=kill is not None)
+    if kill is not None:
+        await asyncio.sleep(seconds / 2)
+        kill.stop()
+    await working
+    return waited
+
+
+async def _reviewer(line: _Line, waited: Waited, *, pace: float, end: float, late: float) -> None:
+    """Ask for an item, vote on it, and so on, with a look at the picture in between, now longer, now shorter."""
+    rng = Random(late)
+    await line.open()
+    await asyncio.sleep(pace * late)
+    try:
+        while time.perf_counter() < end:
+            begin = time.perf_counter()
+            item = (await line.asked("GET", "/api/queues/1/next"))["item"]
+            waited.nexts.append(time.perf_counter() - begin)
+            if item is None:
+                return
+            if pace:
+                await asyncio.sleep(pace * rng.uniform(0.5, 1.5))
+            ballot = {"item": item["id"], "key": secrets.token_hex(16), "answer": "wrong", "seconds": pace}
+            begin = time.perf_counter()
+            await line.asked("POST", "/api/queues/1/votes", ballot)
+            waited.votes.append(time.perf_counter() - begin)
+            waited.confirmed.append(ballot["key"])
+    finally:
+        line.close()
+
+
+class _Line:
+    """A connection that stays open, as a browser's does."""
+
+    def __init__(self, port: int, cookie: str, token: str) -> None:
+        self.port, self.cookie, self.token = port, cookie, token
+
+    async def open(self) -> None:
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+
+    def close(self) -> None:
+        self.writer.close()
+
+    async def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        content = b"" if body is None else json.dumps(body).encode()
+        lines = (
+            f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {self.cookie}",
+            f"X-Regrade-Token: {self.token}", "Content-Type: application/json", f"Content-Length: {len(content)}",
+            "", "",
+        )  # fmt: skip
+        self.writer.write("\r\n".join(lines).encode() + content)
+        head = (await self.reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length"))
+        answer = await self.reader.readexactly(length)
+        if " 200 " not in head.split("\r\n")[0]:
+            raise RuntimeError(f"{head.splitlines()[0]}: {answer[:200]!r}")
+        return dict(json.loads(answer))
