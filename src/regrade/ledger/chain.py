@@ -125,9 +125,12 @@ def _rows(connection: Connection) -> Iterator[tuple[str, RowMapping]]:
 
 
 def _hash(before: str, kind: str, row: RowMapping) -> str:
-    content = {name: _plain(row[name]) for name in _COLUMNS[kind]}
+    content = {name: _plain(name, row[name]) for name in _COLUMNS[kind]}
     return hashlib.sha256(json.dumps([before, kind, content], sort_keys=True).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else value
+def _plain(name: str, value: Any) -> Any:
+    """A value as every database gives it back, also when it has just been added."""
+    if isinstance(value, datetime):
+        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return float(value) if name == "seconds" and value is not None else value  # SQLite returns 2.0 as 2 at first
