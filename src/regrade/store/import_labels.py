@@ -13,11 +13,12 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedLabels:
-    """What an import did: the labels, whether they were new, and the slices that came with them if any did."""
+    """What an import did: the labels, whether they were new, the slices that came with them if any did, and notes."""
 
     labels: LabelSet
     new: bool
     slices: SliceSet | None = None
+    notes: tuple[str, ...] = ()
 
 
 def import_labels(
@@ -47,4 +48,5 @@ def import_labels(
     labels = found.labels
     if newest and new_version and store.label_set(target, name).digest != labels.digest:
         labels = replace(labels, version=newest + 1)
-    return ImportedLabels(labels, bool(store.add_label_set(labels, target, found.slices).new), found.slices)
+    stored = store.add_label_set(labels, target, found.slices)
+    return ImportedLabels(labels, bool(stored.new), found.slices, found.notes)
