@@ -21,7 +21,7 @@ ROWS = (
 PURE = ("core", "metrics", "stats", "studies")
 PURE_IMPORTS = {
     "__future__", "abc", "bisect", "collections", "dataclasses", "difflib", "enum", "errno", "functools", "hashlib",
-    "html", "itertools", "math", "numpy", "re", "regrade", "scipy", "types", "typing",
+    "html", "itertools", "json", "math", "numpy", "re", "regrade", "scipy", "types", "typing",
 }  # fmt: skip
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_a_given_name_wins(written):
         ("a.csv", "id,parent\na,b\nb,a\n", "'a' is above itself"),
         ("a.csv", b"id\n\xff\xfe\n", "is not UTF-8 text"),
         ("a.json", " \n", "is empty"),
-        ("a.json", "[1,", r"is not JSON: Expecting value \(line 1, column 4\)"),
+        ("a.json", "[1,", r"is not valid JSON: Expecting value \(column 4\)"),
         ("a.json", "3", "expected a list of ids or an object"),
         ("a.json", "[]", "has no classes"),
         ("a.json", "[1, 2]", "ids: expected a list of texts, it holds 1"),
@@ -130,3 +131,38 @@ def test_a_folder_without_folders_is_told(tmp_path):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
         class_space_from_file(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("column", ["parents", "group", "names"])
+def test_a_misspelled_column_of_a_csv_is_refused(written, column):
+    """The hierarchy, the groups or the names were left out without a word."""
+    with pytest.raises(FormatError, match=f"unknown column '{column}'; did you mean"):
+        class_space_from_file(written("pets.csv", f"id,{column}\nwolf,canine\n"))
+
+
+def test_other_columns_of_a_csv_are_for_people(written):
+    assert class_space_from_file(written("pets.csv", "id,remark\nwolf,grey\n")).ids == ("wolf",)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", "id,name\nwolf\n", "line 2 has fewer cells"),
+        ("a.json", '["wolf "]', "begins or ends with a blank"),
+        ("a.json", '["\\ud800"]', "invalid character"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.json", '{"ids": ["a"], "names": [NaN]}', "holds NaN"),
+        ("a.json", f"[{'9' * 5000}]", "is not valid JSON"),
+        ("a.json", f'{{"ids": {"[" * 500}{"]" * 500}}}', "expected a list of texts"),
+    ],
+)
+def test_class_space_from_file_refuses_in_one_short_line(written, name, content, words):
+    with pytest.raises(InputError, match=words) as refused:
+        class_space_from_file(written(name, content))
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 300
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_refused(tmp_path):
+    (tmp_path / "v" / os.fsdecode(b"\xff")).mkdir(parents=True)
+    with pytest.raises(FormatError, match=r"'\\udcff' is not valid UTF-8: rename it first"):
+        class_space_from_file(tmp_path / "v")

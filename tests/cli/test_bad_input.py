@@ -141,11 +141,11 @@ class TestPredictions:
             pytest.param(answered([3, None]), ("row 0", "empty"), id="holes in lists"),
             pytest.param(answered([[3], [4]]), ("not class ids",), id="lists of lists"),
             pytest.param(answered(2**70), ("cannot be read",), id="endless number"),
-            pytest.param(answered("\ud800"), ("cannot be read",), id="half a character"),
-            pytest.param(b"[" * 100_000, ("recursion",), id="endless nesting"),
+            pytest.param(answered("\ud800"), ("line 1", "invalid character"), id="half a character"),
+            pytest.param(b"[" * 100_000, ("line 1", "nested too deeply"), id="endless nesting"),
             pytest.param(lines({"image": ["p0"], "m": 3}), ("'image'", "not text"), id="lists as ids"),
             pytest.param(lines({"image": None, "m": 3}), ("'image'", "1 empty"), id="no id"),
-            pytest.param(b'{"image": "\xe9"}', ("utf-8",), id="latin-1"),
+            pytest.param(b'{"image": "\xe9"}', ("UTF-8",), id="latin-1"),
         ],
     )
     def test_json_lines(self, refused_file, content, words):
@@ -157,8 +157,8 @@ class TestPredictions:
             pytest.param([0.1] * 9, ("(6, 9)", "(examples, 10)", "cifar-10"), id="shape"),
             pytest.param([], ("(6, 0)",), id="none"),
             pytest.param(["a"] * 10, ("not scores",), id="text"),
-            pytest.param([0.1] * 9 + [float("nan")], ("row 0", "finite"), id="nan"),
-            pytest.param([0.1] * 9 + [float("inf")], ("row 0", "finite"), id="inf"),
+            pytest.param([0.1] * 9 + [float("nan")], ("line 1", "NaN"), id="nan"),
+            pytest.param([0.1] * 9 + [float("inf")], ("line 1", "Infinity"), id="inf"),
             pytest.param([1e6] * 10, ("half precision",), id="huge"),
         ],
     )
@@ -171,7 +171,8 @@ class TestPredictions:
         [
             pytest.param([0.1, 0.2], ("row 0", "best first"), id="rising"),
             pytest.param([0.2], ("2 classes but 1 scores",), id="too few"),
-            pytest.param([float("nan"), 0.1], ("row 0", "finite"), id="nan"),
+            pytest.param([float("nan"), 0.1], ("line 1", "NaN"), id="nan"),
+            pytest.param([1e308, 0.1], ("larger than single precision",), id="huge"),
         ],
     )
     def test_scores_of_the_best_classes(self, refused_file, scores, words):
@@ -200,10 +201,15 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            pytest.param(array(SCORES)[:200], ("cannot be read as npy",), id="truncated"),
+            pytest.param(array(SCORES)[:200], ("(6, 10)", "480 bytes", "holds 72"), id="truncated"),
+            pytest.param(array(SCORES) * 2, ("several arrays in one",), id="two arrays"),
             pytest.param(array(SCORES)[:7], ("cannot be read as npy",), id="truncated heading"),
             pytest.param(b"garbage " * 20, ("cannot be read as npy",), id="garbage"),
-            pytest.param(array(np.array([{}] * 6, dtype=object)), ("cannot be read as npy",), id="pickled objects"),
+            pytest.param(array(np.array([{}] * 6, dtype=object)), ("pickled", "never loaded"), id="pickled objects"),
+            pytest.param(array(SCORES.astype(np.longdouble)), ("float64",), id="long doubles"),
+            pytest.param(array(SCORES.astype(complex)), ("complex",), id="complex"),
+            pytest.param(array(np.zeros(6, [("a", "f4"), ("b", "f4")])), ("fields",), id="records"),
+            pytest.param(array(np.zeros(6, "M8[s]")), ("dates",), id="dates"),
             pytest.param(array(SCORES[:, :9]), ("(6, 9)", "(examples, 10)"), id="classes"),
             pytest.param(array(SCORES[:5]), ("5 rows", "6 examples"), id="rows"),
             pytest.param(array(SCORES[:, 0]), ("(6,)", "float64"), id="one-dimensional scores"),
@@ -229,7 +235,7 @@ class TestPredictions:
             pytest.param(archive(scores=SCORES)[:300], ("cannot be read as npz",), id="truncated"),
             pytest.param(b"PK\x03\x04garbage", ("cannot be read as npz",), id="garbage"),
             pytest.param(archive(values=SCORES), ("values", "scores or classes"), id="no answers"),
-            pytest.param(archive(), ("scores or classes",), id="nothing"),
+            pytest.param(archive(), ("holds no arrays",), id="nothing"),
             pytest.param(archive(scores=SCORES, ids=np.array(IDS[:5])), ("ids", "(5,)"), id="too few ids"),
             pytest.param(archive(scores=SCORES, ids=np.array("p0")), ("ids", "()"), id="one id"),
             pytest.param(archive(scores=SCORES, ids=np.array(["p0"] * 6)), ("'p0'", "once"), id="duplicate"),

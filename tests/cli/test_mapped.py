@@ -90,6 +90,7 @@ class TestObjectNet:
         assert done.err == (
             "added test set objectnet: 8 examples, pictures by reader folder, "
             "class map from imagenet-1k onto 4 of 5 classes\n"
+            "note: passed over 3 files that are not images regrade reads: 2 .json, 1 without a suffix\n"
         )
         before = snapshot(empty)
         again = run_well("testsets", "add", "objectnet", release, "-w", empty)

@@ -51,7 +51,9 @@ def peopled(bench: Path, tmp_path: Path) -> Path:
     """The same with Ann, who labeled everything, and Bob, who labeled six images."""
     path = write_csv(tmp_path / "people.csv", HEADING, *rows_of("Ann", ANN), *rows_of("Bob", BOB, 50))
     done = run_well("import", "people", path, "-t", "s", "-w", bench)
-    assert done.err == ("on s: people imported: 2, unchanged: 0; person:Ann (8 images), person:Bob (6 images)\n")
+    assert done.err == (
+        "on s: people imported: 2, unchanged: 0; person:Ann (8 images), person:Bob (6 images); times of 14 answers\n"
+    )
     return bench
 
 
@@ -172,7 +174,7 @@ def test_the_published_layout(bench, tmp_path):
     (tmp_path / "labels.json").write_text(json.dumps({"human_a": given}))
     command = ("import", "people", tmp_path / "labels.json", "-t", "s", "--format", "shankar2020", "-w", bench)
     done = run_well(*command)
-    assert done.err.splitlines()[1] == "passed over: 1 answer to images that are not in s"
+    assert done.err.splitlines()[1] == "note: passed over 1 answer to images that are not in s"
     assert accuracies(study(bench)) == {"person:human_a": (7, 8), "net": (6, 8)}
     assert "unchanged: 1" in run_well(*command).err
 

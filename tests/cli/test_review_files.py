@@ -29,11 +29,12 @@ def rows(workspace):
 def test_there_and_back(judged, tmp_path, suffix):
     file, other = tmp_path / f"ledger.{suffix}", tmp_path / "other"
     done = run_well("review", "export", file, "-w", judged)
-    assert done.err == f"{file}: 2 people, 1 queue, 2 items, 2 votes, 1 decision\n"
+    told = "2 people, 1 queue, 2 items, 2 votes, 1 decision"
+    assert done.err == f"{file}: {told}\n"
     run_well("init", other)
-    assert run_well("review", "import", file, "-w", other).err == f"{file}: 2 new votes\n"
+    assert run_well("review", "import", file, "-w", other).err == f"{file}: {told}; 2 new votes\n"
     assert rows(other) == rows(judged)
-    assert run_well("review", "import", file, "-w", other).err == f"{file}: 0 new votes\n"
+    assert run_well("review", "import", file, "-w", other).err == f"{file}: {told}; 0 new votes\n"
 
 
 def test_what_cannot_be(judged, tmp_path):

@@ -158,7 +158,7 @@ class TestAdd:
         ("name", "content", "words"),
         [
             ("x.npz", b"PK\x03\x04", ("x.npz cannot be read",)),
-            ("x.npy", b"", ("x.npy cannot be read",)),
+            ("x.npy", b"", ("x.npy is empty",)),
             ("x.tar", b"junk", ("x.tar cannot be read",)),
             ("x.parquet", b"PAR1", ("x.parquet cannot be read",)),
             ("x.csv", b"", ("x.csv is empty",)),
@@ -171,6 +171,30 @@ class TestAdd:
     def test_files_that_cannot_be_read(self, empty, tmp_path, name, content, words):
         (tmp_path / name).write_bytes(content)
         refused(empty, "add", "zoo", tmp_path / name, *CLASSES, words=words)
+
+    def test_add_tells_what_was_passed_over(self, empty, tmp_path):
+        (tmp_path / "set").mkdir()
+        root = fill(tmp_path / "set", ("cat/a.png", "dog/b.png"))
+        (root / "cat" / "c.heic").write_bytes(b"x")
+        (root / "README").write_text("x")
+        ran = run_well("testsets", "add", "zoo", root, *CLASSES, "--json", "-w", empty)
+        note = "passed over 2 files that are not images regrade reads: "
+        assert ran.err.startswith("added test set zoo: 2 examples, pictures by reader folder\nnote: " + note)
+        data = json.loads(ran.out)
+        assert data["notes"][0].startswith(note)
+        assert "1 .heic" in data["notes"][0] and "1 without a suffix" in data["notes"][0]
+        assert {key: data[key] for key in ("new", "examples", "labeled", "reader", "missing")} == {
+            "new": True, "examples": 2, "labeled": 2, "reader": "folder", "missing": 0
+        }  # fmt: skip
+
+    def test_add_tells_columns_that_it_ignores_and_sets_without_labels(self, empty, tmp_path):
+        (tmp_path / "s.csv").write_text("image,split\na,x\nb,y\n")
+        ran = run_well("testsets", "add", "zoo", tmp_path / "s.csv", *CLASSES, "-w", empty)
+        assert ran.err == (
+            "added test set zoo: 2 examples without labels, without pictures\nnote: ignored the column split\n"
+        )
+        (tmp_path / "t.csv").write_text("image,lable\na,cat\n")
+        refused(empty, "add", "cats", tmp_path / "t.csv", *CLASSES, words=("'lable'", "did you mean label?"))
 
     @pytest.mark.parametrize("name", ["nowhere", "nowhere.csv", "nowhere.tar", "nowhere.npz", "nowhere.parquet"])
     def test_paths_that_are_not_there(self, empty, tmp_path, name):
@@ -233,7 +257,7 @@ class TestAttach:
     def test_pictures_elsewhere_are_refused(self, pets, pictures, tmp_path):
         run_well("testsets", "add", "pets", pictures, "-w", pets)
         shutil.copytree(pictures, tmp_path / "copy")
-        refused(pets, "add", "pets", tmp_path / "copy", words=("known to be elsewhere: remove",))
+        refused(pets, "add", "pets", tmp_path / "copy", words=("which exists: remove",))
 
 
 class TestCheck:
@@ -297,7 +321,7 @@ class TestCheck:
 
     def test_a_folder_that_moved_is_one_line(self, zoo, pictures):
         pictures.rename(pictures.with_name("moved"))
-        refused(zoo, "check", "zoo", words=("the pictures were at", "pictures, which is gone"))
+        refused(zoo, "check", "zoo", words=("the images were at", "pictures, which is gone", "regrade testsets add"))
         refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which is gone",))
         assert not (zoo.parent / "s.png").exists()
 

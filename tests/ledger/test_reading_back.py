@@ -85,7 +85,8 @@ def test_a_decision_without_a_vote_that_stands_has_no_authors(ledger, queue, pan
     ledger.vote(item.id, panel[0], Ballot("said", "correct"))
     ledger.vote(item.id, panel[0], Ballot("back", None, why="slip"))
     place = {"queue": queue.name, "example": "a.jpg", "class": "n01"}
-    decided = {"kind": "decision", **place, "answer": "correct", "reached": "unanimously", "last_vote": "said"}
-    other.read_back([*ledger.rows(), {**decided, "at": queue.opened}])
+    decided = {"answer": "correct", "severity": None, "reached": "unanimously", "why": "", "last_vote": "said"}
+    row = {"kind": "decision", **place, "person": None, **decided, "at": queue.opened}
+    other.read_back([*ledger.rows(), row])
     (outcome,) = other.outcomes(other.queue(queue.name))
     assert (outcome.answer, outcome.by) == ("correct", ())

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert, select
 
-from regrade.core import FormatError
+from regrade.core import FormatError, MismatchError
 from regrade.ledger import Ballot, Ledger, Mode, NewItem, Question, Reports, Role, rows_as_file, rows_from_file
 from regrade.ledger.database import open_database, writing
 from regrade.ledger.schema import (
@@ -217,6 +217,13 @@ class TestSpoiled:
             (13, {"severity": "major"}, "row 14: only a mistake"),
             (13, {"seconds": -1}, "row 14, a vote: seconds is a time"),
             (13, {"seconds": float("inf")}, "row 14, a vote: seconds is a time"),
+            (13, {"seconds": 10**400}, "row 14, a vote: seconds is a time"),
+            (13, {"seconds": 1e308}, "row 14, a vote: seconds is a time of 0 or more, at most a year"),
+            (13, {"at": "0001-01-01T00:00:00+14:00"}, "row 14, a vote: at is in the year 1,"),
+            (13, {"at": "9999-12-31T23:00:00-14:00"}, "row 14, a vote: at is in the year 9999,"),
+            (13, {"reson": "because"}, "row 14, a vote: unknown column 'reson'; did you mean"),
+            (0, {"answer": "wrong"}, "row 1, a person: unknown column 'answer'"),
+            (0, {"kind": ["person"]}, "row 1: a row of a ledger is a person"),
             (13, {"key": "k" * 65}, "row 14, a vote: key has 65 letters"),
             (13, {"reason": "a\x00b"}, "row 14, a vote: reason holds a letter"),
             (33, {"last_vote": "gone"}, "row 34: there is no vote 'gone'"),
@@ -231,6 +238,31 @@ class TestSpoiled:
         assert str(told.value).startswith(words) and "\n" not in str(told.value)
         assert other.rows() == []
 
+    @pytest.mark.parametrize("name", ["reason", "why", "seconds"])
+    def test_read_back_refuses_a_row_that_lacks_a_name(self, other, rows, name):
+        """What may be empty was taken for empty."""
+        del rows[13][name]
+        with pytest.raises(FormatError, match=f"row 14, a vote: {name} is missing"):
+            other.read_back(rows)
+
+    @pytest.mark.parametrize(
+        ("place", "change"),
+        [(0, {"role": "labeler"}), (11, {"stratum": 7}), (13, {"answer": "unclear"}), (13, {"reason": "another"})],
+    )
+    def test_read_back_refuses_rows_that_contradict_each_other(self, other, rows, place, change):
+        rows.append({**rows[place], **change})
+        with pytest.raises(FormatError, match=rf"row \d+ has another {next(iter(change))} than row {place + 1}"):
+            other.read_back(rows)
+        assert other.rows() == []
+
+    def test_read_back_refuses_another_answer_under_the_key_of_a_vote(self, other, rows):
+        other.read_back(rows)
+        before = other.rows()
+        rows[13] |= {"answer": "unclear"}
+        with pytest.raises(MismatchError, match=r"row 14: vote '.*' is here already, with another answer or place"):
+            other.read_back(rows)
+        assert other.rows() == before
+
     def test_the_same_row_twice_counts_once(self, other, rows):
         assert other.read_back([one for row in rows for one in (row, row)]) == 20
         assert len(other.rows()) == len(rows)
@@ -244,6 +276,9 @@ class TestSpoiled:
             ("x.json", "{}", "a list of rows"),
             ("x.json", "[1]", "row 1 is no object"),
             ("x.json", "[", "not valid JSON"),
+            ("x.json", '[{"kind": "person", "kind": "vote"}]', "has the key 'kind' twice"),
+            ("x.csv", 'kind,person\nperson,"Ada\nperson,Bob\n', "line 2 has a quote that is not closed"),
+            ("x.csv", "kind,person,person\nperson,Ada,Bob\n", "column 'person' is there twice"),
             ("x.parquet", "PAR1", "cannot be read"),
             ("x.txt", "hello", ".csv, .json, .parquet"),
         ],

@@ -23,7 +23,7 @@ def published(tmp_path, content=ENTRIES):
 
 
 def read(path, form="vasudevan2022", columns=None):
-    return read_mistake_file(path, world.TEST_SET, form=MistakeFormat(form), model="m", columns=columns)
+    return read_mistake_file(path, world.TEST_SET, form=MistakeFormat(form), model="m", columns=columns).review
 
 
 def table(tmp_path, text=TABLE):

@@ -20,7 +20,7 @@ BARE = TestSet("bare", IMAGENET, tuple(val_name(n).removesuffix(".JPEG") for n i
 
 
 def read(path, form="list", test_set=VAL, **options):
-    return read_slice_file(path, test_set, form=SliceFormat(form), name="mine", **options)
+    return read_slice_file(path, test_set, form=SliceFormat(form), name="mine", **options).slices
 
 
 class TestPlaces:

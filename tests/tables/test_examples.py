@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from regrade.classes import class_space
-from regrade.core import FormatError, MismatchError, UnknownName
-from regrade.tables import Columns, read_examples, rows_of
+from regrade.core import FormatError, InputError, MismatchError, UnknownName
+from regrade.tables import Columns, check_ids, read_examples, rows_of
 
 CIFAR = class_space("cifar-10")
 
@@ -60,3 +60,58 @@ def test_labels_that_differ_from_the_test_sets_are_refused():
     wrong = read_examples(table(image=["a", "b"], label=["cat", "frog"]), CIFAR, Columns())
     with pytest.raises(MismatchError, match="frog here, dog there"):
         wrong.order_in(test_set)
+
+
+class TestTwoColumns:
+    def test_two_columns_of_different_ids_are_refused(self):
+        with pytest.raises(InputError, match=r"the columns image and id could all hold the example ids.*--id-column"):
+            read_examples(table(image=["a", "b"], id=[1, 2]), CIFAR, Columns())
+        assert read_examples(table(image=["a", "b"], id=[1, 2]), CIFAR, Columns(id="id")).ids == ("1", "2")
+
+    def test_two_columns_of_the_same_ids_are_one(self):
+        assert read_examples(table(image=["1", "2"], id=[1, 2]), CIFAR, Columns()).ids == ("1", "2")
+
+    def test_a_path_or_an_index_beside_ids_is_none(self):
+        content = table(index=[0, 1], path=["x/a", "x/b"], id=["a", "b"])
+        assert read_examples(content, CIFAR, Columns()).ids == ("a", "b")
+        assert Columns().ignored_in(content) == ("ignored the columns index, path",)
+
+    @pytest.mark.parametrize("name", ["image", "label"])
+    def test_names_that_differ_in_case_only_are_refused(self, name):
+        content = table(image=["a", "b"], label=["cat", "dog"]).append_column(name.title(), pa.array(["cat", "dog"]))
+        with pytest.raises(InputError, match=f"{name} and {name.title()}"):
+            read_examples(content, CIFAR, Columns())
+
+    def test_labels_that_disagree_are_refused(self):
+        with pytest.raises(MismatchError, match="the columns label and target hold different labels in row 1"):
+            read_examples(table(image=["a", "b"], label=["cat", "dog"], target=[3, 4]), CIFAR, Columns())
+        agreeing = table(image=["a", "b"], label=["cat", "dog"], target=[3, 5], wnid=["x", "y"])
+        assert read_examples(agreeing.drop(["wnid"]), CIFAR, Columns()).labels.tolist() == [3, 5]
+        assert read_examples(agreeing, CIFAR, Columns(label="target")).labels.tolist() == [3, 5]
+
+    def test_a_misspelled_label_column_is_refused(self):
+        with pytest.raises(UnknownName, match="unknown column 'lable'; did you mean label"):
+            Columns().ignored_in(table(image=["a"], lable=["cat"]))
+
+    def test_row_numbers_without_a_name_are_no_model(self):
+        content = pa.table({"Unnamed: 0": [0], "": [0], "image": ["a"], "resnet": ["dog"]})
+        assert set(content.column_names) - Columns().used_in(content) == {"resnet"}
+
+
+class TestIds:
+    @pytest.mark.parametrize("example", [" a", "a ", "a\tb", "a\nb", "a\x00b", "\u00a0a"])
+    def test_blanks_around_ids_and_control_characters_are_refused(self, example):
+        with pytest.raises(FormatError, match="blanks around it or control characters"):
+            check_ids(["b", example])
+
+    def test_ids_that_differ_in_their_unicode_form_are_refused(self):
+        with pytest.raises(FormatError, match="differ in their Unicode form only"):
+            check_ids(["caf\u00e9.png", "b", "cafe\u0301.png"])
+
+    def test_case_and_blanks_within_ids_count(self):
+        check_ids(["a.png", "A.png", "a b", "a  b", "cafe.png", "caf\u00e9.png", "0012", "12"])
+
+    @pytest.mark.parametrize(("wanted", "given"), [("caf\u00e9", "cafe\u0301"), ("a.png", "A.PNG"), ("a", "a ")])
+    def test_an_id_that_looks_like_a_missing_one_is_named(self, wanted, given):
+        with pytest.raises(MismatchError, match="differs from it in case, blanks or Unicode form"):
+            rows_of((wanted,), (given,), "set")

@@ -33,7 +33,7 @@ def test_a_key_that_only_later_lines_have_is_kept(tmp_path):
         ("a.csv", "image\nü\n".encode("latin-1"), "cannot be read as csv"),
         ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
         ("a.jsonl", b"[1, 2]\n", "line 1: an object"),
-        ("a.jsonl", b'{"a": 1}\n{"a"', "line 2: not valid JSON"),
+        ("a.jsonl", b'{"a": 1}\n{"a"', "line 2 is not valid JSON"),
         ("a.xlsx", b"x", "tables end in"),
     ],
 )

@@ -77,6 +77,11 @@ class TestLabels:
             found_in(saved(tmp_path, images=PIXELS, labels=labels))
 
 
+def test_find_names_the_arrays_that_it_does_not_use(tmp_path):
+    path = saved(tmp_path, images=PIXELS, labels=np.zeros(len(PIXELS), int), names=np.arange(3))
+    assert found_in(path)[0].notes == ("ignored the array names",)
+
+
 class TestDamage:
     def test_no_pictures_inside(self, tmp_path):
         with pytest.raises(FormatError, match="the array of pictures must be called images"):
@@ -86,13 +91,16 @@ class TestDamage:
     @pytest.mark.parametrize("content", [b"", b"not an array", b"PK\x03\x04 half", b"\x93NUMPY\x01\x00"])
     def test_files_that_are_no_arrays(self, tmp_path, name, content):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(FormatError, match=rf"{name} cannot be read"):
+        with pytest.raises(FormatError, match=rf"{name} (cannot be read|is empty)"):
             found_in(tmp_path / name)
 
     def test_objects_are_not_unpickled(self, tmp_path):
         np.savez(tmp_path / "x.npz", images=np.array([{}], dtype=object))
-        with pytest.raises(FormatError, match="cannot be read"):
+        with pytest.raises(FormatError, match="got object"):
             found_in(tmp_path / "x.npz")
+        np.savez(tmp_path / "y.npz", images=PIXELS, labels=np.array([{}] * len(PIXELS), dtype=object))
+        with pytest.raises(FormatError, match="pickled Python objects, which are never loaded"):
+            found_in(tmp_path / "y.npz")
 
     def test_a_shorter_array_later(self, tmp_path):
         np.save(tmp_path / "x.npy", PIXELS)

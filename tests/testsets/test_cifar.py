@@ -41,8 +41,12 @@ def test_labels_and_pixels(batch):
 
 def test_what_is_no_batch_is_refused(batch, tmp_path):
     (tmp_path / "odd.bin").write_bytes(b"x" * 100)
-    assert not CifarReader().recognises(tmp_path / "odd.bin")
-    with pytest.raises(FormatError, match="no batch of pictures of digits-3"):
+    with pytest.raises(FormatError, match=r"odd\.bin has 100 bytes, and records of CIFAR-10 have 3,073 each"):
+        CifarReader().find(tmp_path / "odd.bin", Wanted(CIFAR))
+    (tmp_path / "empty.bin").touch()
+    with pytest.raises(FormatError, match=r"empty\.bin is empty"):
+        CifarReader().find(tmp_path / "empty.bin", Wanted(CIFAR))
+    with pytest.raises(FormatError, match=r"record \d+ has the label \d+, which is no class of digits-3 \(0 to 2\)"):
         CifarReader().find(batch, Wanted(CIFAR.subset("digits-3", range(3))))
     assert CifarReader().find(batch, Wanted(CIFAR, Layout.FLAT)).labels is None
 

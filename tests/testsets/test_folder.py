@@ -112,16 +112,8 @@ class TestFiles:
 
     def test_hidden_and_other_files_are_left_out(self, tmp_path):
         put(tmp_path, "cat/a.png", "cat/._a.png", "cat/.b.png", ".thumbnails/c.png", "__MACOSX/cat/._a.png")
-        put(
-            tmp_path,
-            "cat/Thumbs.db",
-            "cat/notes.txt",
-            "cat/list.csv",
-            "LICENSE",
-            ".DS_Store",
-            "cat/png",
-            "cat/a.png.part",
-        )
+        put(tmp_path, "cat/Thumbs.db", "cat/notes.txt", "cat/list.csv", ".DS_Store", "cat/a.png.part")
+        put(tmp_path, "LICENSE", "cat/png", data=b"some text")
         assert labels(tmp_path, CIFAR) == {"a.png": 3}
 
     def test_endings_in_any_case(self, tmp_path):

@@ -22,6 +22,26 @@ def manifest(folder, text: str, name: str = "list.csv"):
     return folder / name
 
 
+class TestNotes:
+    def test_find_names_the_columns_that_it_does_not_use(self, tmp_path):
+        path = manifest(tmp_path, "id,path,label,width,split\nx,a.png,n01,3,a\ny,b.png,n02,4,b\n")
+        assert found_in(path)[0].notes == ("ignored the columns width, split",)
+        assert found_in(hugging_face(tmp_path / "set"))[0].notes == ("ignored the column region",)
+
+    @pytest.mark.parametrize("column", ["lable", "class_name"])
+    def test_find_refuses_a_misspelled_label(self, tmp_path, column):
+        with pytest.raises(UnknownName, match=f"unknown column '{column}'; did you mean"):
+            found_in(manifest(tmp_path, f"path,{column}\na.png,n01\nb.png,n02\n"))
+
+    @pytest.mark.parametrize("column", ["image", "region"])
+    def test_find_refuses_a_column_twice_in_parquet(self, tmp_path, column):
+        path = hugging_face(tmp_path / "set") / "test-00000-of-00002.parquet"
+        table = pq.read_table(path)
+        pq.write_table(table.append_column(column, table[column]), path)
+        with pytest.raises(FormatError, match=f"column '{column}' twice"):
+            found_in(path)
+
+
 class TestManifest:
     def test_ids_are_the_paths_unless_there_is_a_column(self, tmp_path):
         assert found_in(csv_manifest(tmp_path / "x"))[0].ids[0] == "files/pic00.png"

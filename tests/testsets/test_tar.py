@@ -68,7 +68,7 @@ class TestLabels:
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", text)))
 
     def test_a_label_that_is_no_text(self, tmp_path):
-        with pytest.raises(FormatError, match=r"x\.tar cannot be read"):
+        with pytest.raises(FormatError, match=r"x\.tar: a\.cls is not UTF-8 text"):
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", b"\xff\xfe")))
 
     def test_an_id_column_means_nothing(self, tmp_path):
@@ -101,6 +101,55 @@ class TestMembers:
     def test_nothing_is_dropped_without_a_word(self, tmp_path, members, reason):
         with pytest.raises(FormatError, match=reason):
             labels(write_tar(tmp_path / "x.tar", *members, ("z.png", PNG), ("z.cls", "0")))
+
+    def test_find_counts_what_it_passes_over(self, tmp_path):
+        members = [("a.png", PNG), ("a.cls", "0"), ("b.mp4", b"x"), ("c.mp4", b"x"), ("README", "x"), ("d.txt", "x")]
+        path = write_tar(tmp_path / "x.tar", *members, ("a.seg.png", b"mask"))
+        with tarfile.open(path, "a") as archive:
+            for name, kind in (("e.png", tarfile.SYMTYPE), ("f.png", tarfile.LNKTYPE), ("g.png", tarfile.FIFOTYPE)):
+                link = tarfile.TarInfo(name)
+                link.type, link.linkname = kind, "a.png"
+                archive.addfile(link)
+        found, _ = found_in(path)
+        assert found.ids == ("a",)
+        assert found.notes == (
+            "passed over 8 files that are not images regrade reads: 2 .mp4, 2 links, 1 without a suffix, 1 .seg.png, "
+            "1 devices, 1 .txt",
+        )
+
+    @pytest.mark.parametrize("name", ["/abs/a", "../../a"])
+    def test_names_that_lead_elsewhere_are_ids_and_nothing_is_written(self, tmp_path, name):
+        path = write_tar(tmp_path / "in" / "x.tar", (f"{name}.png", PNG), (f"{name}.cls", "0"))
+        found, source = found_in(path)
+        assert found.ids == (name,)
+        assert open_pictures(source).read(0) == PNG
+        assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "x.tar"]
+
+    def test_a_member_with_holes_is_refused(self, tmp_path):
+        """Its bytes in the shard are not those of the file."""
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"))
+        content = bytearray(path.read_bytes())
+        content[156:157] = tarfile.GNUTYPE_SPARSE
+        content[257:265] = b"ustar  \0"
+        content[148:156] = b" " * 8
+        content[148:156] = b"%06o\0 " % sum(content[:512])
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=r"a\.png is stored with holes: pack the shard without --sparse"):
+            found_in(path)
+
+    def test_a_label_that_is_there_twice_is_refused(self, tmp_path):
+        with pytest.raises(FormatError, match=r"x\.tar: a\.cls is there twice"):
+            found_in(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"), ("a.cls", "1")))
+
+    def test_json_beside_a_picture_with_a_key_twice_is_refused(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", '{"label": 0, "label": 1}'))
+        with pytest.raises(FormatError, match=r"a\.json has the key 'label' twice"):
+            found_in(path)
+
+    def test_a_label_of_many_megabytes_is_not_read(self, tmp_path):
+        path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", b"0" * (1 << 25)))
+        with pytest.raises(FormatError, match=r"a\.cls has 33,554,432 bytes, which is no label"):
+            found_in(path)
 
     def test_no_picture(self, tmp_path):
         with pytest.raises(InputError, match="there is no picture in"):

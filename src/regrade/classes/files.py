@@ -24,7 +24,16 @@ def class_space_from_file(path: str | Path, name: str | None = None) -> ClassSpa
     path = Path(path)
     with faults_of(path):
         content = {"name": path.stem, **_reader(path)(path)}
-        return class_space_from_json(content if name is None else {**content, "name": name})
+        space = class_space_from_json(content if name is None else {**content, "name": name})
+        _check_blanks(space)
+        return space
+
+
+def _check_blanks(space: ClassSpace) -> None:
+    """Raise where blanks around an id would make it another id than the one that is seen."""
+    padded = next((class_id for class_id in space.ids if class_id != class_id.strip()), None)
+    if padded is not None:
+        raise FormatError(f"the id {padded!r} begins or ends with a blank: remove it")
 
 
 def _reader(path: Path) -> Callable[[Path], Mapping[str, Any]]:
@@ -40,6 +49,9 @@ def _folder(path: Path) -> Mapping[str, Any]:
     ids = sorted(entry.name for entry in path.iterdir() if entry.is_dir() and not entry.name.startswith("."))
     if not ids:
         raise FormatError("the folder has no sub-folders; expected one a class, named by its id")
+    for name in ids:
+        if not name.isascii() and any("\udc80" <= letter <= "\udcff" for letter in name):
+            raise FormatError(f"the name of the sub-folder {name!a} is not valid UTF-8: rename it first")
     return {"name": path.resolve().name, "ids": ids}
 
 
@@ -57,7 +69,7 @@ def _json(path: Path) -> Mapping[str, Any]:
 
 
 def _csv(path: Path) -> Mapping[str, Any]:
-    rows = read_rows(path, ["id"])
+    rows = read_rows(path, ["id"], optional=["name", "parent", "groups"])
     _check_ids(rows)
     content: dict[str, Any] = {
         "ids": [row.cells["id"] for row in rows],

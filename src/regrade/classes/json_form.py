@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from reprlib import repr as brief
 from typing import Any
 
 from regrade.core import ClassSpace, FormatError, Hierarchy, UnknownName
@@ -62,7 +63,7 @@ def _class_index(space: ClassSpace, reference: Any, what: str) -> int:
         return space.index(reference)
     if isinstance(reference, int) and not isinstance(reference, bool):
         return reference
-    raise FormatError(f"{what}: a class is named by its id or its index, not by {reference!r}")
+    raise FormatError(f"{what}: a class is named by its id or its index, not by {brief(reference)}")
 
 
 def _hierarchy(content: Mapping[str, Any], space: ClassSpace) -> Hierarchy:
@@ -91,7 +92,7 @@ def _parents(value: Any) -> tuple[str, ...]:
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise FormatError(f"name: a class space needs a name, got {value!r}")
+        raise FormatError(f"name: a class space needs a name, got {brief(value)}")
     return value
 
 
@@ -106,19 +107,19 @@ def _strings(value: Any, what: str) -> tuple[str, ...]:
     entries = _listed(value, what)
     for entry in entries:
         if not isinstance(entry, str):
-            raise FormatError(f"{what}: expected a list of texts, it holds {entry!r}")
+            raise FormatError(f"{what}: expected a list of texts, it holds {brief(entry)}")
     return entries
 
 
 def _listed(value: Any, what: str) -> tuple[Any, ...]:
     if not isinstance(value, list | tuple):
-        raise FormatError(f"{what}: expected a list, got {value!r}")
+        raise FormatError(f"{what}: expected a list, got {brief(value)}")
     return tuple(value)
 
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise FormatError(f"{what}: expected an object, got {value!r}")
+        raise FormatError(f"{what}: expected an object, got {brief(value)}")
     return value
 
 

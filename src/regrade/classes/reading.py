@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regrade.core import FormatError, InputError
+from regrade.core import FormatError, InputError, UnknownName
+from regrade.core.near_names import near_miss
+from regrade.core.strict_json import parse_json
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,15 @@ def faults_of(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
-    """Read a CSV file whose first line names the columns, the required ones among them."""
+def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
+    """Read a CSV file whose first line names the columns, the required ones among them.
+
+    Columns that are neither required nor optional are for people; one that is nearly an optional one raises.
+    """
     reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
     try:
         columns = [column.strip().casefold() for column in reader.fieldnames or ()]
-        _check_columns(columns, required)
+        _check_columns(columns, required, optional)
         reader.fieldnames = columns
         rows = [_row(reader.line_num, cells) for cells in reader]
     except csv.Error as error:
@@ -52,10 +56,7 @@ def read_rows(path: Path, required: Sequence[str]) -> list[Row]:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file; a key that stands twice in one object is a fault."""
-    try:
-        return json.loads(_text(path), object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        raise FormatError(f"is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from error
+    return parse_json(_text(path))
 
 
 def _text(path: Path) -> str:
@@ -68,24 +69,20 @@ def _text(path: Path) -> str:
     return text
 
 
-def _check_columns(columns: Sequence[str], required: Sequence[str]) -> None:
+def _check_columns(columns: Sequence[str], required: Sequence[str], optional: Sequence[str]) -> None:
     for column in required:
         if column not in columns:
             raise FormatError(f"has no column {column!r}; its first line names {', '.join(columns)}")
     if len(set(columns)) != len(columns):
         raise FormatError("names a column twice in its first line")
+    for column in columns:
+        if column not in optional and (near := near_miss(column, set(optional).difference(columns))):
+            raise UnknownName("column", column, [near], hint=" (rename it, or remove it if it is something else)")
 
 
 def _row(line: int, cells: dict[str | Any, str | Any]) -> Row:
     if None in cells:
         raise FormatError(f"line {line} has more cells than the first line has columns")
-    return Row(line, {column: (cell or "").strip() for column, cell in cells.items()})
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) != len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = next(key for key in keys if keys.count(key) > 1)
-        raise FormatError(f"has the key {repeated!r} twice")
-    return content
+    if None in cells.values():
+        raise FormatError(f"line {line} has fewer cells than the first line has columns")
+    return Row(line, {column: cell.strip() for column, cell in cells.items()})

@@ -29,6 +29,7 @@ from regrade.cli import (
     upgrade,
     verify,
 )
+from regrade.cli.output import one_line
 from regrade.core.errors import RegradeError
 
 app = typer.Typer(
@@ -81,7 +82,7 @@ def main() -> None:
             if sys.stdout is not None:  # it is none where the caller has closed it
                 sys.stdout.flush()
     except RegradeError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"error: {one_line(str(error))}\n")
         sys.exit(1)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         _drop_output()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +14,7 @@ from regrade.cli.options import (
     ClassNumbers,
     GroupColumns,
     IdColumn,
+    JsonOption,
     LabelColumn,
     NumbersOption,
     TestSetOption,
@@ -19,13 +22,14 @@ from regrade.cli.options import (
     columns,
     opened,
 )
-from regrade.cli.output import say
+from regrade.cli.output import report_import
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
-    from regrade.core import SliceSet
+    from regrade.core import LabelSet, SliceSet
 
 _FEW = 10  # models whose names are worth a line
+_FEW_SLICES = 5
 
 app = typer.Typer(
     help="Bring in predictions, checkpoints, labels, slices, verdicts and people from files.", no_args_is_help=True
@@ -86,6 +90,7 @@ def predictions(
     label_column: LabelColumn = "",
     group: GroupColumns = [],
     class_numbers: NumbersOption = ClassNumbers.auto,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import predictions: per image the best classes (ids or indices) or all scores.
@@ -101,10 +106,23 @@ def predictions(
         prefix=prefix,
         columns=columns(id_column, label_column, group, class_numbers),
     )
+    lines = []
     if done.new_test_set:
-        say(f"new test set {test_set}: {amount(len(done.test_set), 'example')}, {done.test_set.class_space.name}")
-    named = f" ({', '.join(done.models.new)})" if 0 < len(done.models.new) <= _FEW else ""
-    say(f"on {test_set}: models imported: {len(done.models.new)}{named}, unchanged: {len(done.models.unchanged)}")
+        space = done.test_set.class_space.name
+        lines.append(f"new test set {test_set}: {amount(len(done.test_set), 'example')}, {space}")
+    new, unchanged = done.models.new, done.models.unchanged
+    named = f" ({', '.join(new)})" if 0 < len(new) <= _FEW else ""
+    kept = "; ".join(dict.fromkeys(done.kept.values()))
+    lines.append(f"on {test_set}: models imported: {len(new)}{named}, unchanged: {len(unchanged)}; per image: {kept}")
+    data = {
+        "test_set": test_set,
+        "new_test_set": done.new_test_set,
+        "examples": len(done.test_set),
+        "imported": list(new),
+        "unchanged": list(unchanged),
+        "kept": dict(done.kept),
+    }
+    report_import(lines, done.notes, data, as_json=as_json)
 
 
 @app.command()
@@ -122,6 +140,7 @@ def checkpoints(
     classes: Annotated[
         str | None, typer.Option(help="The class space of the scores, if it is not the test set's.")
     ] = None,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import the scores of an ensemble while it was trained: of every seed after every epoch that was kept.
@@ -133,10 +152,20 @@ def checkpoints(
     )
     found = done.checkpoints
     classes_told = amount(found.classes, "class", "classes")
-    say(
+    line = (
         f"{'imported' if done.new else 'unchanged:'} {ensemble} on {test_set}: {amount(len(found.members), 'seed')} x "
         f"{amount(len(found.epochs), 'epoch')} x {amount(len(found), 'image')} x {classes_told}"
     )
+    data = {
+        "test_set": test_set,
+        "ensemble": ensemble,
+        "new": done.new,
+        "seeds": list(found.members),
+        "epochs": list(found.epochs),
+        "examples": len(found),
+        "classes": found.classes,
+    }
+    report_import([line], done.notes, data, as_json=as_json)
 
 
 @app.command()
@@ -157,6 +186,7 @@ def labels(
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     class_numbers: NumbersOption = ClassNumbers.auto,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import labels: for each image the classes that are correct, unclear or wrong."""
@@ -170,13 +200,34 @@ def labels(
         columns=columns(id_column, label_column, [], class_numbers),
     )
     found = done.labels
-    say(
+    states = _states_of(found)
+    by_state = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    lines = [
         f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: "
-        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgement')}, "
+        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgement')} ({by_state}), "
         f"{amount(found.problematic.sum(), 'problematic image')}"
-    )
+    ]
     if done.slices is not None:
-        say(_slices_in_words(done.slices))
+        lines.append(_slices_in_words(done.slices))
+    data = {
+        "test_set": test_set,
+        "labels": found.full_name,
+        "new": done.new,
+        "images": int(found.covered.sum()),
+        "judgments": states,
+        "problematic": int(found.problematic.sum()),
+        "unlisted": found.unlisted.value,
+        "slices": [] if done.slices is None else list(done.slices.names),
+    }
+    report_import(lines, done.notes, data, as_json=as_json)
+
+
+def _states_of(labels: LabelSet) -> dict[str, int]:
+    """How many judgments say what."""
+    from regrade.core import LabelState
+
+    states = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
+    return {state.name.lower(): int((labels.states == state).sum()) for state in states}
 
 
 @app.command()
@@ -194,6 +245,7 @@ def slices(
     ] = Slices.table,
     id_column: IdColumn = "",
     group: GroupColumns = [],
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import slices of a test set: subsets of its images, or group columns; the test set itself stays as it is."""
@@ -204,15 +256,25 @@ def slices(
         form=form.value,
         columns=columns(id_column, "", group, ClassNumbers.auto),
     )
-    say(f"{'imported' if done.new else 'unchanged:'} {_slices_in_words(done.slices)}")
+    line = f"{'imported' if done.new else 'unchanged:'} {_slices_in_words(done.slices)}"
+    sizes = {slice_: int(inside.sum()) for slice_, inside in done.slices.subsets.items()}
+    data = {
+        "test_set": test_set,
+        "name": name,
+        "new": done.new,
+        "subsets": sizes,
+        "group_columns": list(done.slices.columns),
+    }
+    report_import([line], done.notes, data, as_json=as_json)
 
 
 def _slices_in_words(slices: SliceSet) -> str:
     if slices.name in slices.subsets:
         return f"slice {slices.name} of {slices.test_set}: {amount(slices.subsets[slices.name].sum(), 'image')}"
     kind = "slices" if slices.subsets else "group columns"
-    more = ", ..." if len(slices.names) > 1 else ""
-    return f"{slices.name} of {slices.test_set}: {len(slices.names)} {kind} ({slices.names[0]}{more})"
+    names = ", ".join(slices.names) if len(slices.names) <= _FEW_SLICES else f"{slices.names[0]}, ..."
+    inside = f", {amount(reduce(or_, slices.subsets.values()).sum(), 'image')}" if slices.subsets else ""
+    return f"{slices.name} of {slices.test_set}: {len(slices.names)} {kind} ({names}){inside}"
 
 
 @app.command()
@@ -229,17 +291,19 @@ def verdicts(
         str, typer.Option(help="Correct verdicts that are stored already; give the reason.", metavar="REASON")
     ] = "",
     id_column: IdColumn = "",
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import people's verdicts on the sample that `regrade labels sample` drew; rows without one are passed over."""
-    new = opened(workspace).import_verdicts(
+    done = opened(workspace).import_verdicts(
         file,
         test_set=test_set,
         labels=labels,
         correct=correct,
         columns=columns(id_column, "", [], ClassNumbers.auto),
     )
-    say(amount(new, "new verdict"))
+    data = {"test_set": test_set, "labels": labels, "new": done.new}
+    report_import([amount(done.new, "new verdict")], done.notes, data, as_json=as_json)
 
 
 @app.command()
@@ -257,6 +321,7 @@ def mistakes(
     ] = Mistakes.table,
     id_column: IdColumn = "",
     class_numbers: NumbersOption = ClassNumbers.auto,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import a review of one model's mistakes: for each its category and how grave it is."""
@@ -268,10 +333,18 @@ def mistakes(
         columns=columns(id_column, "", [], class_numbers),
     )
     found = done.review
-    say(
+    line = (
         f"{'imported' if done.new else 'unchanged:'} {amount(len(found), 'reviewed mistake')} of {model} on "
         f"{test_set}, {found.major.sum():,} of them major"
     )
+    data = {
+        "test_set": test_set,
+        "model": model,
+        "new": done.new,
+        "mistakes": len(found),
+        "major": int(found.major.sum()),
+    }
+    report_import([line], done.notes, data, as_json=as_json)
 
 
 @app.command()
@@ -292,6 +365,7 @@ def people(
     id_column: IdColumn = "",
     label_column: LabelColumn = "",
     class_numbers: NumbersOption = ClassNumbers.auto,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Import the answers of people, who become rows beside the models: person:NAME.
@@ -305,7 +379,17 @@ def people(
         name=name,
         columns=columns(id_column, label_column, [], class_numbers),
     )
+    new, unchanged = done.people.new, done.people.unchanged
     told = ", ".join(f"{person} ({amount(images, 'image')})" for person, images in done.images.items())
-    say(f"on {test_set}: people imported: {len(done.people.new)}, unchanged: {len(done.people.unchanged)}; {told}")
-    if done.passed_over:
-        say(f"passed over: {amount(done.passed_over, 'answer')} to images that are not in {test_set}")
+    timed = f"times of {amount(done.timed, 'answer')}" if done.timed else "no times"
+    line = f"on {test_set}: people imported: {len(new)}, unchanged: {len(unchanged)}; {told}; {timed}"
+    passed = (f"passed over {amount(done.passed_over, 'answer')} to images that are not in {test_set}",)
+    notes = (*(passed if done.passed_over else ()), *done.notes)
+    data = {
+        "test_set": test_set,
+        "imported": list(new),
+        "unchanged": list(unchanged),
+        "images": dict(done.images),
+        "timed": done.timed,
+    }
+    report_import([line], notes, data, as_json=as_json)

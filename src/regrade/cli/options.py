@@ -31,6 +31,7 @@ MapOption = Annotated[
         "--map", help="CSV or JSON from the labels' classes to the predicted ones, instead of the test set's own map."
     ),
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Also print what was done as JSON, with the notes.")]
 IdColumn = Annotated[str, typer.Option(help="The column with the example ids, if it has no usual name.")]
 LabelColumn = Annotated[str, typer.Option(help="The column with the labels, if it has no usual name.")]
 GroupColumns = Annotated[

@@ -70,6 +70,23 @@ def say(message: str) -> None:
     sys.stderr.write(message + "\n")
 
 
+def one_line(text: str) -> str:
+    r"""A text that holds names from files, with line breaks and other control characters escaped.
+
+    >>> one_line("there is no column 'a\nb'")
+    "there is no column 'a\\nb'"
+    """
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+
+
+def report_import(lines: Sequence[str], notes: Sequence[str], data: dict[str, Any], *, as_json: bool) -> None:
+    """Tell what an import did and what it left out, for people; with JSON the same as data on standard output."""
+    for line in (*lines, *(f"note: {note}" for note in notes)):
+        say(one_line(line))
+    if as_json:
+        _write_json({**data, "notes": list(notes)})
+
+
 def watching(names: Sequence[str]) -> Iterable[str]:
     """Go through names with a progress bar on standard error, where someone is there to see it."""
     if len(names) < _MANY or not sys.stderr.isatty():

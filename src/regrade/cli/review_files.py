@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from regrade.cli.options import WorkspaceOption, opened
-from regrade.cli.output import say
+from regrade.cli.options import JsonOption, WorkspaceOption, opened
+from regrade.cli.output import report_import, say
 from regrade.core.amounts import amount
 
 _NOUNS = {
@@ -26,9 +27,7 @@ def export(
 
     Passwords, invitations and other secrets stay where they are.
     """
-    counts = opened(workspace).export_ledger(file)
-    told = ", ".join(amount(number, *_NOUNS[kind]) for kind, number in counts.items())
-    say(f"{file}: {told or 'an empty ledger'}")
+    say(f"{file}: {_rows_in_words(opened(workspace).export_ledger(file))}")
 
 
 def backup(
@@ -55,7 +54,14 @@ def verify(workspace: WorkspaceOption = Path()) -> None:
 
 def import_(
     file: Annotated[Path, typer.Argument(help="What `regrade review export` wrote.")],
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Add what an exported ledger holds to this one, all of it or nothing; what is here already is passed over."""
-    say(f"{file}: {amount(opened(workspace).import_ledger(file), 'new vote')}")
+    done = opened(workspace).import_ledger(file)
+    line = f"{file}: {_rows_in_words(done.rows)}; {amount(done.new_votes, 'new vote')}"
+    report_import([line], (), {"rows": dict(done.rows), "new_votes": done.new_votes}, as_json=as_json)
+
+
+def _rows_in_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(amount(number, *_NOUNS[kind]) for kind, number in counts.items()) or "an empty ledger"

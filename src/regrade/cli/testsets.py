@@ -15,13 +15,14 @@ from regrade.cli.options import (
     ClassNumbers,
     GroupColumns,
     IdColumn,
+    JsonOption,
     LabelColumn,
     NumbersOption,
     WorkspaceOption,
     columns,
     opened,
 )
-from regrade.cli.output import download_bar, say, watching_pictures
+from regrade.cli.output import download_bar, report_import, say, watching_pictures
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ def add(
         typer.Option("--map", help="CSV or JSON from its classes to those that models predict; stored with the set."),
     ] = None,
     map_source: Annotated[str, typer.Option(help="The class space that --map maps from.")] = "imagenet-1k",
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
     """Add a test set, with or without pictures; the pictures stay where they are.
@@ -142,13 +144,24 @@ def add(
         class_map=class_map,
         map_source=map_source,
     )
-    parts = [f"{len(done.test_set):,} examples"]
+    labeled = int(done.test_set.labeled.sum())
+    parts = [f"{len(done.test_set):,} examples" + ("" if labeled else " without labels")]
     parts.append(f"pictures by reader {done.source.reader}" if done.source else "without pictures")
     if done.missing:
         parts.append("none of those it lists is there" if done.source is None else f"{done.missing:,} of them missing")
     if done.class_map is not None:
         parts.append(_map_in_words(done.class_map))
-    say(f"{'added' if done.new else 'unchanged:'} test set {name}: {', '.join(parts)}")
+    line = f"{'added' if done.new else 'unchanged:'} test set {name}: {', '.join(parts)}"
+    data = {
+        "test_set": name,
+        "new": done.new,
+        "examples": len(done.test_set),
+        "labeled": labeled,
+        "groups": list(done.test_set.groups),
+        "reader": done.source.reader if done.source else None,
+        "missing": done.missing,
+    }
+    report_import([line], done.notes, data, as_json=as_json)
 
 
 @app.command()

@@ -29,6 +29,7 @@ from regrade.ledger.schema import (
 from regrade.ledger.standing import STANDS
 
 ItemKey = tuple[str, str, str]
+_VOTE = ("key", "item_id", "person_id", "answer", "severity")
 
 
 def read_back(connection: Connection, rows: Iterable[Row]) -> int:
@@ -114,21 +115,24 @@ def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) 
 
 
 def _votes(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> int:
-    known = set(connection.execute(select(vote.c.key)).scalars())
+    known = {row.key: tuple(row) for row in connection.execute(select(*(vote.c[name] for name in _VOTE)))}
     questions = _questions(connection)
     last = dict(
         ((row.item_id, row.person_id), row.id)
         for row in connection.execute(select(vote.c.item_id, vote.c.person_id, vote.c.id).order_by(vote.c.id))
     )
-    fresh = []
+    stored, fresh = set(known), []
     for row in rows:
-        if row["key"] in known:
-            continue
         place = _known(items, _item_key(row), "item", row), _known(people, row["person"], "person", row)
+        given = (row["key"], *place, row["answer"], row["severity"])
+        if known.setdefault(row["key"], given) != given:
+            raise MismatchError(f"row {row['row']}: vote {row['key']!r} is here already, with another answer or place")
+        if row["key"] in stored:
+            continue
+        stored.add(row["key"])
         _check_answer(questions[row["queue"]], row)
         copied = {name: row[name] for name in ("key", "answer", "severity", "reason", "why", "seconds", "at")}
         fresh.append((place, {"item_id": place[0], "person_id": place[1], **copied}))
-        known.add(row["key"])
     _add_in_chains(connection, vote, fresh, last)
     return len(fresh)
 

@@ -17,9 +17,10 @@ from sqlalchemy import Column, Float, Integer
 from regrade.core import FormatError
 from regrade.ledger.row_form import columns_of_all
 from regrade.ledger.schema import Moment
-from regrade.tables.files import check_file, first_line, read_json
+from regrade.tables import check_file, check_quotes, first_line, read_json
 
 SUFFIXES = (".csv", ".json", ".parquet")
+_DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: text that is not UTF-8, odd times
 
 
 def rows_as_file(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
@@ -93,6 +94,7 @@ def _from_csv(path: Path) -> list[dict[str, Any]]:
     whole = min(path.stat().st_size + 1, 2**31 - 1)  # a row must lie within a block, and texts may be long
     names = ("kind", *columns_of_all())
     try:
+        check_quotes(path, ",")
         table = pyarrow.csv.read_csv(
             path,
             pyarrow.csv.ReadOptions(use_threads=False, block_size=whole),
@@ -104,21 +106,28 @@ def _from_csv(path: Path) -> list[dict[str, Any]]:
                 quoted_strings_can_be_null=False,
             ),
         )
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+        return _rows(table)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    except _DAMAGE as error:
         raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
-    return _rows(table, path)
 
 
 def _from_parquet(path: Path) -> list[dict[str, Any]]:
     try:
-        table = pyarrow.parquet.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        return _rows(pyarrow.parquet.read_table(path))
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    except _DAMAGE as error:
         raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
-    return _rows(table, path)
 
 
-def _rows(table: pa.Table, path: Path) -> list[dict[str, Any]]:
-    if "kind" not in table.column_names:
-        raise FormatError(f"{path} holds no rows of a ledger: there is no column kind")
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    names = table.column_names
+    if "kind" not in names:
+        raise FormatError("these are no rows of a ledger: there is no column kind")
+    if len(set(names)) < len(names):
+        raise FormatError(f"the column {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    table.validate(full=True)
     found: list[dict[str, Any]] = table.to_pylist()
     return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from reprlib import repr as brief
 from typing import Any
 
 from sqlalchemy import Column, Float, Integer, String
 
-from regrade.core import FormatError
+from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.record_rows import KINDS
@@ -51,8 +52,9 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
 _MISSING = {
     ("decision", "person"),  # none where a decision came of itself
     ("report", "cleared_by"),  # none where a report is open
-    ("item", "needed"),  # none in files of an older regrade: as many as the queue says
+    ("item", "needed"),
 }
+_ADDED_LATER = {("item", "needed")}  # files of an older regrade have none: it is as many as the queue says
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
 _WORDS: dict[str, list[str]] = {
     "role": [one.value for one in Role],
@@ -61,21 +63,49 @@ _WORDS: dict[str, list[str]] = {
     "reached": [*(one.value for one in Reached), REOPENED],
 }
 _LARGEST = 2**31 - 1  # of a whole number in PostgreSQL
+_LONGEST = 366 * 24 * 3600.0  # seconds of one answer: more is no time that anyone spent
+_EARLIEST = 1970
+_IDENTITY = {"person": ("person",), "item": ("queue", "example", "class"), "vote": ("key",)}
+"""What a row of a kind is known by; two rows of one file that share it must agree in all else."""
 
 
 def in_form(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows by their kind, each complete and of the right types, with its number from 1 as ``row``; others raise."""
+    """Rows by their kind, each complete and of the right types, with its number from 1 as ``row``; others raise.
+
+    So do rows that hold what their kind does not have, and two rows that contradict each other.
+    """
     found: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     for number, row in enumerate(rows, start=1):
         kind = row.get("kind")
-        if kind not in found:
-            raise FormatError(f"row {number}: a row of a ledger is a {', '.join(KINDS)}, not a {kind!r}")
+        if not isinstance(kind, str) or kind not in found:
+            raise FormatError(f"row {number}: a row of a ledger is a {', '.join(KINDS)}, not a {brief(kind)}")
         try:
+            _check_names(kind, row)
             values = {name: _value(kind, name, column, row.get(name)) for name, column in COLUMNS[kind].items()}
         except ValueError as error:
             raise FormatError(f"row {number}, a {kind}: {error}") from None
         found[kind].append({"row": number, **values})
+    for kind, names in _IDENTITY.items():
+        _refuse_contradictions(found[kind], names)
     return found
+
+
+def _check_names(kind: str, row: Row) -> None:
+    """Raise where a row lacks a name of its kind, or holds something under another one: it would be lost."""
+    for name, value in row.items():
+        if value is not None and name != "kind" and name not in COLUMNS[kind]:
+            raise UnknownName("column", str(name), COLUMNS[kind])
+    for name in COLUMNS[kind]:
+        if name not in row and (kind, name) not in _ADDED_LATER:
+            raise ValueError(f"{name} is missing")
+
+
+def _refuse_contradictions(rows: Iterable[Row], names: tuple[str, ...]) -> None:
+    first: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        before = first.setdefault(tuple(row[name] for name in names), row)
+        if differs := [name for name in row if name != "row" and row[name] != before[name]]:
+            raise FormatError(f"row {row['row']} has another {differs[0]} than row {before['row']} of the same thing")
 
 
 def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
@@ -108,7 +138,7 @@ def _check_text(name: str, column: Column[Any], text: str) -> None:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is a text, not {value!r}")
+        raise ValueError(f"{name} is a text, not {brief(value)}")
     return value
 
 
@@ -118,17 +148,17 @@ def _whole(name: str, value: Any) -> int:
     except ValueError:
         number = None
     if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LARGEST:
-        raise ValueError(f"{name} is a whole number, not {value!r}")
+        raise ValueError(f"{name} is a whole number, not {brief(value)}")
     return number
 
 
 def _seconds(name: str, value: Any) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if isinstance(value, bool) or not 0 <= number < math.inf:
-        raise ValueError(f"{name} is a time of 0 or more, not {value!r}")
+    if isinstance(value, bool) or not 0 <= number <= _LONGEST:
+        raise ValueError(f"{name} is a time of 0 or more, at most a year, not {brief(value)}")
     return number
 
 
@@ -138,7 +168,9 @@ def _moment(name: str, value: Any) -> datetime:
     except ValueError:
         found = None
     if not isinstance(found, datetime) or found.tzinfo is None:
-        raise ValueError(f"{name} is a moment with its zone (2026-01-31T12:00:00Z), not {value!r}")
+        raise ValueError(f"{name} is a moment with its zone (2026-01-31T12:00:00Z), not {brief(value)}")
+    if not _EARLIEST < found.year < datetime.max.year:  # a zone must not lead out of the years there are
+        raise ValueError(f"{name} is in the year {found.year}, which is no time at which anyone answered")
     return found.astimezone(UTC)
 
 

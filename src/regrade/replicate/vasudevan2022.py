@@ -113,7 +113,7 @@ def _read_released(data: Path) -> _Released:
         images |= dict.fromkeys(content)
     test_set = TestSet("imagenet-val", imagenet_1k(), tuple(images), _own_labels(tuple(images), data))
     reviews = {
-        model: read_mistake_file(data / file, test_set, form=MistakeFormat.VASUDEVAN2022, model=model)
+        model: read_mistake_file(data / file, test_set, form=MistakeFormat.VASUDEVAN2022, model=model).review
         for model, file in _FILES.items()
     }
     return _Released(test_set, reviews)

@@ -22,7 +22,7 @@ from regrade.store.import_predictions import ImportedPredictions, import_predict
 from regrade.store.import_slices import ImportedSlices, import_slices, keep_slices
 from regrade.store.label_export import Authors, KnownAuthors, labels_as_file
 from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
-from regrade.store.mistake_files import MistakeFormat, read_mistake_file
+from regrade.store.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
 from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
 from regrade.store.partial_signatures import PartialSignatures
 from regrade.store.people_files import PeopleFile, PeopleFormat, read_people_file
@@ -34,9 +34,9 @@ from regrade.store.prediction_files import (
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, Source
-from regrade.store.review_files import Verdicts
+from regrade.store.review_files import AddedVerdicts, Verdicts
 from regrade.store.signature_folder import Signed
-from regrade.store.slice_files import SliceFormat, read_slice_file
+from regrade.store.slice_files import SliceFile, SliceFormat, read_slice_file
 from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, check_stored_file, stored_files
 
@@ -44,6 +44,7 @@ __all__ = [
     "FIRST_LABELS",
     "FIRST_MODEL",
     "PRIVATE",
+    "AddedVerdicts",
     "Answers",
     "Authors",
     "CheckedFile",
@@ -60,6 +61,7 @@ __all__ = [
     "LabelFile",
     "LabelFormat",
     "Manifest",
+    "MistakeFile",
     "MistakeFormat",
     "Part",
     "PartialPredictions",
@@ -68,6 +70,7 @@ __all__ = [
     "PeopleFormat",
     "PredictionFile",
     "Signed",
+    "SliceFile",
     "SliceFormat",
     "Source",
     "Spaces",

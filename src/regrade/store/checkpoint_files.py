@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from regrade.core import FormatError, TestSet
 from regrade.core.arrays import FloatArray
 from regrade.store.checkpoint_writer import same_epochs
-from regrade.store.prediction_files import ARRAY_SUFFIXES, ID_KEYS, SCORE_KEYS, load_arrays
-from regrade.tables import Examples, check_unique
+from regrade.store.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
+from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, passed_over_files
 
 _SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+)", re.IGNORECASE)
 _EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+)", re.IGNORECASE)
@@ -43,6 +41,15 @@ def read_checkpoint_files(path: Path, test_set: TestSet) -> Iterator[CheckpointA
         yield from _whole(path, test_set)
     else:
         raise FormatError(f"{path} is neither a folder nor an array (.npy, .npz) of checkpoints")
+
+
+def checkpoint_notes(path: Path) -> tuple[str, ...]:
+    """What a folder of checkpoints holds beside arrays, counted by suffix, and whether any file lacks ids."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    arrays = [file for file in files if file.suffix.lower() in ARRAY_SUFFIXES]
+    other_suffixes = (file.suffix.lower() for file in files if file.suffix.lower() not in ARRAY_SUFFIXES)
+    without_ids = any(open_arrays(file).first_of(ID_KEYS) is None for file in arrays)
+    return (*passed_over_files(other_suffixes, expected="arrays"), *((NO_IDS,) if without_ids else ()))
 
 
 def _folder(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
@@ -91,15 +98,29 @@ def _whole(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
 
 def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
     """The scores of a file, and the order in which its rows are those of the test set, none if they are already."""
-    arrays = load_arrays(path)
-    name = next((key for key in ("", *SCORE_KEYS) if key in arrays), None)
+    arrays = open_arrays(path)
+    name = arrays.first_of(("", *SCORE_KEYS))
     if name is None:
-        raise FormatError(f"{path} has the arrays {', '.join(arrays)}; the scores must be called scores")
-    ids = next((arrays[key] for key in ID_KEYS if key in arrays), None)
+        raise FormatError(f"{path} has the arrays {', '.join(arrays.declared)}; the scores must be called scores")
+    key = arrays.first_of(ID_KEYS)
+    try:
+        used = {name, *([key] if key else [])}
+        ignored_names(arrays.declared, used, optional=("ids", "scores"), noun="array")  # a near miss raises
+        ids = None if key is None else array_texts(arrays, key)
+        _check_declared(arrays.declared[name].shape, ids, test_set)
+        scores = arrays.load(name)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
     if ids is None:
-        return arrays[name], None
-    texts = tuple(each.decode(errors="replace") if isinstance(each, bytes) else str(each) for each in np.ravel(ids))
-    if arrays[name].shape[-2:-1] != (len(texts),):
-        raise FormatError(f"{path} has {len(texts):,} ids, and scores of shape {arrays[name].shape}: one row an id")
-    check_unique(texts)
-    return arrays[name], Examples(texts, None).order_in(test_set)
+        return scores, None
+    check_unique(ids)
+    return scores, Examples(ids, None).order_in(test_set)
+
+
+def _check_declared(shape: tuple[int, ...], ids: tuple[str, ...] | None, test_set: TestSet) -> None:
+    """Raise where scores of this shape cannot be those of the ids or the test set, before they are read."""
+    rows = shape[-2:-1]
+    if ids is not None and rows != (len(ids),):
+        raise FormatError(f"{len(ids):,} ids, and scores of shape {shape}: one row an id")
+    if rows and rows != (len(test_set),):
+        raise FormatError(f"scores of shape {shape}, and test set {test_set.name} has {len(test_set):,} examples")

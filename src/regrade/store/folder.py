@@ -58,6 +58,7 @@ from regrade.store.prediction_folder import (
 from regrade.store.refusals import refusals_as_errors
 from regrade.store.review_files import (
     FRAME,
+    AddedVerdicts,
     Verdicts,
     add_decisions,
     add_verdicts,
@@ -538,7 +539,7 @@ class Store:
 
     def add_verdicts(
         self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
-    ) -> int:
+    ) -> AddedVerdicts:
         """Add the verdicts of a file to a review, and say how many are new; ``correction`` lets them replace others."""
         with self.transaction() as change:
             frame = self.review(test_set, labels)
@@ -546,7 +547,8 @@ class Store:
                 raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
             verdicts = read_verdict_file(path, test_set, columns)
             folder = self._review_folder(test_set.name, frame.labels)
-            return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
+            new = add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
+        return AddedVerdicts(new, verdicts.notes)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
         """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""

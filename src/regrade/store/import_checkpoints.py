@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import Checkpoints, ClassSpace, ScoreKind
-from regrade.store.checkpoint_files import read_checkpoint_files
+from regrade.store.checkpoint_files import checkpoint_notes, read_checkpoint_files
 from regrade.store.folder import Store
 
 
 @dataclass(frozen=True)
 class ImportedCheckpoints:
-    """What an import did: the checkpoints, and whether they were new."""
+    """What an import did: the checkpoints, whether they were new, and notes for people."""
 
     checkpoints: Checkpoints
     new: bool
+    notes: tuple[str, ...] = ()
 
 
 def import_checkpoints(
@@ -27,4 +28,4 @@ def import_checkpoints(
         for each in read_checkpoint_files(path, target):
             writer.add(each.scores, seed=each.seed, epoch=each.epoch)
         new = writer.finish()
-    return ImportedCheckpoints(store.checkpoints(target, ensemble), new)
+    return ImportedCheckpoints(store.checkpoints(target, ensemble), new, checkpoint_notes(path))

@@ -13,11 +13,12 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedLabels:
-    """What an import did: the labels, whether they were new, and the slices that came with them if any did."""
+    """What an import did: the labels, whether they were new, the slices that came with them if any did, and notes."""
 
     labels: LabelSet
     new: bool
     slices: SliceSet | None = None
+    notes: tuple[str, ...] = ()
 
 
 def create_labels(store: Store, *, test_set: str, name: str) -> ImportedLabels:
@@ -54,7 +55,7 @@ def import_labels(
     with store.transaction():  # no one else adds a version between looking for the newest and storing the next
         labels = _numbered(store, target, content.labels, new_version=new_version)
         new = bool(store.add_label_set(labels, target, content.slices).new)
-    return ImportedLabels(labels, new, content.slices)
+    return ImportedLabels(labels, new, content.slices, content.notes)
 
 
 def _check_name(name: str) -> None:

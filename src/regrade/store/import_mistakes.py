@@ -13,10 +13,11 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedMistakes:
-    """What an import did: the review, and whether it was new."""
+    """What an import did: the review, whether it was new, and notes for people."""
 
     review: MistakeReview
     new: bool
+    notes: tuple[str, ...] = ()
 
 
 def import_mistakes(
@@ -29,5 +30,5 @@ def import_mistakes(
     if not model.strip():
         raise InputError("a review of mistakes needs the name of its model")
     target = store.test_set(test_set)
-    review = read_mistake_file(path, target, form=form, model=model, columns=columns)
-    return ImportedMistakes(review, bool(store.add_mistake_review(review, target).new))
+    content = read_mistake_file(path, target, form=form, model=model, columns=columns)
+    return ImportedMistakes(content.review, bool(store.add_mistake_review(content.review, target).new), content.notes)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from regrade.core import TestSet
 from regrade.store.folder import Store, Stored
 from regrade.store.import_predictions import manifest_of, source_of
@@ -17,13 +19,16 @@ from regrade.tables import Columns
 class ImportedPeople:
     """What an import did: the people stored, those that were there already, and how many images each was asked about.
 
-    ``passed_over`` counts answers to images that are not in the test set.
+    ``passed_over`` counts answers to images that are not in the test set, ``timed`` answers whose times are known, and
+    ``notes`` are for people.
     """
 
     test_set: TestSet
     people: Stored
     images: Mapping[str, int]
     passed_over: int
+    timed: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def import_people(
@@ -46,4 +51,5 @@ def import_people(
     entries = [(answers, manifest_of(answers, target, space, source)) for answers in found.people]
     stored = store.add_predictions(target, entries, space)
     images = {answers.model: int(answers.counted.sum()) for answers in found.people}
-    return ImportedPeople(target, stored, images, found.passed_over)
+    timed = sum(int(np.isfinite(own.times.seconds).sum()) for own in found.people if own.times is not None)
+    return ImportedPeople(target, stored, images, found.passed_over, timed, found.notes)

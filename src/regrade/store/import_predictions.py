@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,16 +15,21 @@ from regrade.core.arrays import IntArray
 from regrade.store.folder import Store, Stored
 from regrade.store.prediction_files import Answers, PredictionFile, Spaces, read_prediction_file
 from regrade.store.prediction_folder import Manifest, Source
-from regrade.tables import Columns
+from regrade.tables import Columns, check_labels
 
 
 @dataclass(frozen=True)
 class ImportedPredictions:
-    """What an import did: the models stored, those that were there already, and the test set."""
+    """What an import did: the models stored, those that were there already, the test set, and notes for people.
+
+    ``kept`` says by model what of its answers is stored.
+    """
 
     test_set: TestSet
     new_test_set: bool
     models: Stored
+    kept: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def import_predictions(
@@ -48,10 +53,9 @@ def import_predictions(
     target = known or _new_test_set(found, test_set, spaces.labels, path)
     rows = _rows(found, target, path)
     answers = {name if model else prefix + name: a.reordered(rows) for name, a in found.answers.items()}
-    source = source_of(path)
-    return ImportedPredictions(
-        target, known is None, store_answers(store, target, answers, space=spaces.predictions, source=source)
-    )
+    stored = store_answers(store, target, answers, space=spaces.predictions, source=source_of(path))
+    kept = {name: _kept(own, spaces.predictions) for name, own in answers.items()}
+    return ImportedPredictions(target, known is None, stored, kept, found.notes)
 
 
 def store_answers(
@@ -65,6 +69,16 @@ def store_answers(
         )
         entries.append((predictions, manifest_of(predictions, test_set, space, source)))
     return store.add_predictions(test_set, entries, space)
+
+
+def _kept(answers: Answers, space: ClassSpace) -> str:
+    """What of a model's answers is stored, in words."""
+    best = answers.classes.shape[1]
+    kind = f" ({answers.score_kind.value})" if answers.score_kind else ""
+    if answers.full_scores is not None:
+        return f"scores of all {len(space):,} classes{kind}"
+    scores = f" with scores{kind}" if answers.scores is not None else ""
+    return f"best {best:,} of {len(space):,} classes{scores}"
 
 
 def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> Spaces:
@@ -94,6 +108,8 @@ def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
             f"{path} has {given:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
             "ids must have one row an example, in the order of the test set"
         )
+    if found.labels is not None:
+        check_labels(found.labels, test_set)
     return np.arange(given)
 
 

@@ -13,10 +13,11 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedSlices:
-    """What an import did: the slices, and whether they were new."""
+    """What an import did: the slices, whether they were new, and notes for people."""
 
     slices: SliceSet
     new: bool
+    notes: tuple[str, ...] = ()
 
 
 def import_slices(
@@ -25,8 +26,8 @@ def import_slices(
     """Read a file of slices, hold it against the test set and store it beside that; others under its name raise."""
     target = store.test_set(test_set)
     _check_name(name, target)
-    slices = read_slice_file(path, target, form=form, name=name, columns=columns)
-    return ImportedSlices(slices, bool(store.add_slice_set(slices, target).new))
+    content = read_slice_file(path, target, form=form, name=name, columns=columns)
+    return ImportedSlices(content.slices, bool(store.add_slice_set(content.slices, target).new), content.notes)
 
 
 def keep_slices(store: Store, slices: SliceSet) -> Stored:

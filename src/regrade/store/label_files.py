@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
+from reprlib import repr as brief
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, SliceSet, TestSet, Unlisted
+from regrade.core.amounts import amount
 from regrade.store.places import Places
-from regrade.tables import LABEL_COLUMNS, TABLE_SUFFIXES, Columns, class_indices, read_json, read_table, texts
+from regrade.tables import (
+    LABEL_COLUMNS,
+    TABLE_SUFFIXES,
+    Columns,
+    Reading,
+    class_index,
+    class_indices,
+    column_named,
+    ignored_columns,
+    ignored_names,
+    read_json,
+    read_table,
+    texts,
+)
 
 REAL_SIZE = 50_000
 IMAGENET_M = "imagenet-m"
@@ -22,6 +39,11 @@ IMAGENET_M = "imagenet-m"
 _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
 _LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
 _CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
+_OPTIONAL_COLUMNS = ("state", "problematic")
+_KEYS = (*_LISTS, "problematic")
+_EXPORTED_KEYS = ("problematic_by", "problematic_at", "decided")  # who decided, as `labels_as_file` writes it
+_MULTILABEL_KEYS = ("initial_annots", "problematic_images", "imagenet_m")
+_YES, _NO = ("true", "yes", "1"), ("false", "no", "0", "")
 
 
 class LabelFormat(Enum):
@@ -53,10 +75,11 @@ class _Conflict(Enum):
 
 @dataclass(frozen=True)
 class LabelFile:
-    """What a file of labels holds: the labels, and the slice that comes with them if there is one."""
+    """What a file of labels holds: the labels, the slice that comes with them if there is one, and notes for people."""
 
     labels: LabelSet
     slices: SliceSet | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -65,22 +88,66 @@ class _Judgements:
 
     test_set: TestSet
     conflict: _Conflict = _Conflict.REFUSE
+    reading: Reading = Reading.INDICES
     states: dict[tuple[int, int], LabelState] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
     major_mistakes: set[int] = field(default_factory=set)
+    repeated: int = 0
+    outvoted: int = 0
+    passed_over: set[str] = field(default_factory=set)
+    ignored_keys: dict[str, None] = field(default_factory=dict)
+    more_notes: tuple[str, ...] = ()
+
+    @cached_property
+    def places(self) -> Places:
+        return Places(self.test_set)
+
+    def placed(self, images: Iterable[str]) -> Iterator[tuple[str, int]]:
+        """The images that are in the test set, with their positions; others are passed over, and counted."""
+        for image in images:
+            if (example := self.places.of(image)) is None:
+                self.passed_over.add(image)
+            else:
+                yield image, example
 
     def add(self, example: int, class_id: Any, state: LabelState) -> None:
         self.covered.add(example)
         image = self.test_set.ids[example]
         try:
-            class_index = _class_index(class_id, self.test_set)
+            index = class_index(class_id, self.test_set.class_space, reading=self.reading)
         except InputError as error:
             raise FormatError(f"image {image!r}: {error}") from None
-        if self.states.setdefault((example, class_index), state) is not state and self.conflict is _Conflict.REFUSE:
-            first = self.states[example, class_index].name.lower()
-            name = self.test_set.class_space.ids[class_index]
+        if (example, index) not in self.states:
+            self.states[example, index] = state
+        elif self.states[example, index] is state:
+            self.repeated += 1
+        elif self.conflict is _Conflict.KINDEST:
+            self.outvoted += 1
+        else:
+            first = self.states[example, index].name.lower()
+            name = self.test_set.class_space.ids[index]
             raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
+
+    def add_reason(self, example: int, reason: str) -> None:
+        """Why an image should not be scored; two different reasons raise."""
+        if reason and self.reasons.setdefault(example, reason) != reason:
+            image = self.test_set.ids[example]
+            raise FormatError(
+                f"image {image!r} is problematic for two reasons, {self.reasons[example]!r} and {reason!r}"
+            )
+
+    def notes(self) -> tuple[str, ...]:
+        """What was in the file and is not in the labels, for people."""
+        bare = self.covered.difference((example for example, _ in self.states), self.reasons)
+        counts = (
+            (len(self.passed_over), "image", f"not in {self.test_set.name} passed over"),
+            (len(bare), "image", "listed without a judgment"),
+            (self.repeated, "judgment", "repeated and counted once"),
+            (self.outvoted, "judgment", "dropped, since a kinder list of the image has the class too"),
+        )
+        counted = (f"{amount(number, noun)} {what}" for number, noun, what in counts if number)
+        return (*counted, *ignored_names(self.ignored_keys, (), noun="key"), *self.more_notes)
 
     def as_label_set(self, name: str, version: int, unlisted: Unlisted, origin: str) -> LabelSet:
         size = len(self.test_set)
@@ -134,7 +201,8 @@ def read_label_file(
     if not judgements.covered:
         raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
     origin = f"{form.value}: {path.name}"
-    return LabelFile(judgements.as_label_set(name, version, unlisted, origin), judgements.as_slices(origin))
+    labels = judgements.as_label_set(name, version, unlisted, origin)
+    return LabelFile(labels, judgements.as_slices(origin), judgements.notes())
 
 
 def _read_real(path: Path, test_set: TestSet) -> _Judgements:
@@ -145,8 +213,8 @@ def _read_real(path: Path, test_set: TestSet) -> _Judgements:
         raise FormatError(f"{path}: ReaL labels are {REAL_SIZE:,} lists, this file has {len(lists):,}")
     judgements = _Judgements(test_set)
     for example, number in _validation_numbers(test_set, path):
-        for class_index in lists[number - 1]:  # entry i is image i + 1
-            judgements.add(example, class_index, LabelState.CORRECT)
+        for index in lists[number - 1]:  # entry i is image i + 1
+            judgements.add(example, index, LabelState.CORRECT)
     _refuse_foreign(judgements, path)
     return judgements
 
@@ -168,17 +236,16 @@ def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
     if not (isinstance(content, dict) and isinstance(content.get("initial_annots"), dict)):
         raise FormatError(f"{path}: multi-label annotations are a JSON object with initial_annots")
     judgements = _Judgements(test_set, _Conflict.KINDEST)
-    places = Places(test_set)
-    for image, lists in content["initial_annots"].items():
-        if (example := places.of(image)) is not None:
-            _add_lists(judgements, example, image, lists)
-    for image, reason in _mapping(content.get("problematic_images", {}), path).items():
-        if (example := places.of(image)) is not None:
-            judgements.covered.add(example)
-            judgements.reasons[example] = str(reason) or "problematic"
-    for image in _images(content.get("imagenet_m", []), path):
-        if (example := places.of(image)) is not None:
-            judgements.major_mistakes.add(example)
+    used = [key for key in _MULTILABEL_KEYS if key in content]
+    judgements.more_notes = ignored_names(content, used, optional=_MULTILABEL_KEYS, noun="key")
+    for image, example in judgements.placed(content["initial_annots"]):
+        _add_lists(judgements, example, image, content["initial_annots"][image])
+    problems = _mapping(content.get("problematic_images", {}), path)
+    for image, example in judgements.placed(problems):
+        judgements.covered.add(example)
+        judgements.reasons[example] = _reason(problems[image], image) or "problematic"
+    major = judgements.placed(_images(content.get("imagenet_m", []), path))
+    judgements.major_mistakes.update(example for _, example in major)
     _refuse_foreign(judgements, path)
     return judgements
 
@@ -187,41 +254,82 @@ def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
     if path.suffix.lower() in TABLE_SUFFIXES:
         return _read_plain_table(path, test_set, columns)
     content = _mapping(read_json(path), path)
-    judgements = _Judgements(test_set)
+    judgements = _Judgements(test_set, reading=columns.reading)
     for image, entry in content.items():
         example = _known_place(image, test_set, path)
         lists = entry if isinstance(entry, dict) else {"correct": entry if isinstance(entry, list) else [entry]}
+        _check_states(lists, image)
         _add_lists(judgements, example, image, lists)
-        if isinstance(entry, dict) and entry.get("problematic"):
-            judgements.reasons[example] = str(entry["problematic"])
+        judgements.add_reason(example, _reason(lists.get("problematic"), image))
     return judgements
+
+
+@dataclass(frozen=True)
+class _PlainColumns:
+    """What the columns of a plain table are called; None where there is no such column."""
+
+    id: str
+    classes: str
+    state: str | None
+    problematic: str | None
+
+    @classmethod
+    def of(cls, table: pa.Table, columns: Columns, path: Path) -> _PlainColumns:
+        classes = columns.label or column_named(table, *_CLASS_COLUMNS)
+        if classes is None or classes not in table.column_names:
+            raise FormatError(f"{path}: there is no column with classes: call it class")
+        return cls(columns.id_in(table), classes, *(column_named(table, name) for name in _OPTIONAL_COLUMNS))
+
+    def notes(self, table: pa.Table) -> tuple[str, ...]:
+        used = {name for name in (self.id, self.classes, self.state, self.problematic) if name}
+        notes = ignored_columns(table, used, optional=_OPTIONAL_COLUMNS)
+        return notes if self.state else (*notes, "there is no column state: every class is taken as correct")
 
 
 def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
     table = read_table(path)
-    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
-    if class_column not in table.column_names:
-        raise FormatError(f"{path}: there is no column with classes: call it class")
-    judgements = _Judgements(test_set)
-    id_column = columns.id_in(table)
-    images = texts(table, id_column)
-    if "problematic" in table.column_names:
-        for image, reason in zip(images, table["problematic"].to_pylist(), strict=True):
-            if reason:
-                judgements.reasons[_known_place(image, test_set, path)] = str(reason)
-    if "state" in table.column_names:
-        bare = pc.and_(table[class_column].is_null(), table["state"].is_null())
-        judgements.covered.update(_known_place(image, test_set, path) for image in texts(table.filter(bare), id_column))
-        table = table.filter(pc.invert(bare))
-    if not table.num_rows:
-        return judgements
-    states = texts(table, "state") if "state" in table.column_names else ("correct",) * table.num_rows
-    classes = class_indices(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
-    for image, row, state in zip(texts(table, id_column), classes, states, strict=True):
-        example = _known_place(image, test_set, path)
-        for class_index in row:
-            judgements.add(example, int(class_index), state_named(state))
+    named = _PlainColumns.of(table, columns, path)
+    judgements = _Judgements(test_set, more_notes=named.notes(table))
+    examples = [_known_place(image, test_set, path) for image in texts(table, named.id)]
+    if named.problematic:
+        for example, reason in zip(examples, table[named.problematic].to_pylist(), strict=True):
+            judgements.add_reason(example, _reason(reason, test_set.ids[example]))
+    if named.state:
+        bare = pc.and_(table[named.classes].is_null(), table[named.state].is_null()).to_pylist()
+        judgements.covered.update(example for example, empty in zip(examples, bare, strict=True) if empty)
+        examples = [example for example, empty in zip(examples, bare, strict=True) if not empty]
+        table = table.filter(pa.array([not empty for empty in bare]))
+    if examples:
+        _add_rows(judgements, examples, table, named, columns.reading)
     return judgements
+
+
+def _add_rows(
+    judgements: _Judgements, examples: list[int], table: pa.Table, named: _PlainColumns, reading: Reading
+) -> None:
+    states = texts(table, named.state) if named.state else ("correct",) * table.num_rows
+    space = judgements.test_set.class_space
+    classes = class_indices(table[named.classes], space, name=named.classes, reading=reading)
+    for example, row, state in zip(examples, classes, states, strict=True):
+        for index in row:
+            judgements.add(example, int(index), state_named(state))
+
+
+def _check_states(lists: Mapping[str, Any], image: str) -> None:
+    """Raise where an unknown key lists classes: it is meant to be a state."""
+    for key, value in lists.items():
+        if isinstance(value, list) and key not in (*_KEYS, *_EXPORTED_KEYS):
+            raise FormatError(f"image {image!r}: unknown state {key!r}: it must be one of {', '.join(_LISTS)}")
+
+
+def _reason(value: Any, image: str) -> str:
+    """Why an image is problematic, from a text or a truth value; empty where it is not."""
+    if value is None or isinstance(value, bool | int | str):
+        word = "" if value is None else str(value).strip()
+        if word.lower() in _NO:
+            return ""
+        return "problematic" if word.lower() in _YES else word
+    raise FormatError(f"image {image!r}: problematic is a reason, or true or false, not {brief(value)}")
 
 
 def state_named(name: str) -> LabelState:
@@ -235,19 +343,14 @@ def state_named(name: str) -> LabelState:
 def _add_lists(judgements: _Judgements, example: int, image: str, lists: Any) -> None:
     if not isinstance(lists, Mapping) or not all(isinstance(lists.get(k, []), list) for k in _LISTS):
         raise FormatError(f"image {image!r}: expected lists called {', '.join(_LISTS)}")
+    ignored = [key for key in lists if key not in (*_KEYS, *_EXPORTED_KEYS)]
+    used = [key for key in _KEYS if key in lists]
+    ignored_names(ignored, used, optional=_KEYS, noun="key", where=f" in image {image!r}")  # a near miss raises
+    judgements.ignored_keys.update(dict.fromkeys(ignored))
     judgements.covered.add(example)
     for key, state in _LISTS.items():
         for class_id in lists.get(key, ()):
             judgements.add(example, class_id, state)
-
-
-def _class_index(class_id: Any, test_set: TestSet) -> int:
-    space = test_set.class_space
-    if isinstance(class_id, str):
-        return space.index(class_id)
-    if not isinstance(class_id, int) or isinstance(class_id, bool) or not 0 <= class_id < len(space):
-        raise InputError(f"class index {class_id} is outside {space.name} (0 to {len(space) - 1})")
-    return class_id
 
 
 def _known_place(image: str, test_set: TestSet, path: Path) -> int:

@@ -12,7 +12,16 @@ import numpy as np
 from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
 from regrade.core.arrays import IntArray
 from regrade.store.places import Places
-from regrade.tables import Columns, one_class_each, read_json, read_table, texts
+from regrade.tables import (
+    Columns,
+    column_named,
+    ignored_columns,
+    ignored_names,
+    one_class_each,
+    read_json,
+    read_table,
+    texts,
+)
 
 _CLASS_COLUMNS = ("prediction", "predicted", "class", "top_prediction")
 _KEYS = ("top_prediction", "failure category", "failure severity")
@@ -29,18 +38,27 @@ class MistakeFormat(Enum):
 
 
 @dataclass(frozen=True)
+class MistakeFile:
+    """What a file of mistakes holds: the review, and notes for people."""
+
+    review: MistakeReview
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class _Rows:
-    """What a file says, one mistake a row."""
+    """What a file says, one mistake a row, and what of it was not used."""
 
     images: tuple[str, ...]
     classes: IntArray
     categories: tuple[str, ...]
     severities: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def read_mistake_file(
     path: Path, test_set: TestSet, *, form: MistakeFormat, model: str, columns: Columns | None = None
-) -> MistakeReview:
+) -> MistakeFile:
     """Read a review of one model's mistakes on a test set; images of another set and unknown categories raise."""
     match form:
         case MistakeFormat.VASUDEVAN2022:
@@ -49,7 +67,7 @@ def read_mistake_file(
             rows = _table(path, test_set, columns or Columns())
     examples = Places(test_set).of_all(rows.images, path)
     try:
-        return MistakeReview(
+        review = MistakeReview(
             model,
             test_set.name,
             len(test_set),
@@ -63,6 +81,7 @@ def read_mistake_file(
         )
     except InputError as error:
         raise FormatError(f"{path}: {error}") from None
+    return MistakeFile(review, rows.notes)
 
 
 def _published(path: Path, test_set: TestSet) -> _Rows:
@@ -74,7 +93,8 @@ def _published(path: Path, test_set: TestSet) -> _Rows:
     for image, index in zip(content, predicted, strict=True):
         if not 0 <= index < size:
             raise FormatError(f"{path}: class index {index} of {image!r} is outside {test_set.class_space.name}")
-    return _Rows(tuple(content), np.array(predicted), categories, severities)
+    keys = dict.fromkeys(key for entry in content.values() for key in entry)
+    return _Rows(tuple(content), np.array(predicted), categories, severities, ignored_names(keys, _KEYS, noun="key"))
 
 
 def _is_entry(entry: Any) -> bool:
@@ -86,13 +106,15 @@ def _is_entry(entry: Any) -> bool:
 
 def _table(path: Path, test_set: TestSet, columns: Columns) -> _Rows:
     table = read_table(path)
-    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
-    for column in (class_column, "category", "severity"):
-        if column not in table.column_names:
-            raise FormatError(f"{path}: the columns image, prediction, category and severity are wanted")
+    class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
+    category, severity = (column_named(table, name) for name in ("category", "severity"))
+    if class_column is None or class_column not in table.column_names or category is None or severity is None:
+        raise FormatError(f"{path}: the columns image, prediction, category and severity are wanted")
+    images = columns.id_in(table)
     return _Rows(
-        texts(table, columns.id_in(table)),
+        texts(table, images),
         one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading),
-        texts(table, "category"),
-        texts(table, "severity"),
+        texts(table, category),
+        texts(table, severity),
+        ignored_columns(table, {images, class_column, category, severity}),
     )

@@ -28,10 +28,25 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.moments import is_seconds, moment
 from regrade.store.places import Places
-from regrade.tables import LABEL_COLUMNS, Columns, Reading, one_class_each, read_json, read_table, texts
+from regrade.tables import (
+    LABEL_COLUMNS,
+    Columns,
+    Reading,
+    column_named,
+    first_line,
+    ignored_columns,
+    ignored_names,
+    one_class_each,
+    read_json,
+    read_json_rows,
+    read_table,
+    texts,
+)
 
 _PERSON_COLUMNS = ("person", "labeler", "annotator", "worker", "participant", "user")
 _CLASS_COLUMNS = ("answer", "class", "prediction", *LABEL_COLUMNS)
+_TIME_COLUMNS = ("start", "end")
+_TIME_KEYS = ("start_time", "end_time")
 
 
 class PeopleFormat(Enum):
@@ -49,10 +64,14 @@ class PeopleFormat(Enum):
 
 @dataclass(frozen=True)
 class PeopleFile:
-    """What a file of people's answers holds: predictions by person, and how many answers were to other images."""
+    """What a file of people's answers holds: predictions by person, and how many answers were to other images.
+
+    ``notes`` are for people.
+    """
 
     people: tuple[Predictions, ...]
     passed_over: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,10 +92,14 @@ def read_people_file(
 
     ``name`` is the person's if the file names none, and the only one to be taken if it names several.
     """
+    notes: tuple[str, ...] = ()
     match form:
         case PeopleFormat.TABLE:
             reading = (columns or Columns()).reading
-            answers, passed_over = _from_table(path, columns or Columns(), name), 0
+            table = read_json_rows(path) if path.suffix.lower() == ".json" else read_table(path)
+            named = _AnswerColumns.of(table, columns or Columns(), path)
+            notes = named.notes(table)
+            answers, passed_over = _from_table(table, named, path, name), 0
         case PeopleFormat.SHANKAR2020:
             reading = Reading.IDS
             places = Places(test_set)
@@ -86,38 +109,58 @@ def read_people_file(
             if not answers:
                 raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
     try:
-        return PeopleFile(tuple(_people(answers, test_set, reading)), passed_over)
+        return PeopleFile(tuple(_people(answers, test_set, reading)), passed_over, (*notes, *_notes(answers)))
     except InputError as error:
         raise type(error)(f"{path}: {error}") from None
 
 
-def _from_table(path: Path, columns: Columns, name: str | None) -> list[_Answer]:
-    table = _table(path)
-    if not (class_column := columns.label or _first(_CLASS_COLUMNS, table)) or class_column not in table.column_names:
-        raise FormatError(f"{path}: there is no column with the classes that were answered: call it class")
-    images = texts(table, columns.id_in(table))
-    if person_column := _first(_PERSON_COLUMNS, table):
-        people: Sequence[str] = texts(table, person_column)
+@dataclass(frozen=True)
+class _AnswerColumns:
+    """What the columns of a table of answers are called; None where there is no such column."""
+
+    id: str
+    classes: str
+    person: str | None
+    start: str | None
+    end: str | None
+
+    @classmethod
+    def of(cls, table: pa.Table, columns: Columns, path: Path) -> _AnswerColumns:
+        classes = columns.label or column_named(table, *_CLASS_COLUMNS)
+        if classes is None or classes not in table.column_names:
+            raise FormatError(f"{path}: there is no column with the classes that were answered: call it class")
+        times = (column_named(table, name) for name in _TIME_COLUMNS)
+        return cls(columns.id_in(table), classes, column_named(table, *_PERSON_COLUMNS), *times)
+
+    def notes(self, table: pa.Table) -> tuple[str, ...]:
+        used = {name for name in (self.id, self.classes, self.person, self.start, self.end) if name}
+        optional = _TIME_COLUMNS if self.person else (*_TIME_COLUMNS, _PERSON_COLUMNS[0])
+        return ignored_columns(table, used, optional=optional)
+
+
+def _from_table(table: pa.Table, named: _AnswerColumns, path: Path, name: str | None) -> list[_Answer]:
+    images = texts(table, named.id)
+    if named.person:
+        people: Sequence[str] = texts(table, named.person)
     elif name:
         people = [name] * len(images)
     else:
         raise FormatError(f"{path} does not say who answered: add a column person, or give --name")
-    times = [table[key].to_pylist() if key in table.column_names else [None] * len(images) for key in ("start", "end")]
-    rows = zip(people, images, table[class_column].to_pylist(), *times, strict=True)
-    return _of(name, [_Answer(*row) for row in rows])
+    cells = (_cells(table, column, path) for column in (named.classes, named.start, named.end))
+    return _of(name, [_Answer(*row) for row in zip(people, images, *cells, strict=True)])
 
 
-def _table(path: Path) -> pa.Table:
-    if path.suffix.lower() != ".json":
-        return read_table(path)
-    rows = read_json(path)
-    if not (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)):
-        raise FormatError(f'{path}: a JSON list of objects such as {{"image": ..., "class": ...}} is wanted')
-    names = dict.fromkeys(name for row in rows for name in row)
+def _cells(table: pa.Table, column: str | None, path: Path) -> list[Any]:
+    """The values of a column, all of them empty where there is no such column."""
+    if column is None:
+        return [None] * table.num_rows
+    values = table[column]
     try:
-        return pa.table({name: [row.get(name) for row in rows] for name in names})
-    except pa.ArrowException as error:
-        raise FormatError(f"{path}: {error}") from None
+        if pa.types.is_timestamp(values.type):  # a finer clock, or a later year, than datetime has would raise
+            values = values.cast(pa.timestamp("us", values.type.tz), safe=False)
+        return [None if isinstance(cell, str) and not cell.strip() else cell for cell in values.to_pylist()]
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise FormatError(f"{path}: column {column!r} cannot be read: {first_line(error)}") from None
 
 
 def _from_shankar(path: Path, name: str | None) -> list[_Answer]:
@@ -136,9 +179,13 @@ def _from_shankar(path: Path, name: str | None) -> list[_Answer]:
 def _labeled(person: str, given: Mapping[str, Any], path: Path) -> Iterable[_Answer]:
     for image, entry in given.items():
         more = entry.get("extra_info") or {} if isinstance(entry, dict) else None
+        where = f"{path}, {person}, image {image!r}"
         if not isinstance(more, dict) or "label" not in entry:
-            raise FormatError(f"{path}, {person}, image {image!r}: an object with label and extra_info is wanted")
-        yield _Answer(person, image, entry["label"], more.get("start_time"), more.get("end_time"))
+            raise FormatError(f"{where}: an object with label and extra_info is wanted")
+        for keys, optional in ((entry, ("label", "extra_info")), (more, _TIME_KEYS)):
+            used = [key for key in optional if key in keys]
+            ignored_names(keys, used, optional=optional, noun="key", where=f" of {where}")  # a near miss raises
+        yield _Answer(person, image, entry["label"], *(more.get(key) for key in _TIME_KEYS))
 
 
 def _of(name: str | None, answers: list[_Answer]) -> list[_Answer]:
@@ -252,7 +299,11 @@ def _times(answers: Sequence[_Answer]) -> AnswerTimes:
     return AnswerTimes(start, end)
 
 
-def _first(usual: Sequence[str], table: pa.Table) -> str:
-    """The first usual name that a column has, in any case."""
-    named = {name.casefold(): name for name in reversed(table.column_names)}
-    return next((named[name] for name in usual if name in named), "")
+def _notes(answers: Sequence[_Answer]) -> tuple[str, ...]:
+    empty = sum(answer.class_given is None for answer in answers)
+    half = sum((answer.start is None) != (answer.end is None) for answer in answers)
+    counts = (
+        (empty, "without a class: no answer, which counts as wrong"),
+        (half, "with a start or an end only: how long they took is not known"),
+    )
+    return tuple(f"{amount(number, 'answer')} {what}" for number, what in counts if number)

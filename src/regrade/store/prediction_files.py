@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +14,22 @@ import pyarrow.compute as pc
 from regrade.core import ClassSpace, FormatError, InputError, ScoreKind
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import top_k_classes
+from regrade.store.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.tables import (
+    ARRAY_SUFFIXES,
+    ArrayFile,
     Columns,
     Examples,
     Reading,
-    check_file,
+    check_ids,
     check_unique,
     class_indices,
-    first_line,
+    ignored_columns,
+    ignored_names,
     is_list,
     is_text,
     one_class_each,
+    open_arrays,
     read_examples,
     read_table,
 )
@@ -42,23 +46,29 @@ ANSWER_COLUMNS = (
     "y_pred",
 )
 SCORE_COLUMNS = ("scores", "score", "confidence", "probability", "probabilities", "logits")
-ARRAY_SUFFIXES = (".npy", ".npz")
 STORED_K = 5
+_OPTIONAL_COLUMNS = ("scores", "probabilities", "logits")
 _NUMBERED = re.compile(r"(?:top|pred|prediction|class)_?(\d+)$")
 ID_KEYS = ("ids", "image", "images", "id", "example", "examples", "filenames")
 _LABEL_KEYS = ("labels", "label", "targets", "target", "y_true")
 _ANSWER_KEYS = ("classes", "topk", "top5", "predictions", "prediction", "pred")
 SCORE_KEYS = ("scores", "logits", "probabilities", "probs")
+_OPTIONAL_KEYS = ("ids", "labels", "scores")
+NO_IDS = "there are no ids: rows are taken in the order of the test set"
 
 
 @dataclass(frozen=True)
 class Answers:
-    """One model's answers in file order: best classes (n, k), their scores, and all scores (n, c)."""
+    """One model's answers in file order: best classes (n, k), their scores, and all scores (n, c).
+
+    ``notes`` say what was taken for what.
+    """
 
     classes: IntArray
     scores: FloatArray | None = None
     full_scores: FloatArray | None = None
     score_kind: ScoreKind | None = None
+    notes: tuple[str, ...] = ()
 
     def reordered(self, rows: IntArray) -> Answers:
         """The answers in another order of examples."""
@@ -69,15 +79,21 @@ class Answers:
             None if self.scores is None else self.scores[rows],
             None if self.full_scores is None else self.full_scores[rows],
             self.score_kind,
+            self.notes,
         )
 
 
 @dataclass(frozen=True)
 class PredictionFile:
-    """What a file holds: examples (none if it only follows a test set's order) and answers by model."""
+    """What a file holds: examples (none if it only follows a test set's order), answers by model, notes for people.
+
+    ``labels`` (n,) are those of a file that has no ids.
+    """
 
     examples: Examples | None
     answers: Mapping[str, Answers]
+    notes: tuple[str, ...] = ()
+    labels: IntArray | None = None
 
 
 @dataclass(frozen=True)
@@ -103,8 +119,15 @@ def read_prediction_file(path: Path, spaces: Spaces, *, columns: Columns, model:
     return found
 
 
-def answers_from_scores(scores: FloatArray, space: ClassSpace, *, name: str) -> Answers:
-    """Answers from all scores (n, c): top k in the scores' own precision, kind found by their sums."""
+def answers_from_scores(
+    scores: FloatArray, space: ClassSpace, *, name: str, stated: ScoreKind | None = None
+) -> Answers:
+    """Answers from all scores (n, c): top k in the scores' own precision, kind found by their sums.
+
+    Scores that are ``stated`` to be probabilities and are none raise.
+    """
+    if scores.dtype.kind not in "fiu" or scores.dtype.itemsize > 8:
+        raise InputError(f"scores of {name!r} are {scores.dtype}: expected float16, float32 or float64")
     if scores.ndim != 2 or scores.shape[1] != len(space):
         raise InputError(
             f"scores of {name!r} have shape {scores.shape}: expected (examples, {len(space)}) for {space.name}"
@@ -116,28 +139,29 @@ def answers_from_scores(scores: FloatArray, space: ClassSpace, *, name: str) -> 
         raise InputError(f"scores of {name!r} are larger than half precision can hold: scale them down")
     classes = top_k_classes(scores, k=min(STORED_K, len(space)))
     best = np.take_along_axis(scores, classes, axis=1)
-    return Answers(classes, best.astype(np.float32), scores, _kind(scores))
-
-
-def _kind(scores: FloatArray) -> ScoreKind:
-    sums = scores.sum(axis=1, dtype=np.float64)
-    if scores.min() >= 0 and np.abs(sums - 1).max() < 1e-2:
-        return ScoreKind.PROBABILITIES
-    return ScoreKind.LOGITS
+    kind = kind_of_all(scores, name=name, stated=stated)
+    return Answers(classes, best.astype(np.float32), scores, kind, kind_note(scores, kind, stated=stated))
 
 
 def _read_prediction_table(path: Path, spaces: Spaces, columns: Columns, model: str | None) -> PredictionFile:
     table = read_table(path)
     try:
         examples = read_examples(table, spaces.labels, columns)
-        rest = [name for name in table.column_names if name not in columns.used_in(table)]
+        speaking_of_examples = columns.used_in(table)
+        rest = [name for name in table.column_names if name not in speaking_of_examples]
         if model is None:
             answers = _one_column_a_model(table, rest, spaces.predictions, columns.reading)
+            used = set(rest)
         else:
-            answers = {model: _one_model(table, rest, spaces.predictions, columns.reading)}
+            chosen = _ModelColumns.among(rest, spaces.predictions)
+            answers = {model: _one_model(table, chosen, spaces.predictions, columns.reading)}
+            used = chosen.used
+            _refuse_more_classes(table, [name for name in rest if name not in used], answers[model], spaces.predictions)
+        optional = _OPTIONAL_COLUMNS if all(own.scores is None for own in answers.values()) and model else ()
+        notes = ignored_columns(table, {*columns.read_from(table), *used}, optional=optional)
     except InputError as error:
         raise type(error)(f"{path}: {error}") if type(error) in _WRAPPABLE else error from None
-    return PredictionFile(examples, answers)
+    return PredictionFile(examples, answers, (*notes, *(note for own in answers.values() for note in own.notes)))
 
 
 _WRAPPABLE = (InputError, FormatError)  # their messages take the file's name in front
@@ -146,7 +170,7 @@ _WRAPPABLE = (InputError, FormatError)  # their messages take the file's name in
 def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, reading: Reading) -> dict[str, Answers]:
     if not names:
         raise FormatError("there is no column with predictions")
-    if all(name in (*ANSWER_COLUMNS, *SCORE_COLUMNS) or _NUMBERED.match(name) for name in names):
+    if all(name.casefold() in (*ANSWER_COLUMNS, *SCORE_COLUMNS) or _NUMBERED.match(name.casefold()) for name in names):
         raise FormatError(f"the columns {', '.join(names)} look like one model's answers: name it with --model")
     answers = {}
     for name in names:
@@ -157,50 +181,100 @@ def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, re
     return answers
 
 
-def _one_model(table: pa.Table, names: list[str], space: ClassSpace, reading: Reading) -> Answers:
-    if set(space.ids) <= set(names):
-        scores = np.column_stack([_numbers(table[c], c) for c in space.ids])
-        return answers_from_scores(scores, space, name="the file")
-    score_column = next((name for name in SCORE_COLUMNS if name in names), None)
-    answer_columns = _answer_columns([name for name in names if name != score_column])
-    if not answer_columns:
-        if score_column is None:
+@dataclass(frozen=True)
+class _ModelColumns:
+    """The columns of one model: a score for every class, or the best classes and their scores."""
+
+    all_scores: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    scores: str | None = None
+
+    @classmethod
+    def among(cls, names: list[str], space: ClassSpace) -> _ModelColumns:
+        given = set(names)
+        missing = [class_id for class_id in space.ids if class_id not in given]
+        if not missing:
+            return cls(all_scores=space.ids)
+        if len(missing) < len(space) / 2 and not any(name.casefold() in ANSWER_COLUMNS for name in names):
+            raise FormatError(
+                f"a column of scores is wanted for every class of {space.name}, and {missing[0]!r} has none"
+            )
+        score_column = next((name for usual in SCORE_COLUMNS for name in names if name.casefold() == usual), None)
+        answer_columns = _answer_columns([name for name in names if name != score_column])
+        if not answer_columns and score_column is None:
             raise FormatError(f"there is no column with predictions: call it {ANSWER_COLUMNS[0]}")
-        return answers_from_scores(_number_lists(table[score_column], score_column), space, name=score_column)
+        return cls(answers=tuple(answer_columns), scores=score_column)
+
+    @property
+    def used(self) -> set[str]:
+        return {*self.all_scores, *self.answers, *([self.scores] if self.scores else [])}
+
+
+def _one_model(table: pa.Table, chosen: _ModelColumns, space: ClassSpace, reading: Reading) -> Answers:
+    if chosen.all_scores:
+        scores = np.column_stack([_numbers(table[name], name) for name in chosen.all_scores])
+        return answers_from_scores(scores, space, name="the file")
+    given = None if chosen.scores is None else _number_lists(table[chosen.scores], chosen.scores)
+    stated = None if chosen.scores is None else stated_kind(chosen.scores)
+    if given is not None and not chosen.answers:
+        return answers_from_scores(given, space, name=str(chosen.scores), stated=stated)
     classes = np.concatenate(
-        [class_indices(table[name], space, name=name, reading=reading) for name in answer_columns], axis=1
+        [class_indices(table[name], space, name=name, reading=reading) for name in chosen.answers], axis=1
     )
-    if score_column is None:
-        return Answers(classes)
-    return _with_scores(classes, _number_lists(table[score_column], score_column))
+    return Answers(classes) if given is None else _with_scores(classes, given, str(chosen.scores), stated)
+
+
+def _refuse_more_classes(table: pa.Table, names: list[str], answers: Answers, space: ClassSpace) -> None:
+    """Raise where columns beside those of all classes hold scores too: the file has classes that the space lacks."""
+    if answers.full_scores is None or answers.score_kind is ScoreKind.PROBABILITIES:
+        return
+    more = {name: column for name in names if (column := _scores_or_none(table[name], name)) is not None}
+    if more and sum_to_1(np.column_stack([answers.full_scores, *more.values()])):
+        raise InputError(
+            f"the scores sum to 1 only with the columns {', '.join(more)}, which are no classes of {space.name}: "
+            "say --classes with a class space that has them"
+        )
+
+
+def _scores_or_none(column: pa.ChunkedArray, name: str) -> FloatArray | None:
+    try:
+        return _numbers(column, name)
+    except FormatError:
+        return None
 
 
 def _answer_columns(names: list[str]) -> list[str]:
     """The columns of the answers: a usual name, numbered ones in order, or the only one there is."""
-    numbered = {int(match[1]): name for name in names if (match := _NUMBERED.match(name))}
+    numbered = {int(match[1]): name for name in names if (match := _NUMBERED.match(name.casefold()))}
     in_a_row = len(numbered) > 1 and max(numbered) - min(numbered) == len(numbered) - 1
     ranked = set(numbered.values()) if in_a_row else set()  # top5 holds five answers, or the fifth after top1 to top4
-    usual = [name for name in ANSWER_COLUMNS if name in names and name not in ranked]
+    usual = [name for answer in ANSWER_COLUMNS for name in names if name.casefold() == answer and name not in ranked]
     if usual:
         return usual[:1]
     if numbered:
+        if len(numbered) > 1 and not in_a_row:
+            gap = next(rank for rank in range(min(numbered), max(numbered)) if rank not in numbered)
+            raise FormatError(
+                f"the columns {', '.join(numbered.values())} number the best classes, and {gap} is missing"
+            )
         return [numbered[rank] for rank in sorted(numbered)]
     if len(names) > 1:
         raise FormatError(f"which of {', '.join(names[:6])} holds the predictions? call it {ANSWER_COLUMNS[0]}")
     return names
 
 
-def _with_scores(classes: IntArray, scores: FloatArray) -> Answers:
+def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreKind | None) -> Answers:
     if scores.shape != classes.shape:
         raise FormatError(f"{classes.shape[1]} classes but {scores.shape[1]} scores a row")
     if not np.isfinite(scores).all():
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
         raise InputError(f"row {row}: a score is not a finite number")
+    if np.abs(scores).max() > np.finfo(np.float32).max:
+        raise InputError(f"scores of {name!r} are larger than single precision can hold: scale them down")
     if (np.diff(scores, axis=1) > 0).any():
         row = int(np.flatnonzero((np.diff(scores, axis=1) > 0).any(axis=1))[0])
         raise FormatError(f"row {row}: the classes must come best first, but their scores rise")
-    likely = scores.min() >= 0 and scores.sum(axis=1).max() <= 1 + 1e-2
-    kind = ScoreKind.PROBABILITIES if likely else ScoreKind.LOGITS
+    kind = kind_of_best(scores, name=name, stated=stated)
     return Answers(classes, scores.astype(np.float32), None, kind)
 
 
@@ -229,70 +303,81 @@ def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
 
 
 def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
-    check_file(path)
-    arrays = load_arrays(path)
-    answer = arrays[""] if "" in arrays else _entry(arrays, (*SCORE_KEYS, *_ANSWER_KEYS))
-    if answer is None:
-        raise FormatError(f"{path} has the arrays {', '.join(arrays)}; the answers must be called scores or classes")
+    arrays = open_arrays(path)
+    name = arrays.first_of(("", *SCORE_KEYS, *_ANSWER_KEYS))
+    if name is None:
+        raise FormatError(
+            f"{path} has the arrays {', '.join(arrays.declared)}; the answers must be called scores or classes"
+        )
     try:
-        answers = _array_answers(answer, spaces.predictions)
-        return PredictionFile(_array_examples(arrays, spaces.labels, len(answer)), {model: answers})
+        answers = _array_answers(arrays, name, spaces.predictions)
+        keys = {keys: arrays.first_of(keys) for keys in (ID_KEYS, _LABEL_KEYS)}
+        ids = _array_ids(arrays, keys[ID_KEYS], answers)
+        labels = _array_labels(arrays, keys[_LABEL_KEYS], answers, spaces)
+        used = {name, *(key for key in keys.values() if key)}
+        notes = ignored_names((*arrays.declared, *arrays.not_arrays), used, optional=_OPTIONAL_KEYS, noun="array")
     except (InputError, FormatError) as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise type(error)(f"{path}: {error}") if type(error) in _WRAPPABLE else error from None
+    examples = None if ids is None else Examples(ids, labels)
+    notes += () if ids else (NO_IDS,)
+    return PredictionFile(examples, {model: answers}, (*notes, *answers.notes), labels)
 
 
-def load_arrays(path: Path) -> dict[str, Any]:
-    """The arrays of a file by name, the only one of an NPY file under no name."""
-    try:
-        arrays = _load_archive(path) if _is_archive(path) else {"": np.load(path, allow_pickle=False, mmap_mode="r")}
-    except Exception as error:  # damage shows as whatever error zip, zlib or numpy's parser of headings has for it
-        raise FormatError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {first_line(error)}") from None
-    return {name: np.asarray(array, dtype=array.dtype.newbyteorder("=")) for name, array in arrays.items()}
-
-
-def _is_archive(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(2) == b"PK"
-
-
-def _load_archive(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-        return {name: archive[name] for name in archive.files}
-
-
-def _array_answers(array: Any, space: ClassSpace) -> Answers:
-    if not array.size and array.ndim:
-        raise FormatError(f"the array has shape {array.shape}: it holds nothing")
-    if array.ndim == 2 and np.issubdtype(array.dtype, np.floating):
-        return answers_from_scores(array, space, name="the array")
-    if array.ndim not in (1, 2) or not np.issubdtype(array.dtype, np.integer):
+def _array_answers(arrays: ArrayFile, name: str, space: ClassSpace) -> Answers:
+    """Answers from scores or class indices; what is declared is held against the class space before it is read."""
+    declared = arrays.declared[name]
+    shape, dtype = declared.shape, declared.dtype
+    if 0 in shape:
+        raise FormatError(f"the array has shape {shape}: it holds nothing")
+    if len(shape) == 2 and shape[1] == len(space) and np.issubdtype(dtype, np.floating):
+        return answers_from_scores(arrays.load(name), space, name=name or "the array", stated=stated_kind(name))
+    if len(shape) not in (1, 2) or not np.issubdtype(dtype, np.integer):
+        arrays.check(name)
         raise InputError(
-            f"the array has shape {array.shape} of {array.dtype}: expected scores (examples, {len(space)}), "
+            f"the array has shape {shape} of {dtype}: expected scores (examples, {len(space)}), "
             "or class indices (examples,) or (examples, k)"
         )
+    array = arrays.load(name)
     flat = pa.chunked_array([pa.array(array.ravel())])
     indices = class_indices(flat, space, name="the array", reading=Reading.INDICES)
     return Answers(indices.reshape(len(array), -1))
 
 
-def _array_examples(arrays: Mapping[str, Any], space: ClassSpace, rows: int) -> Examples | None:
-    ids = _entry(arrays, ID_KEYS)
-    if ids is None:
+def _array_ids(arrays: ArrayFile, name: str | None, answers: Answers) -> tuple[str, ...] | None:
+    if name is None:
         return None
-    labels = _entry(arrays, _LABEL_KEYS)
-    for what, values in (("ids", ids), ("labels", labels)):
-        if values is not None and values.shape != (rows,):
-            raise FormatError(f"{rows:,} rows of answers, so shape ({rows},) is wanted for {what}, not {values.shape}")
-    names = tuple(i.decode(errors="replace") if isinstance(i, bytes) else str(i) for i in ids)
-    check_unique(names)
-    if labels is None:
-        return Examples(names, None)
-    column = pa.chunked_array([pa.array(np.asarray(labels))])
-    return Examples(names, one_class_each(column, space, name="labels", reading=Reading.AUTO))
+    _check_rows(arrays, name, len(answers.classes))
+    ids = array_texts(arrays, name)
+    check_unique(ids)
+    check_ids(ids)
+    return ids
 
 
-def _entry(arrays: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((arrays[name] for name in names if name in arrays), None)
+def _array_labels(arrays: ArrayFile, name: str | None, answers: Answers, spaces: Spaces) -> IntArray | None:
+    if name is None:
+        return None
+    _check_rows(arrays, name, len(answers.classes))
+    texts = arrays.declared[name].dtype.kind in "SU"
+    column = pa.chunked_array([pa.array(array_texts(arrays, name) if texts else arrays.load(name))])
+    return one_class_each(column, spaces.labels, name="labels", reading=Reading.AUTO)
+
+
+def _check_rows(arrays: ArrayFile, name: str, rows: int) -> None:
+    if (shape := arrays.declared[name].shape) != (rows,):
+        raise FormatError(f"{rows:,} rows of answers, so shape ({rows},) is wanted for {name}, not {shape}")
+
+
+def array_texts(arrays: ArrayFile, name: str) -> tuple[str, ...]:
+    """The texts or whole numbers of an array as texts; other numbers raise, and so does what is not UTF-8."""
+    if arrays.declared[name].dtype.kind not in "SUiu":
+        raise FormatError(f"{name} holds {arrays.declared[name].dtype}, not texts or whole numbers")
+    try:
+        values = arrays.load(name).ravel().tolist()
+        texts = tuple(each.decode() if isinstance(each, bytes) else str(each) for each in values)
+        "".join(texts).encode()
+    except UnicodeError:
+        raise FormatError(f"{name} holds text that is not valid UTF-8") from None
+    return texts
 
 
 def _refuse_repeated(classes: IntArray, model: str, space: ClassSpace) -> None:

@@ -13,28 +13,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.label_files import state_named
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.transaction import Transaction
-from regrade.tables import Columns, Reading, number_array, one_class_each, read_table, text_array, texts
+from regrade.tables import (
+    Columns,
+    Reading,
+    column_named,
+    ignored_columns,
+    number_array,
+    one_class_each,
+    read_table,
+    text_array,
+    texts,
+)
 
 FRAME = "frame.parquet"
 _DRAWN = "drawn.json"
 _VERDICTS = "verdicts-*.parquet"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
+_SAMPLE_NAMES = "name"  # the column of class names in what `regrade labels sample` writes
 _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What people said of pairs: examples, classes and states (v,), and by place why an image is problematic."""
+    """What people said of pairs: examples, classes and states (v,), and by place why an image is problematic.
+
+    ``notes`` say what of a file was not used.
+    """
 
     examples: IntArray
     classes: IntArray
     states: IntArray
     reasons: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AddedVerdicts:
+    """What adding verdicts did: how many were new, and notes for people."""
+
+    new: int
+    notes: tuple[str, ...] = ()
 
 
 def write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
@@ -121,26 +145,46 @@ def _drawn(folder: Path) -> int:
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
     """Read verdicts that people gave, and reasons if there is a column; rows without a verdict are passed over."""
     table = read_table(path)
-    class_column = columns.label or next((c for c in _CLASS_COLUMNS if c in table.column_names), "")
-    if "verdict" not in table.column_names or class_column not in table.column_names:
+    class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
+    verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
+    if verdict_column is None or class_column is None or class_column not in table.column_names:
         raise FormatError(f"{path}: the columns image, class and verdict are wanted")
-    given = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(table["verdict"].cast(pa.string())), ""), False)
-    table = table.filter(given)
-    if table.num_rows == 0:
+    id_column = columns.id_in(table)
+    used = {id_column, class_column, verdict_column, *([reason_column] if reason_column else [])}
+    notes = ignored_columns(table, {*used, _SAMPLE_NAMES}, optional=("reason",))
+    given = _given(table, verdict_column, path)
+    judged = table.filter(given)
+    if judged.num_rows == 0:
         raise FormatError(f"{path}: no row has a verdict yet")
-    images = texts(table, columns.id_in(table))
+    if judged.num_rows < table.num_rows:
+        notes += (f"passed over {amount(table.num_rows - judged.num_rows, 'row')} without a verdict",)
+    images = texts(judged, id_column)
     strangers = [image for image in images if image not in test_set.position_of]
     if strangers:
         raise MismatchError(f"{path} names {strangers[0]!r}, which is not in test set {test_set.name}")
-    classes = one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading)
-    states = [_state(word) for word in texts(table, "verdict")]
-    said = table["reason"].cast(pa.string()).to_pylist() if "reason" in table.column_names else []
-    return Verdicts(
-        np.array([test_set.position_of[i] for i in images]),
-        classes,
-        np.array(states, dtype=np.int8),
-        {place: reason.strip() for place, reason in enumerate(said) if reason and reason.strip()},
-    )
+    classes = one_class_each(judged[class_column], test_set.class_space, name=class_column, reading=columns.reading)
+    states = [_state(word) for word in texts(judged, verdict_column)]
+    cells = _text_cells(judged, reason_column, path) if reason_column else []
+    reasons = {place: reason.strip() for place, reason in enumerate(cells) if reason and reason.strip()}
+    bare = sum(state is LabelState.PROBLEMATIC and place not in reasons for place, state in enumerate(states))
+    if bare:
+        notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
+    examples = np.array([test_set.position_of[image] for image in images])
+    return Verdicts(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
+
+
+def _given(table: pa.Table, column: str, path: Path) -> pa.Array:
+    """Which rows have something in a column."""
+    return pa.array([bool(cell and cell.strip()) for cell in _text_cells(table, column, path)])
+
+
+def _text_cells(table: pa.Table, column: str, path: Path) -> list[str | None]:
+    """The cells of a column as text, none where a cell is empty."""
+    try:
+        cells: list[str | None] = table[column].cast(pa.string()).to_pylist()
+    except pa.ArrowException:
+        raise FormatError(f"{path}: column {column!r} holds {table[column].type}, not text") from None
+    return cells
 
 
 def add_verdicts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
@@ -12,13 +13,24 @@ import pyarrow as pa
 from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store.places import Places
-from regrade.tables import TABLE_SUFFIXES, Columns, check_file, check_unique, read_json, read_table, texts
+from regrade.tables import (
+    TABLE_SUFFIXES,
+    Columns,
+    check_file,
+    check_unique,
+    ignored_columns,
+    read_json,
+    read_table,
+    read_text,
+    texts,
+)
 
 FACTORS = (
     "multiple_objects", "background", "color", "brighter", "darker", "style", "larger", "smaller", "object_blocking",
     "person_blocking", "partial_view", "pattern", "pose", "shape", "subcategory", "texture",
 )  # fmt: skip
 """The factors of variation of ImageNet-X (Idrissi et al. 2022)."""
+_RELEASED_COLUMNS = ("class", "justification", "one_word")  # what else the release says of an image
 
 
 class SliceFormat(Enum):
@@ -34,32 +46,50 @@ class SliceFormat(Enum):
     """A table with every example of the test set exactly once; each other column becomes a group column."""
 
 
+@dataclass(frozen=True)
+class SliceFile:
+    """What a file of slices holds: the slices, and notes for people."""
+
+    slices: SliceSet
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a file says of the examples, in the order of the test set, and what of it was not used."""
+
+    subsets: dict[str, BoolArray] = field(default_factory=dict)
+    columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
 def read_slice_file(
     path: Path, test_set: TestSet, *, form: SliceFormat, name: str, columns: Columns | None = None
-) -> SliceSet:
+) -> SliceFile:
     """Read slices of a test set; a file that names other images raises.
 
     Of a table all columns are taken, or those that ``columns`` names as groups.
     """
-    subsets: dict[str, BoolArray] = {}
-    values: dict[str, tuple[str, ...]] = {}
     match form:
         case SliceFormat.IMAGENET_X:
-            subsets = _factors(path, test_set, name)
+            parts = _factors(path, test_set, name)
         case SliceFormat.LIST:
-            subsets = {name: _listed(path, test_set, columns or Columns())}
+            parts = _listed(path, test_set, name, columns or Columns())
         case SliceFormat.TABLE:
-            values = _columns(path, test_set, name, columns or Columns())
-    return SliceSet(name, test_set.name, len(test_set), subsets, values, f"{form.value}: {path.name}")
+            parts = _columns(path, test_set, name, columns or Columns())
+    origin = f"{form.value}: {path.name}"
+    slices = SliceSet(name, test_set.name, len(test_set), parts.subsets, parts.columns, origin)
+    return SliceFile(slices, parts.notes)
 
 
-def _factors(path: Path, test_set: TestSet, name: str) -> dict[str, BoolArray]:
+def _factors(path: Path, test_set: TestSet, name: str) -> _Parts:
     table = read_table(path)
     for column in ("file_name", *FACTORS):
         if column not in table.column_names:
             raise FormatError(f"{path}: ImageNet-X has a column {column}, this file has {_few(table.column_names)}")
     rows = _positions(texts(table, "file_name"), test_set, path)
-    return {f"{name}:{factor}": _marked(table[factor], rows, test_set, factor, path) for factor in FACTORS}
+    subsets = {f"{name}:{factor}": _marked(table[factor], rows, test_set, factor, path) for factor in FACTORS}
+    return _Parts(subsets, notes=ignored_columns(table, ("file_name", *FACTORS, *_RELEASED_COLUMNS)))
 
 
 def _marked(column: pa.ChunkedArray, rows: IntArray, test_set: TestSet, factor: str, path: Path) -> BoolArray:
@@ -71,30 +101,33 @@ def _marked(column: pa.ChunkedArray, rows: IntArray, test_set: TestSet, factor: 
     return inside
 
 
-def _listed(path: Path, test_set: TestSet, columns: Columns) -> BoolArray:
+def _listed(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Parts:
+    images, notes = _images(path, columns)
     inside = np.zeros(len(test_set), dtype=bool)
-    inside[_positions(_images(path, columns), test_set, path)] = True
-    return inside
+    inside[_positions(images, test_set, path)] = True
+    return _Parts({name: inside}, notes=notes)
 
 
-def _images(path: Path, columns: Columns) -> Sequence[str]:
+def _images(path: Path, columns: Columns) -> tuple[Sequence[str], tuple[str, ...]]:
+    """The images that a file lists, and what of it was not used."""
     if path.suffix.lower() in TABLE_SUFFIXES:
         table = read_table(path)
-        return texts(table, columns.id_in(table))
+        images = columns.id_in(table)
+        return texts(table, images), ignored_columns(table, {images})
     if path.suffix.lower() == ".json":
         content = read_json(path)
         if not (isinstance(content, list) and content and all(isinstance(image, str) for image in content)):
             raise FormatError(f"{path}: a JSON list of images is wanted")
-        return content
+        return content, ()
     check_file(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise FormatError(f"{path} is not UTF-8 text: images are listed one a line") from None
-    return [line.strip() for line in lines if line.strip()]
+        lines = read_text(path).splitlines()
+    except FormatError as error:
+        raise FormatError(f"{path} {error}, one image a line") from None
+    return [line.strip() for line in lines if line.strip()], ()
 
 
-def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> dict[str, tuple[str, ...]]:
+def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Parts:
     table = read_table(path)
     images = columns.id_in(table)
     rows = _positions(texts(table, images), test_set, path)
@@ -114,7 +147,7 @@ def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> dict
             raise InputError(f"{path} has no column {column!r}; it has {_few(table.column_names)}")
         values = texts(table, column)
         found[f"{name}:{column}"] = tuple(values[row] for row in order)
-    return found
+    return _Parts(columns=found)
 
 
 def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray:

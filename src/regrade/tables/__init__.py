@@ -1,47 +1,61 @@
 """The tables that people bring: read, and held against a class space and a test set."""
 
-from regrade.tables.class_columns import Reading, class_indices, one_class_each
+from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
+from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_each
+from regrade.tables.csv_text import check_quotes
 from regrade.tables.examples import (
     ID_COLUMNS,
     LABEL_COLUMNS,
     Columns,
     Examples,
+    check_ids,
+    check_labels,
     check_unique,
+    column_named,
     read_examples,
     rows_of,
     texts,
 )
-from regrade.tables.files import (
-    TABLE_SUFFIXES,
-    check_file,
-    first_line,
-    is_list,
-    is_text,
-    read_json,
-    read_table,
-)
+from regrade.tables.files import TABLE_SUFFIXES, is_list, is_text, read_json_rows, read_table
+from regrade.tables.ignored_columns import ignored_columns, ignored_names, passed_over_files
+from regrade.tables.json_text import read_json
 from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
+from regrade.tables.text_files import check_file, first_line, read_text
 
 __all__ = [
+    "ARRAY_SUFFIXES",
     "ID_COLUMNS",
     "LABEL_COLUMNS",
     "TABLE_SUFFIXES",
+    "ArrayFile",
     "Columns",
+    "DeclaredArray",
     "Examples",
     "Reading",
     "check_file",
+    "check_ids",
+    "check_labels",
+    "check_quotes",
     "check_unique",
+    "class_index",
     "class_indices",
+    "column_named",
     "first_line",
+    "ignored_columns",
+    "ignored_names",
     "is_list",
     "is_text",
     "number_array",
     "one_class_each",
+    "open_arrays",
     "packed_column",
+    "passed_over_files",
     "read_examples",
     "read_json",
+    "read_json_rows",
     "read_table",
+    "read_text",
     "rows_of",
     "shared_column",
     "text_array",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
+from reprlib import repr as brief
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +47,21 @@ def one_class_each(column: pa.ChunkedArray, space: ClassSpace, *, name: str, rea
     return found[:, 0]
 
 
+def class_index(reference: Any, space: ClassSpace, *, reading: Reading) -> int:
+    """One class as JSON names it: text is an id, a whole number an index or, as ``reading`` says, an id."""
+    if isinstance(reference, str):
+        return space.index(reference)
+    if not isinstance(reference, int) or isinstance(reference, bool):
+        raise FormatError(f"{brief(reference)} is no class id or class index of {space.name}")
+    if reading is Reading.IDS:
+        return space.index(str(reference))
+    if reading is Reading.AUTO:
+        _refuse_ambiguous(space, "classes")
+    if not 0 <= reference < len(space):
+        raise InputError(f"class index {brief(reference)} is outside {space.name} (0 to {len(space) - 1})")
+    return reference
+
+
 def _flattened(values: pa.Array, space: ClassSpace, name: str) -> tuple[pa.Array, int]:
     if is_text(values.type) and (separator := _separator(values, space)):
         values = pc.split_pattern(pc.utf8_trim_whitespace(values), separator)
@@ -66,7 +83,7 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
             return _by_id(values.cast(pa.string()), space, name, k)
         if reading is Reading.AUTO:
             _refuse_ambiguous(space, name)
-        return _in_range(values.to_numpy(zero_copy_only=False).astype(np.int64), space, name, k)
+        return _in_range(values.to_numpy(zero_copy_only=False), space, name, k).astype(np.int64)
     if not is_text(values.type):
         raise FormatError(f"column {name!r} holds {values.type}, not class ids or indices")
     if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):

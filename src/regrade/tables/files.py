@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
-from regrade.core import FormatError, InputError
+from regrade.core import FormatError
+from regrade.core.strict_json import parse_json
+from regrade.tables.csv_text import read_csv
+from regrade.tables.json_text import read_json
+from regrade.tables.text_files import check_file, first_line, read_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 """The endings of files that are tables."""
@@ -26,38 +31,15 @@ def read_table(path: Path) -> pa.Table:
         table = _read(path, suffix)
         table.validate(full=True)
         names = table.column_names
+        _refuse_repeated(names)
         table = pa.table([_plain(column) for column in table.columns], names=names)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
     except (pa.ArrowException, OSError, UnicodeError, OverflowError, RecursionError, csv.Error) as error:
         raise FormatError(f"{path} cannot be read as {suffix[1:]}: {first_line(error)}") from None
     if table.num_rows == 0:
         raise FormatError(f"{path} holds no rows")
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise FormatError(f"{path} has the column {twice[0]!r} twice")
     return table
-
-
-def check_file(path: Path) -> None:
-    """See that there is a file with something in it."""
-    if not path.exists():
-        raise InputError(f"there is no file {path}")
-    if path.is_dir():
-        raise InputError(f"{path} is a folder, a file is wanted")
-    if path.stat().st_size == 0:
-        raise FormatError(f"{path} is empty")
-
-
-def read_json(path: Path) -> object:
-    """Read a JSON file; a damaged one raises with the place of the damage."""
-    check_file(path)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not valid JSON: {first_line(error)}") from None
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error's message."""
-    return str(error).strip().partition("\n")[0]
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -70,39 +52,19 @@ def is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
+def _refuse_repeated(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        name, _ = Counter(names).most_common(1)[0]
+        raise FormatError(f"it has the column {name!r} twice")
+
+
 def _read(path: Path, suffix: str) -> pa.Table:
     if suffix == ".parquet":
+        _refuse_repeated(pyarrow.parquet.read_schema(path).names)  # such a table cannot be read at all
         return pyarrow.parquet.read_table(path)
     if suffix in (".csv", ".tsv"):
-        return _read_csv(path, "," if suffix == ".csv" else "\t")
+        return read_csv(path, "," if suffix == ".csv" else "\t")
     return _read_json_lines(path)
-
-
-def _read_csv(path: Path, separator: str) -> pa.Table:
-    """Read every cell as text first: an id such as 0012 is no number and keeps its zeros."""
-    names = _heading(path, separator)
-    table = pyarrow.csv.read_csv(
-        path,
-        parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={name: pa.string() for name in names}, null_values=[""], strings_can_be_null=True
-        ),
-    )
-    return pa.table([_whole_numbers(column) for column in table.columns], names=table.column_names)
-
-
-def _heading(path: Path, separator: str) -> list[str]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return next(csv.reader(file, delimiter=separator), [])
-
-
-def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as whole numbers where that loses nothing."""
-    try:
-        numbers = column.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return column
-    return numbers if numbers.cast(column.type).equals(column) else column
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -121,17 +83,34 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def read_json_rows(path: Path) -> pa.Table:
+    """Read a JSON file that is a list of objects, one a row."""
+    rows = read_json(path)
+    if not (isinstance(rows, list) and rows and all(isinstance(row, dict) for row in rows)):
+        raise FormatError(f'{path}: a JSON list of objects such as {{"image": ..., "class": ...}} is wanted')
+    try:
+        return _table_of(rows)
+    except (pa.ArrowException, UnicodeError, OverflowError, RecursionError) as error:
+        raise FormatError(f"{path}: {first_line(error)}") from None
+
+
 def _read_json_lines(path: Path) -> pa.Table:
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise FormatError(f"{path}, line {number}: not valid JSON: {first_line(error)}") from None
+            row = parse_json(line)
+        except FormatError as error:
+            raise FormatError(f"line {number} {error}") from None
         if not isinstance(row, dict):
-            raise FormatError(f'{path}, line {number}: an object is wanted, such as {{"image": ...}}')
+            raise FormatError(f'line {number}: an object is wanted, such as {{"image": ...}}')
         rows.append(row)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
+    return _table_of(rows)
+
+
+def _table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Objects as a table; a key that a row does not have is an empty cell."""
+    kept = list(rows)
+    names = dict.fromkeys(name for row in kept for name in row)
+    return pa.table({name: [row.get(name) for row in kept] for name in names})

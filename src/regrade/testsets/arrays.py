@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
+from regrade.tables import ArrayFile, ignored_names, open_arrays
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there
 
@@ -35,11 +36,11 @@ class ArrayReader(Reader):
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a row of the array; its id is the row's number."""
         wanted.refuse_columns("file of arrays")
-        pixels = _pixels(path)
+        arrays = open_arrays(path)
+        pixels = _pixels(arrays)
         rows = tuple(str(row) for row in range(len(pixels)))
-        if wanted.layout is Layout.FLAT:
-            return Found(rows, None, rows)
-        return Found(rows, _labels(path, len(pixels), wanted), rows)
+        labels = None if wanted.layout is Layout.FLAT else _labels(arrays, len(pixels), wanted)
+        return Found(rows, labels, rows, notes=_notes(arrays, with_labels=labels is not None))
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by row."""
@@ -65,28 +66,40 @@ class ArrayPictures(Pictures):
 
     @cached_property
     def _array(self) -> NDArray[Any]:
-        return _pixels(self.root)
+        return _pixels(open_arrays(self.root))
 
     def __getstate__(self) -> dict[str, object]:
         return {"root": self.root, "places": self.places}
 
 
-def _pixels(path: Path) -> NDArray[Any]:
+def _pixels(arrays: ArrayFile) -> NDArray[Any]:
     """Pictures (n, h, w) or (n, h, w, 3); channels that come first are moved last."""
-    array = _loaded(path, _PICTURES)
-    if array is None:
+    path = arrays.path
+    name = arrays.first_of(("", *_PICTURES))
+    if name is None:
         raise FormatError(f"{path}: the array of pictures must be called {_PICTURES[0]}")
-    if array.dtype != np.uint8 or array.ndim not in (3, 4):
-        raise FormatError(f"{path}: pictures must be bytes (n, height, width, 3), got {array.dtype} {array.shape}")
-    if array.ndim == 4 and array.shape[1] in _CHANNELS and array.shape[3] not in _CHANNELS:
-        array = np.moveaxis(array, 1, 3)
-    if not array.size or (array.ndim == 4 and array.shape[3] not in _CHANNELS):
-        raise FormatError(f"{path}: pictures must be bytes (n, height, width, 3), got {array.dtype} {array.shape}")
-    return array
+    shape, dtype = arrays.declared[name].shape, arrays.declared[name].dtype
+    channels_last = len(shape) == 3 or (len(shape) == 4 and shape[3] in _CHANNELS)
+    channels_first = len(shape) == 4 and shape[1] in _CHANNELS and not channels_last
+    if dtype != np.uint8 or 0 in shape or not (channels_first or channels_last):
+        raise FormatError(f"{path}: pictures must be bytes (n, height, width, 3), got {dtype} {shape}")
+    array = arrays.load(name)
+    return np.moveaxis(array, 1, 3) if channels_first else array
 
 
-def _labels(path: Path, rows: int, wanted: Wanted) -> IntArray:
-    labels = _loaded(path, _LABELS) if _is_archive(path) else _labels_beside(path)
+def _notes(arrays: ArrayFile, *, with_labels: bool) -> tuple[str, ...]:
+    keys = (("", *_PICTURES), _LABELS) if with_labels else (("", *_PICTURES),)
+    used = {name for names in keys if (name := arrays.first_of(names)) is not None}
+    return ignored_names((*arrays.declared, *arrays.not_arrays), used, noun="array")
+
+
+def _labels(arrays: ArrayFile, rows: int, wanted: Wanted) -> IntArray:
+    path = arrays.path
+    if "" in arrays.declared:
+        labels = _labels_beside(path)
+    else:
+        name = arrays.first_of(_LABELS)
+        labels = None if name is None else arrays.load(name)
     if labels is None:
         raise FormatError(f"{path} has no labels; pictures without labels: --layout flat")
     if labels.shape == (rows, 1):
@@ -103,19 +116,5 @@ def _labels_beside(path: Path) -> NDArray[Any] | None:
     for name in (f"{path.stem}_labels.npy", path.name.replace("data", "labels")):
         beside = path.with_name(name)
         if beside != path and beside.is_file():
-            return _loaded(beside, ())
+            return open_arrays(beside).load("")
     return None
-
-
-def _is_archive(path: Path) -> bool:
-    return path.suffix.lower() == ".npz"
-
-
-def _loaded(path: Path, names: tuple[str, ...]) -> NDArray[Any] | None:
-    try:
-        if not _is_archive(path):
-            return np.lib.format.open_memmap(path, mode="r")
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return next((archive[name] for name in names if name in archive.files), None)
-    except Exception as error:  # damage shows as whatever error zip, zlib or numpy's parser of headings has for it
-        raise FormatError(f"{path} cannot be read: {str(error).partition(chr(10))[0]}") from None

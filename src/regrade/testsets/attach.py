@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import MismatchError, TestSet
 from regrade.core.arrays import IntArray
-from regrade.testsets.folder import SUFFIXES
+from regrade.testsets.image_files import image_suffixes
 from regrade.testsets.reader import Found
 
 
@@ -65,7 +65,7 @@ def _whole(example: str) -> str:
 
 def _without_ending(example: str) -> str:
     stem, dot, ending = example.rpartition(".")
-    return stem if dot and f".{ending.lower()}" in SUFFIXES else example
+    return stem if dot and f".{ending.lower()}" in image_suffixes() else example
 
 
 def _bare(example: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.tables import check_file
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there
 
 _SIDE = 32
@@ -23,19 +24,24 @@ class CifarReader(Reader):
     name = "cifar"
 
     def recognises(self, path: Path) -> bool:
-        """A ``.bin`` file of whole records."""
-        return path.suffix == ".bin" and path.is_file() and path.stat().st_size % _RECORD == 0
+        """A ``.bin`` file."""
+        return path.suffix.lower() == ".bin" and path.is_file()
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         """One example a record; its id is the record's number."""
         wanted.refuse_columns("batch of CIFAR")
+        _check_size(path)
         records = _records(path)
         rows = tuple(str(row) for row in range(len(records)))
         if wanted.layout is Layout.FLAT:
             return Found(rows, None, rows)
         labels = records[:, 0].astype(np.int32)
-        if not len(labels) or labels.max() >= len(wanted.space):
-            raise FormatError(f"{path} is no batch of pictures of {wanted.space.name}")
+        if labels.max() >= len(wanted.space):
+            row = int(np.argmax(labels >= len(wanted.space)))
+            raise FormatError(
+                f"{path}: record {row} has the label {labels[row]}, which is no class of {wanted.space.name} (0 to "
+                f"{len(wanted.space) - 1})"
+            )
         return Found(rows, labels, rows)
 
     def open(self, source: PictureSource) -> Pictures:
@@ -65,6 +71,16 @@ class CifarPictures(Pictures):
 
     def __getstate__(self) -> dict[str, object]:
         return {"root": self.root, "places": self.places}
+
+
+def _check_size(path: Path) -> None:
+    check_file(path)
+    size = path.stat().st_size
+    if size % _RECORD:
+        raise FormatError(
+            f"{path} has {size:,} bytes, and records of CIFAR-10 have {_RECORD:,} each: it was cut short, or is no "
+            "binary batch of CIFAR-10"
+        )
 
 
 def _records(path: Path) -> NDArray[np.uint8]:

@@ -12,10 +12,9 @@ import numpy as np
 from regrade.core import InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
 from regrade.testsets.class_names import classes_by_name
+from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
 from regrade.testsets.levels import Level, level_values
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
-
-SUFFIXES = frozenset({".jpeg", ".jpg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm"})
 
 
 class FolderReader(Reader):
@@ -33,18 +32,20 @@ class FolderReader(Reader):
         With levels above the class folders, ids begin with the values of these instead.
         """
         wanted.refuse_columns("folder of pictures", besides=wanted.columns.groups)
-        places = sorted(picture_places(path))
+        files = list(_files(path, "", frozenset()))
+        places = sorted(file.place for file in files if file.is_image)
+        notes = passed_over_images(file.suffix for file in files if not file.is_image)
         if not places:
-            raise InputError(f"there is no picture below {path}")
+            raise InputError(f"there is no picture below {path}{f' ({notes[0]})' if notes else ''}")
         check_names(places)
         labels = None if wanted.layout is Layout.FLAT else self._labels(path, places, wanted)
         levels = wanted.group_levels
         if not levels:
-            return Found(_ids(places), labels, tuple(places))
+            return Found(_ids(places), labels, tuple(places), notes=notes)
         values = _values_by_folder(levels, places, path, flat=labels is None)
         rows = [values[_folder(place)] for place in places]
         groups = {level.name: tuple(row[number] for row in rows) for number, level in enumerate(levels)}
-        return Found(_ids_by_level(places, rows), labels, tuple(places), groups)
+        return Found(_ids_by_level(places, rows), labels, tuple(places), groups, notes=notes)
 
     def _labels(self, path: Path, places: Sequence[str], wanted: Wanted) -> IntArray:
         folders = {folder: _last(folder) for folder in map(_folder, places)}
@@ -76,10 +77,19 @@ class FilePictures(Pictures):
 
 def picture_places(root: Path) -> Iterator[str]:
     """Paths of all pictures below a folder, with forward slashes, in no particular order; hidden ones are left out."""
-    return _places(root, "", frozenset())
+    return (file.place for file in _files(root, "", frozenset()) if file.is_image)
 
 
-def _places(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[str]:
+@dataclass(frozen=True)
+class _File:
+    """A file below a folder: its path from there, its suffix in lower case, and whether it is an image."""
+
+    place: str
+    suffix: str
+    is_image: bool
+
+
+def _files(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[_File]:
     here = folder.resolve()
     if here in above:
         return  # a link that leads back up would be followed for ever
@@ -92,14 +102,23 @@ def _places(folder: Path, prefix: str, above: frozenset[Path]) -> Iterator[str]:
             continue
         # an entry knows what it is without asking the disk, but not where a link leads
         below = folder / entry.name if entry.is_symlink() else entry
-        suffix = Path(entry.name).suffix.lower()
         if below.is_dir():
-            yield from _places(folder / entry.name, f"{prefix}{entry.name}/", above | {here})
-        elif suffix in SUFFIXES:
-            if below.is_file() or entry.is_symlink():
-                yield prefix + entry.name
-        elif not suffix and entry.is_symlink() and not below.is_file():
-            raise InputError(f"{folder / entry.name} is a link that leads nowhere: a folder of pictures may be missing")
+            yield from _files(folder / entry.name, f"{prefix}{entry.name}/", above | {here})
+        else:
+            suffix = Path(entry.name).suffix.lower()
+            yield _File(prefix + entry.name, suffix, _is_image(folder / entry.name, entry, suffix))
+
+
+def _is_image(path: Path, entry: os.DirEntry[str], suffix: str) -> bool:
+    """Whether an entry is an image; a link to one that is gone is, since its absence must be noticed."""
+    is_file = path.is_file() if entry.is_symlink() else entry.is_file()
+    if suffix in image_suffixes():
+        return is_file or entry.is_symlink()
+    if suffix:
+        return False
+    if entry.is_symlink() and not is_file:
+        raise InputError(f"{path} is a link that leads nowhere: a folder of pictures may be missing")
+    return is_file and is_image(path)
 
 
 def _ids(places: Sequence[str]) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ class Wanted:
 class Found:
     """What a reader found: ids, labels (n,) as class indices or none, groups, and each picture's place.
 
-    ``missing`` counts the pictures that are listed and are not there.
+    ``missing`` counts the pictures that are listed and are not there, and ``notes`` say what else was passed over.
     """
 
     ids: tuple[str, ...]
@@ -86,6 +86,7 @@ class Found:
     locations: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     missing: int = 0
+    notes: tuple[str, ...] = ()
 
 
 class Reader(ABC):

@@ -12,7 +12,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.tables import TABLE_SUFFIXES, Columns, check_file, first_line, read_examples, read_table, texts
+from regrade.tables import (
+    TABLE_SUFFIXES,
+    Columns,
+    check_file,
+    first_line,
+    read_examples,
+    read_table,
+    texts,
+)
 from regrade.testsets.folder import FilePictures, picture_places
 from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, is_file, missing_files
 
@@ -51,7 +59,8 @@ class ManifestReader(Reader):
                 f"none of the {missing:,} pictures that {path} lists is there, {locations[0]!r} for instance: paths "
                 f"count from the table's folder; without pictures, call the column image instead of {places}"
             )
-        return Found(examples.ids, examples.labels, locations, examples.groups, missing)
+        notes = wanted.columns.ignored_in(table, places)
+        return Found(examples.ids, examples.labels, locations, examples.groups, missing, notes)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by their paths beside the table."""
@@ -87,7 +96,9 @@ class ParquetReader(Reader):
         table = _joined(tables, path)
         wanted.refuse_flat(table, path)
         examples = read_examples(table, wanted.space, columns)
-        return Found(examples.ids, examples.labels, tuple(p for part in parts for p in part.places), examples.groups)
+        locations = tuple(place for part in parts for place in part.places)
+        notes = columns.ignored_in(table)
+        return Found(examples.ids, examples.labels, locations, examples.groups, notes=notes)
 
     def open(self, source: PictureSource) -> Pictures:
         """Pictures by file and row."""
@@ -154,10 +165,12 @@ def _path_column(table: pa.Table) -> str | None:
 
 
 def picture_column(schema: pa.Schema) -> str | None:
-    """The column of a table that holds encoded pictures: one with a usual name, or the only one in the usual form."""
-    usual = next(
-        (name for name in PICTURE_COLUMNS if name in schema.names and _may_hold(schema.field(name).type)), None
-    )
+    """The column of a table that holds encoded pictures: one with a usual name, or the only one in the usual form.
+
+    A name that two columns have is none of them.
+    """
+    places = {name: place for name in PICTURE_COLUMNS if (place := schema.get_field_index(name)) >= 0}
+    usual = next((name for name, place in places.items() if _may_hold(schema.field(place).type)), None)
     if usual is not None:
         return usual
     pairs = [field.name for field in schema if pa.types.is_struct(field.type) and _may_hold(field.type)]
@@ -196,10 +209,14 @@ def _part(file: Path) -> _Part:
     check_file(file)
     try:
         with pq.ParquetFile(file) as parquet:
+            names = parquet.schema_arrow.names
+            if len(set(names)) < len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise FormatError(f"{file} has the column {twice!r} twice")
             pictures = picture_column(parquet.schema_arrow)
             if pictures is None:
                 raise FormatError(f"{file} has no column of pictures")
-            table = parquet.read(columns=[name for name in parquet.schema_arrow.names if name != pictures])
+            table = parquet.read(columns=[name for name in names if name != pictures])
             return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, pictures))
     except (OSError, pa.ArrowException, UnicodeError) as error:
         raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from None

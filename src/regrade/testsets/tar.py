@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import tarfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,15 @@ import numpy as np
 
 from regrade.core import FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
+from regrade.core.strict_json import parse_json
 from regrade.testsets.class_names import classes_by_name
-from regrade.testsets.folder import SUFFIXES, picture_places
+from regrade.testsets.folder import picture_places
+from regrade.testsets.image_files import image_suffixes, passed_over_images
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
 
 _LABELS = ("cls", "label", "txt")
 _JSON_LABELS = ("label", "wnid", "class", "target")
+_LONGEST = 1 << 24  # bytes of what lies beside a picture: more is no label
 
 
 class TarReader(Reader):
@@ -36,7 +38,8 @@ class TarReader(Reader):
         """All samples in the order of the shards; their ids are the keys, their places shard, offset and size."""
         if wanted.columns.id:
             raise InputError("in tar shards the ids are the names of the files: leave out --id-column")
-        samples = [sample for shard in _shards(path) for sample in _samples(shard)]
+        shards = [_read_shard(shard) for shard in _shards(path)]
+        samples = [sample for shard in shards for sample in _samples(shard)]
         if not samples:
             raise InputError(f"there is no picture in {path}")
         check_names(sample.key for sample in samples)
@@ -45,6 +48,7 @@ class TarReader(Reader):
             None if wanted.layout is Layout.FLAT else _labels(samples, wanted, path),
             tuple(f"{sample.shard.name}:{sample.offset}:{sample.size}" for sample in samples),
             {column: tuple(_fact(sample, column) for sample in samples) for column in wanted.columns.groups},
+            notes=passed_over_images(kind for shard in shards for kind in _passed_over(shard)),
         )
 
     def open(self, source: PictureSource) -> Pictures:
@@ -95,44 +99,80 @@ def _shards(path: Path) -> list[Path]:
     return sorted(file for file in path.glob("*.tar") if not file.name.startswith("."))
 
 
-def _samples(shard: Path) -> Iterator[_Sample]:
-    for key, parts in _parts(shard).items():
+@dataclass(frozen=True)
+class _Shard:
+    """What a shard holds: for each key the place of its picture and the text of what lies beside it; and all else."""
+
+    path: Path
+    parts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    other_kinds: list[str] = field(default_factory=list)
+    """The kinds of members that are neither: their endings, or links."""
+
+
+def _samples(shard: _Shard) -> Iterator[_Sample]:
+    for key, parts in shard.parts.items():
         if "picture" in parts:
             offset, size = parts["picture"]
-            yield _Sample(shard, key, offset, size, _label_beside(parts), _facts(parts, shard, key))
+            yield _Sample(shard.path, key, offset, size, _label_beside(parts), _facts(parts, shard.path, key))
         elif "dotted" in parts:
-            raise FormatError(f"{shard}: {parts['dotted']}: a sample's name ends at its first dot: expected KEY.jpg")
+            raise FormatError(
+                f"{shard.path}: {parts['dotted']}: a sample's name ends at its first dot: expected KEY.jpg"
+            )
         elif "cls" in parts:
-            raise FormatError(f"{shard}: {key} has a class but no picture")
+            raise FormatError(f"{shard.path}: {key} has a class but no picture")
 
 
-def _parts(shard: Path) -> dict[str, dict[str, Any]]:
-    """For each key of a shard the place of its picture, and the text of what lies beside it."""
-    found: dict[str, dict[str, Any]] = {}
+def _passed_over(shard: _Shard) -> list[str]:
+    """The kinds of members that belong to no picture."""
+    alone = (parts for parts in shard.parts.values() if "picture" not in parts)
+    return [*shard.other_kinds, *(f".{ending}" for parts in alone for ending in parts)]
+
+
+def _read_shard(path: Path) -> _Shard:
+    shard = _Shard(path)
     try:
-        with tarfile.open(shard, "r:") as archive:  # offsets into a compressed file would lead astray
+        with tarfile.open(path, "r:") as archive:  # offsets into a compressed file would lead astray
             for member in archive:
                 if member.isfile():
-                    _take(archive, member, found, shard)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        raise FormatError(f"{shard} cannot be read as an uncompressed tar: {error}") from None
-    return found
+                    _take(archive, member, shard)
+                elif not member.isdir():
+                    shard.other_kinds.append("links" if member.issym() or member.islnk() else "devices")
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+    except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
+        raise FormatError(f"{path} cannot be read as an uncompressed tar: {error}") from None
+    return shard
 
 
-def _take(archive: tarfile.TarFile, member: tarfile.TarInfo, found: dict[str, dict[str, Any]], shard: Path) -> None:
+def _take(archive: tarfile.TarFile, member: tarfile.TarInfo, shard: _Shard) -> None:
     key, ending = _split(member.name.removeprefix("./"))
     if key.rpartition("/")[2] == "":
         return  # a hidden file
-    parts = found.setdefault(key, {})
-    if f".{ending}" in SUFFIXES:
+    if member.issparse():
+        raise FormatError(f"{member.name} is stored with holes: pack the shard without --sparse")
+    parts = shard.parts.setdefault(key, {})
+    if f".{ending}" in image_suffixes():
         if "picture" in parts:
-            raise FormatError(f"{shard}: there are two pictures of {key}")
+            raise FormatError(f"there are two pictures of {key}")
         parts["picture"] = (member.offset_data, member.size)
     elif ending in (*_LABELS, "json"):
-        file = archive.extractfile(member)
-        parts[ending] = file.read().decode() if file else ""
-    elif f".{ending.rpartition('.')[2]}" in SUFFIXES:
+        if ending in parts:
+            raise FormatError(f"{member.name} is there twice")
+        parts[ending] = _text_of(archive, member)
+    elif f".{ending.rpartition('.')[2]}" in image_suffixes() and "picture" not in parts:
         parts["dotted"] = member.name
+    else:
+        shard.other_kinds.append(f".{ending}" if ending else "")
+
+
+def _text_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> str:
+    if member.size > _LONGEST:
+        raise FormatError(f"{member.name} has {member.size:,} bytes, which is no label")
+    file = archive.extractfile(member)
+    try:
+        return file.read().decode("utf-8-sig") if file else ""
+    except UnicodeDecodeError:
+        raise FormatError(f"{member.name} is not UTF-8 text") from None
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -148,9 +188,9 @@ def _label_beside(parts: dict[str, Any]) -> str | None:
 
 def _facts(parts: dict[str, Any], shard: Path, key: str) -> dict[str, Any]:
     try:
-        facts = json.loads(parts.get("json", "{}"))
-    except (ValueError, RecursionError):
-        raise FormatError(f"{shard}: {key}.json is not valid JSON") from None
+        facts = parse_json(parts.get("json", "{}"))
+    except FormatError as error:
+        raise FormatError(f"{shard}: {key}.json {error}") from None
     if not isinstance(facts, dict):
         raise FormatError(f"{shard}: {key}.json holds {type(facts).__name__}, an object is wanted")
     return facts

@@ -42,8 +42,8 @@ from regrade.testsets import (
 class AddedTestSet:
     """What adding a test set did: the set, where its pictures are if it has any, and whether any of it is new.
 
-    ``class_map`` is the map that is stored with it, if one is, and ``missing`` counts pictures that are listed and
-    not there.
+    ``class_map`` is the map that is stored with it, if one is, ``missing`` counts pictures that are listed and not
+    there, and ``notes`` say what else was passed over.
     """
 
     test_set: TestSet
@@ -51,6 +51,7 @@ class AddedTestSet:
     new: bool
     class_map: ClassMap | None = None
     missing: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ def add_test_set(
         test_set = known or _test_set_of(here.found, name, here.space)
         source = _source(here.reader, path, locations_for(known, here.found) if known else here.found.locations, listed)
         stored = store.add_pictures(test_set, source, class_map)
-    return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), here.found.missing)
+    found = here.found
+    return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), found.missing, found.notes)
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,8 @@ def _looked_at(path: Path, wanted: Wanted) -> _Here:
         table = read_table(path)
         wanted.refuse_flat(table, path)
         examples = read_examples(table, wanted.space, wanted.columns)
-        return _Here(wanted.space, Found(examples.ids, examples.labels, (), examples.groups), None)
+        notes = wanted.columns.ignored_in(table)
+        return _Here(wanted.space, Found(examples.ids, examples.labels, (), examples.groups, notes=notes), None)
     reader = reader_for(path)
     return _Here(wanted.space, reader.find(path, wanted), reader.name)
 

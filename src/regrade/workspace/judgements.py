@@ -16,7 +16,7 @@ from regrade.store import LabelFormat, Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.differing import compare_labels
 from regrade.workspace.exporting_labels import ExportedLabels, export_labels
-from regrade.workspace.ledger_files import export_ledger, import_ledger
+from regrade.workspace.ledger_files import ImportedLedger, export_ledger, import_ledger
 from regrade.workspace.ledger_note import ledger_problems, open_ledger
 from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
@@ -221,7 +221,7 @@ class Judgements:
         """
         return export_ledger(self.ledger, Path(path))
 
-    def import_ledger(self, path: str | Path) -> int:
+    def import_ledger(self, path: str | Path) -> ImportedLedger:
         """Add what an exported ledger holds, all of it or nothing, and say how many votes are new."""
         return import_ledger(self.ledger, Path(path))
 

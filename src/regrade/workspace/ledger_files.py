@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +26,21 @@ def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
     return dict(Counter(row["kind"] for row in rows))
 
 
-def import_ledger(ledger: Ledger, path: Path) -> int:
+@dataclass(frozen=True)
+class ImportedLedger:
+    """What an import did: the rows of the file by kind, and how many votes were new."""
+
+    rows: Mapping[str, int]
+    new_votes: int
+
+
+def import_ledger(ledger: Ledger, path: Path) -> ImportedLedger:
     """Add the rows of a file to a ledger, all or none, and say how many votes are new."""
     from regrade.ledger import rows_from_file
 
     rows = rows_from_file(path)
     try:
-        return ledger.read_back(rows)
+        new_votes = ledger.read_back(rows)
     except (FormatError, MismatchError) as error:
         raise type(error)(f"{path}: {error}") from None
+    return ImportedLedger(Counter(row["kind"] for row in rows), new_votes)

@@ -37,6 +37,7 @@ from regrade.predict import (
 )
 from regrade.predict import Watch as WatchRun
 from regrade.store import (
+    AddedVerdicts,
     CheckpointWriter,
     ImportedCheckpoints,
     ImportedLabels,
@@ -578,7 +579,7 @@ class Workspace(Studies, Judgements):
 
     def import_verdicts(
         self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None
-    ) -> int:
+    ) -> AddedVerdicts:
         """Add people's verdicts on what was drawn, and say how many are new.
 
         A verdict that differs from a stored one is refused, unless ``correct`` gives the reason for the correction.

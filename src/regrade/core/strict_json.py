@@ -1,0 +1,53 @@
+"""JSON without what `json.loads` lets pass: repeated keys, NaN, infinity and halves of surrogate pairs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from regrade.core.errors import FormatError
+
+
+def parse_json(text: str) -> Any:
+    """The content of a JSON text; the message of what it raises follows the name of a file.
+
+    >>> parse_json('{"cat": [1, 2]}')
+    {'cat': [1, 2]}
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except FormatError:
+        raise
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
+        raise FormatError(f"is not valid JSON: {error.msg} ({place})") from None
+    except RecursionError:
+        raise FormatError("is not valid JSON: it is nested too deeply") from None
+    except ValueError as error:  # a whole number of thousands of digits
+        raise FormatError(f"is not valid JSON: {error}") from None
+    if "\\ud" in text.lower():
+        _refuse_surrogates(content)
+    return content
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a repeated key only one value could be kept."""
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise FormatError(f"has the key {key!a} twice in one object: keep one of them")
+        content[key] = value
+    return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise FormatError(f"holds {name}, which is not JSON: write null, or a number")
+
+
+def _refuse_surrogates(content: Any) -> None:
+    """Raise where an escape stands for half of a character, which no file can hold."""
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start : error.end])
+        raise FormatError(f"contains an invalid character, {half}: half of a surrogate pair") from None

@@ -1,0 +1,75 @@
+"""What the scores of a file are: probabilities or logits, as the file says or as their sums show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regrade.core import InputError, ScoreKind
+from regrade.core.arrays import BoolArray, FloatArray
+
+_TOLERANCE = 1e-2  # half precision does not add up to 1 more closely over many classes
+_MOST = 0.75  # of the rows: if these sum to 1, the others should
+_STATED = {
+    "logits": ScoreKind.LOGITS,
+    "probs": ScoreKind.PROBABILITIES,
+    "probability": ScoreKind.PROBABILITIES,
+    "probabilities": ScoreKind.PROBABILITIES,
+}
+
+
+def stated_kind(name: str) -> ScoreKind | None:
+    """What the name of a column or an array says its scores are, if it says so."""
+    return _STATED.get(name.casefold())
+
+
+def sum_to_1(scores: FloatArray) -> bool:
+    """Whether every row of scores (n, c) sums to 1, as probabilities do."""
+    return bool(_near_1(scores).all())
+
+
+def kind_of_all(scores: FloatArray, *, name: str, stated: ScoreKind | None = None) -> ScoreKind:
+    """The kind of finite scores (n, c) of all classes; what is said to be probabilities, or nearly is, raises."""
+    sums, near_one = scores.sum(axis=1, dtype=np.float64), _near_1(scores)
+    positive = scores.min() >= 0
+    if positive and near_one.all():
+        return ScoreKind.PROBABILITIES
+    if positive and (np.abs(sums - 100) < 100 * _TOLERANCE).all():
+        raise InputError(f"scores of {name!r}: every row sums to 100, as percentages do: divide them by 100")
+    row = int(np.flatnonzero(~near_one)[0]) if positive else int(np.argmin(scores.min(axis=1)))
+    if stated is ScoreKind.PROBABILITIES:
+        what = f"sum to {sums[row]:.4g}, not to 1" if positive else "are below 0"
+        raise InputError(f"scores of {name!r} are said to be probabilities, and those of row {row} {what}")
+    if positive and scores.max() <= 1 and near_one.mean() > _MOST:
+        raise InputError(
+            f"scores of {name!r}: those of row {row} sum to {sums[row]:.4g}, and those of most rows to 1: are they "
+            "probabilities?"
+        )
+    return ScoreKind.LOGITS
+
+
+def kind_of_best(scores: FloatArray, *, name: str, stated: ScoreKind | None = None) -> ScoreKind:
+    """The kind of finite scores (n, k) of the best classes, of which probabilities sum to at most 1."""
+    sums = scores.sum(axis=1, dtype=np.float64)
+    possible = (scores.min(axis=1) >= 0) & (sums <= 1 + _TOLERANCE)
+    if possible.all():
+        return ScoreKind.PROBABILITIES
+    if stated is ScoreKind.PROBABILITIES:
+        row = int(np.flatnonzero(~possible)[0])
+        raise InputError(
+            f"scores of {name!r} are said to be probabilities, and those of row {row} are below 0 or sum to more than 1"
+        )
+    return ScoreKind.LOGITS
+
+
+def kind_note(scores: FloatArray, kind: ScoreKind, *, stated: ScoreKind | None = None) -> tuple[str, ...]:
+    """A note where scores (n, c) were taken for something that they may not be."""
+    if kind is ScoreKind.PROBABILITIES and stated is ScoreKind.LOGITS:
+        return ("the scores are said to be logits, and taken as probabilities: every row sums to 1",)
+    if kind is ScoreKind.LOGITS and scores.min() >= 0 and scores.max() <= 1:
+        low, high = np.quantile(scores.sum(axis=1, dtype=np.float64), [0, 1])
+        return (f"the scores are between 0 and 1, and taken as logits: rows sum to {low:.4g} to {high:.4g}, not to 1",)
+    return ()
+
+
+def _near_1(scores: FloatArray) -> BoolArray:
+    return np.asarray(np.abs(scores.sum(axis=1, dtype=np.float64) - 1) < _TOLERANCE)

@@ -1,0 +1,182 @@
+"""The arrays that people bring, NPY and NPZ: what a file declares is checked before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regrade.core import FormatError
+from regrade.tables.text_files import check_file, first_line
+
+ARRAY_SUFFIXES = (".npy", ".npz")
+"""The endings of files of arrays."""
+
+_MAGIC = b"\x93NUMPY"
+_LENGTHS = {1: 2, 2: 4, 3: 4}  # by version of the format: bytes that say how long the header is
+_LONGEST_HEADER = 1 << 16
+_ITEM = r"""['"](descr|fortran_order|shape)['"]: *(['"][^'"\\]*['"]|True|False|\([0-9L, ]*\))"""
+_HEADER = re.compile(rf"\{{ *(?:{_ITEM} *,? *){{3}}\}}\s*")
+_MOST_PACKED = 1100  # zlib packs zeros 1,032 to 1: a member that claims more than that is not what it says
+_REFUSED_KINDS = {
+    "O": "pickled Python objects, which are never loaded",
+    "V": "records of several fields",
+    "c": "complex numbers",
+    "M": "dates",
+    "m": "time spans",
+}
+
+
+@dataclass(frozen=True)
+class DeclaredArray:
+    """What the header of an array says of it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    columns_first: bool
+    """Whether the content lies column by column, as Fortran has it."""
+    start: int
+    """Where the content begins."""
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes its content takes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class ArrayFile:
+    """The arrays of a file by name, the only one of an NPY file under the empty name; each is read when it is loaded.
+
+    ``not_arrays`` are the members of an archive that are none.
+    """
+
+    path: Path
+    declared: Mapping[str, DeclaredArray]
+    not_arrays: tuple[str, ...] = ()
+
+    def first_of(self, names: tuple[str, ...]) -> str | None:
+        """The first of some names that an array has."""
+        return next((name for name in names if name in self.declared), None)
+
+    def check(self, name: str) -> None:
+        """Raise where an array is no plain array of numbers or texts."""
+        _check_dtype(self.declared[name].dtype, f"array {name!r}" if name else "the array")
+
+    def load(self, name: str) -> NDArray[Any]:
+        """One array in the byte order of this machine; what is no plain array of numbers or texts raises."""
+        self.check(name)
+        declared = self.declared[name]
+        if 0 in declared.shape:
+            return np.empty(declared.shape, declared.dtype.newbyteorder("="))
+        try:
+            array = _member(self.path, name, declared) if name else _mapped(self.path, declared)
+        except Exception as error:  # damage shows as whatever error zip, zlib or numpy has for it
+            raise _unreadable(self.path, error) from None
+        return np.asarray(array, dtype=declared.dtype.newbyteorder("="))
+
+
+def open_arrays(path: Path) -> ArrayFile:
+    """Read the headers of a file of arrays; one that declares other content than the file holds raises."""
+    check_file(path)
+    try:
+        return _open_archive(path) if _is_archive(path) else _open_single(path)
+    except FormatError as error:
+        raise FormatError(f"{path} {error}") from None
+    except Exception as error:  # as above
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> FormatError:
+    reason = first_line(error) or type(error).__name__
+    return FormatError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {reason}")
+
+
+def _is_archive(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"PK"
+
+
+def _open_single(path: Path) -> ArrayFile:
+    with path.open("rb") as file:
+        array = _header(file)
+        _check_size(array, path.stat().st_size - file.tell())
+    return ArrayFile(path, {"": array})
+
+
+def _open_archive(path: Path) -> ArrayFile:
+    declared: dict[str, DeclaredArray] = {}
+    not_arrays = []
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name == member.filename:
+                not_arrays.append(name)
+                continue
+            if not name or name in declared:
+                raise FormatError(f"has the array {name!r} twice" if name else "has an array without a name")
+            declared[name] = _declared_member(archive, member)
+    if not declared:
+        raise FormatError("holds no arrays")
+    return ArrayFile(path, declared, tuple(not_arrays))
+
+
+def _declared_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> DeclaredArray:
+    if member.file_size > member.compress_size * _MOST_PACKED:
+        raise FormatError(f"declares more content of {member.filename!r} than it can hold")
+    with archive.open(member) as file:
+        array = _header(file)
+        _check_size(array, member.file_size - file.tell())
+    return array
+
+
+def _header(file: IO[bytes]) -> DeclaredArray:
+    """Read a header by its grammar alone: what numpy evaluates may warn, and may be large."""
+    lead = file.read(len(_MAGIC) + 2)
+    if not lead.startswith(_MAGIC) or (version := lead[-2]) not in _LENGTHS:
+        raise FormatError("cannot be read as npy: it does not begin as NPY files do")
+    length = int.from_bytes(file.read(_LENGTHS[version]), "little")
+    text = file.read(min(length, _LONGEST_HEADER)).decode("latin-1")
+    items = dict(re.findall(_ITEM, text))
+    if _HEADER.fullmatch(text) is None or len(items) != 3:
+        records = " (it seems to hold records of several fields)" if "[" in text else ""
+        raise FormatError(f"cannot be read as npy: its header is not understood{records}")
+    shape = tuple(int(size.rstrip("L")) for size in items["shape"].strip("()").replace(" ", "").split(",") if size)
+    dtype = np.dtype(items["descr"].strip("'\""))
+    return DeclaredArray(shape, dtype, items["fortran_order"] == "True", file.tell())
+
+
+def _check_size(array: DeclaredArray, held: int) -> None:
+    if not array.dtype.hasobject and array.bytes != held:
+        raise FormatError(
+            f"declares {array.dtype} of shape {array.shape}, {array.bytes:,} bytes, and holds {held:,}: it was "
+            "cut short, or is several arrays in one"
+        )
+
+
+def _check_dtype(dtype: np.dtype[Any], what: str) -> None:
+    if dtype.hasobject:
+        raise FormatError(f"{what} holds {_REFUSED_KINDS['O']}: save numbers or texts")
+    if dtype.kind in _REFUSED_KINDS:
+        raise FormatError(f"{what} holds {_REFUSED_KINDS[dtype.kind]} ({dtype}): save numbers or texts")
+    if dtype.kind == "f" and dtype.itemsize > np.dtype(np.float64).itemsize:
+        raise FormatError(f"{what} holds {dtype}, which differs from machine to machine: save it as float64")
+
+
+def _mapped(path: Path, declared: DeclaredArray) -> NDArray[Any]:
+    order: Literal["C", "F"] = "F" if declared.columns_first else "C"
+    return np.memmap(path, declared.dtype, "r", declared.start, declared.shape, order)
+
+
+def _member(path: Path, name: str, declared: DeclaredArray) -> NDArray[Any]:
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(f"{name}.npy")
+    array = np.frombuffer(content, declared.dtype, offset=declared.start)
+    return array.reshape(declared.shape, order="F" if declared.columns_first else "C")

@@ -1,0 +1,244 @@
+"""What an import leaves out or takes for something is told in a line, and in JSON."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pets import IDS, LABELS, wide
+from running import assert_one_line, run, run_well, snapshot
+
+CIFAR = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+SCORES = np.random.default_rng(0).dirichlet(np.ones(10), 6)
+
+
+@pytest.fixture
+def imported(pets: Path, tmp_path: Path):
+    """Imports a file and gives the lines for people and the data, which hold the same notes."""
+
+    def of(kind: str, name: str, content: str | bytes, *options: str) -> tuple[list[str], dict]:
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        ran = run_well("import", kind, tmp_path / name, "-t", "pets", *options, "--json", "-w", pets)
+        data = json.loads(ran.out)
+        notes = [line.removeprefix("note: ") for line in ran.err.splitlines() if line.startswith("note: ")]
+        assert notes == [note.replace("\n", "\\n") for note in data["notes"]]
+        return ran.err.splitlines(), data
+
+    return of
+
+
+@pytest.fixture
+def refused(pets: Path, tmp_path: Path):
+    def check(kind: str, name: str, content: str | bytes, options: tuple[str, ...], *words: str) -> None:
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        before = snapshot(pets)
+        assert_one_line(run("import", kind, tmp_path / name, "-t", "pets", *options, "-w", pets), *words)
+        assert snapshot(pets) == before
+
+    return check
+
+
+def table(header: tuple[str, ...], *columns) -> str:
+    return "\n".join(",".join(map(str, row)) for row in (header, *zip(*columns, strict=True))) + "\n"
+
+
+def parquet(path: Path, **columns) -> bytes:
+    pq.write_table(pa.table(columns), path)
+    return path.read_bytes()
+
+
+class TestPredictions:
+    def test_import_says_what_it_kept(self, imported):
+        lines, data = imported("predictions", "a.csv", wide())
+        assert lines == ["on pets: models imported: 1 (second), unchanged: 0; per image: best 1 of 10 classes"]
+        assert data == {
+            "test_set": "pets",
+            "new_test_set": False,
+            "examples": 6,
+            "imported": ["second"],
+            "unchanged": [],
+            "kept": {"second": "best 1 of 10 classes"},
+            "notes": [],
+        }
+
+    def test_import_names_ignored_columns(self, imported):
+        content = table(("image", "prediction", "split", "width"), IDS, LABELS, "aabbcc", range(6))
+        assert imported("predictions", "a.csv", content, "--model", "m")[1]["notes"] == [
+            "ignored the columns split, width"
+        ]
+
+    def test_import_names_columns_beside_those_of_all_classes(self, imported):
+        content = table(("image", *CIFAR, "loss"), IDS, *SCORES.T, SCORES[:, 0] + 2)
+        _, data = imported("predictions", "a.csv", content, "--model", "m")
+        assert data["notes"] == ["ignored the column loss"]
+        assert data["kept"] == {"m": "scores of all 10 classes (probabilities)"}
+
+    def test_import_refuses_scores_of_a_class_that_the_space_lacks(self, refused):
+        scores = np.random.default_rng(1).dirichlet(np.ones(11), 6)
+        content = table(("image", *CIFAR, "background"), IDS, *scores.T)
+        refused(
+            "predictions", "a.csv", content, ("--model", "m"), "sum to 1 only with the columns background", "--classes"
+        )
+
+    def test_import_refuses_scores_without_one_of_the_classes(self, refused):
+        content = table(("image", *CIFAR[1:]), IDS, *SCORES[:, 1:].T)
+        refused("predictions", "a.csv", content, ("--model", "m"), "every class of cifar-10", "'airplane' has none")
+
+    def test_import_refuses_probabilities_that_sum_to_more_than_1(self, refused, tmp_path):
+        lists = (SCORES * 1.5).tolist()
+        content = parquet(tmp_path / "b.parquet", image=IDS, probabilities=lists)
+        refused("predictions", "a.parquet", content, ("--model", "m"), "said to be probabilities", "row 0 sum to 1.5")
+        refused(
+            "predictions", "a.csv", table(("image", *CIFAR), IDS, *(SCORES * 100).T), ("--model", "m"), "percentages"
+        )
+
+    def test_import_tells_scores_that_are_taken_as_logits(self, imported):
+        content = table(("image", *CIFAR), IDS, *(SCORES * 0.5).T)
+        (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
+        assert "taken as logits: rows sum to 0.5 to 0.5, not to 1" in note
+
+    def test_import_refuses_a_gap_among_numbered_classes(self, refused):
+        content = table(("image", "top1", "top3"), IDS, LABELS, ["truck"] * 6)
+        refused("predictions", "a.csv", content, ("--model", "m"), "top1, top3", "2 is missing")
+
+    def test_import_finds_usual_columns_in_any_case(self, imported):
+        content = table(("Image", "Prediction", "Score"), IDS, LABELS, ["0.5"] * 6)
+        _, data = imported("predictions", "a.csv", content, "--model", "m")
+        assert data["kept"] == {"m": "best 1 of 10 classes with scores (probabilities)"}
+
+    def test_import_takes_no_row_numbers_for_a_model(self, imported):
+        content = table(("Unnamed: 0", "image", "second"), range(6), IDS, LABELS)
+        _, data = imported("predictions", "a.csv", content)
+        assert (data["imported"], data["notes"]) == (["second"], ["ignored the column Unnamed: 0"])
+
+    def test_import_tells_arrays_that_it_does_not_use(self, imported, tmp_path):
+        np.savez(tmp_path / "b.npz", scores=SCORES, ids=np.array(IDS), time=np.arange(3))
+        assert imported("predictions", "a.npz", (tmp_path / "b.npz").read_bytes())[1]["notes"] == [
+            "ignored the array time"
+        ]
+
+    def test_import_holds_labels_without_ids_against_the_order_of_the_test_set(self, imported, refused, tmp_path):
+        np.savez(tmp_path / "b.npz", scores=SCORES, labels=np.array(LABELS[::-1]))
+        refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "labels differ")
+        np.savez(tmp_path / "b.npz", scores=SCORES, labels=np.array(LABELS))
+        assert imported("predictions", "c.npz", (tmp_path / "b.npz").read_bytes())[1]["notes"] == [
+            "there are no ids: rows are taken in the order of the test set"
+        ]
+
+    def test_import_refuses_two_columns_of_ids(self, refused):
+        content = table(("image", "id", "second"), IDS, range(6), LABELS)
+        refused("predictions", "a.csv", content, (), "image and id could all hold the example ids", "--id-column")
+
+
+class TestNamesFromFiles:
+    def test_a_line_break_in_a_name_does_not_break_the_line(self, imported, refused, tmp_path):
+        content = parquet(tmp_path / "b.parquet", image=IDS, prediction=LABELS, **{"a\nb": LABELS})
+        lines, data = imported("predictions", "a.parquet", content, "--model", "m")
+        assert lines[1] == "note: ignored the column a\\nb"
+        assert data["notes"] == ["ignored the column a\nb"]
+        np.savez(tmp_path / "b.npz", **{"a\nb": SCORES})
+        refused("predictions", "a.npz", (tmp_path / "b.npz").read_bytes(), (), "has the arrays a\\nb")
+
+
+class TestOthers:
+    def test_labels_say_how_many_are_what(self, imported):
+        content = "image,class,state\np0,cat,correct\np0,dog,wrong\np0,dog,wrong\np1,dog,unclear\n"
+        lines, data = imported("labels", "a.csv", content, "--name", "own")
+        assert lines[0] == (
+            "imported own@1 for pets: 2 images, 3 judgements (1 correct, 1 unclear, 1 wrong), 0 problematic images"
+        )
+        assert data["judgments"] == {"correct": 1, "unclear": 1, "wrong": 1}
+        assert data["notes"] == ["1 judgment repeated and counted once"]
+
+    def test_slices_name_the_columns_of_a_list(self, imported):
+        _, data = imported("slices", "a.csv", "image,why\np1,blur\n", "--name", "x", "--format", "list")
+        assert (data["subsets"], data["notes"]) == ({"x": 1}, ["ignored the column why"])
+
+    def test_people_tell_half_times_and_ignored_columns(self, imported):
+        rows = "Ann,p0,cat,1,2,a\nAnn,p1,dog,,5,b\nAnn,p2,,3,4,c\n"
+        lines, data = imported("people", "a.csv", "person,image,class,start,end,mood\n" + rows)
+        assert lines[0].endswith("person:Ann (3 images); times of 2 answers")
+        assert data["notes"] == [
+            "ignored the column mood",
+            "1 answer without a class: no answer, which counts as wrong",
+            "1 answer with a start or an end only: how long they took is not known",
+        ]
+
+    @pytest.mark.parametrize("column", ["start_time", "strat", "persn"])
+    def test_people_refuse_a_misspelled_column(self, refused, column):
+        refused("people", "a.csv", f"image,class,{column}\np0,cat,1\n", ("--name", "Ann"), column, "did you mean")
+
+    @pytest.mark.parametrize("key", ["extra_inf", "Extra_info"])
+    def test_people_refuse_a_misspelled_key(self, refused, key):
+        content = json.dumps({"p0": {"label": "cat", key: {"start_time": 1, "end_time": 2}}})
+        refused("people", "a.json", content, ("--name", "Ann", "--format", "shankar2020"), key, "extra_info")
+
+    @pytest.mark.parametrize("value", ["1e308", "-5", "99999-01-01T00:00:00", "1576749626000", "nan"])
+    def test_people_refuse_what_is_no_time(self, refused, value):
+        content = f"person,image,class,start,end\nAnn,p0,cat,{value},{value}\n"
+        refused("people", "a.csv", content, (), "Ann, image 'p0'", "is no time")
+
+    @pytest.mark.parametrize(
+        "start",
+        [
+            pa.array([10**18], pa.int64()).cast(pa.timestamp("ns")),
+            pa.array([3 * 10**12], pa.int64()).cast(pa.timestamp("s")),
+        ],
+    )
+    def test_people_times_of_any_clock_in_parquet(self, pets, tmp_path, start):
+        path = tmp_path / "a.parquet"
+        pq.write_table(pa.table({"image": ["p0"], "class": ["cat"], "start": start, "end": start}), path)
+        ran = run("import", "people", path, "-t", "pets", "--name", "Ann", "-w", pets)
+        if pa.types.is_timestamp(start.type) and start.type.unit == "ns":
+            assert ran.code == 0, ran.err
+        else:
+            assert_one_line(ran, "a.parquet", "'start' cannot be read")
+
+    def test_mistakes_name_ignored_columns(self, imported):
+        content = "image,prediction,category,severity,by\np2,cat,fine-grained,major,Ann\n"
+        assert imported("mistakes", "a.csv", content, "--model", "first")[1]["notes"] == ["ignored the column by"]
+
+    def test_checkpoints_count_files_that_are_no_arrays(self, pets, tmp_path):
+        folder = tmp_path / "runs"
+        folder.mkdir()
+        np.save(folder / "epoch-1.npy", SCORES)
+        (folder / "log.txt").write_text("x")
+        (folder / "README").write_text("x")
+        options = ("--ensemble", "E", "--kind", "probabilities", "--json")
+        ran = run_well("import", "checkpoints", folder, "-t", "pets", *options, "-w", pets)
+        assert json.loads(ran.out)["notes"] == [
+            "passed over 2 files that are not arrays: 1 without a suffix, 1 .txt",
+            "there are no ids: rows are taken in the order of the test set",
+        ]
+
+    def test_verdicts_tell_rows_without_one(self, pets, tmp_path):
+        (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\np5,,\n")
+        run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
+        sample = tmp_path / "sample.csv"
+        run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "2", "--out", sample, "-w", pets)
+        rows = sample.read_text().splitlines()
+        sample.write_text(
+            "\n".join([rows[0] + ",by", rows[1].removesuffix(",,") + ",Problematic,,Ann", rows[2] + ",Ann"])
+        )
+        command = ("import", "verdicts", sample, "-t", "pets", "-l", "few", "--json", "-w", pets)
+        assert json.loads(run_well(*command).out) == {
+            "test_set": "pets",
+            "labels": "few",
+            "new": 1,
+            "notes": [
+                "ignored the column by",
+                "passed over 1 row without a verdict",
+                "1 problematic verdict without a reason",
+            ],
+        }
+
+    @pytest.mark.parametrize("column", ["reson", "reason_why"])
+    def test_verdicts_refuse_a_misspelled_column(self, pets, tmp_path, column):
+        (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
+        run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
+        run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)
+        (tmp_path / "v.csv").write_text(f"image,class,verdict,{column}\np2,cat,problematic,blurred\n")
+        command = ("import", "verdicts", tmp_path / "v.csv", "-t", "pets", "-l", "few", "-w", pets)
+        assert_one_line(run(*command), column, "did you mean reason")
