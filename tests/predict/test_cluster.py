@@ -46,6 +46,8 @@ def scores(batch):
         os._exit(1)
     if os.path.exists({folder!r} + "/wrong"):
         raise ValueError("the plug was pulled")
+    if os.path.exists({folder!r} + "/exit") and len(batch) == 8:
+        raise SystemExit(0)
     weights = np.random.default_rng(0).normal(size=(batch[0].size, 10)).astype(np.float32)
     return batch.reshape(len(batch), -1) @ weights
 
@@ -67,9 +69,14 @@ def folder(tmp_path_factory):
     return here
 
 
+def environment(folder):
+    """The model is found as a module, after what is found already."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(folder)]))}
+
+
 @pytest.fixture(scope="module")
 def cluster(folder):
-    with two_nodes(folder, {**os.environ, "PYTHONPATH": str(folder)}) as running:
+    with two_nodes(folder, environment(folder)) as running:
         yield running
 
 
@@ -123,7 +130,7 @@ def stored(workspace):
 def undisturbed(folder):
     """What one process makes of it."""
     workspace = fresh(folder, "here")
-    done = ran(start(command(folder / "here", "--keep", "scores,features"), {**os.environ, "PYTHONPATH": str(folder)}))
+    done = ran(start(command(folder / "here", "--keep", "scores,features"), environment(folder)))
     assert done.code == 3, done.err
     return stored(workspace)
 
@@ -145,6 +152,14 @@ def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
     assert done.code == 1 and done.out == ""
     assert done.err.strip().splitlines()[-1].startswith("error: python:mine:scores failed on ")
     assert "ValueError: the plug was pulled" in done.err and "Traceback" not in done.err
+
+
+def test_predict_on_a_cluster_reports_a_model_that_exits(folder, cluster, asked):
+    fresh(folder, "exits-there")
+    asked("exit")
+    done = on_cluster(cluster, folder / "exits-there")
+    assert done.code == 1 and done.out == ""
+    assert "SystemExit: 0" in done.err and "Traceback" not in done.err
 
 
 def test_a_model_that_kills_every_worker_is_given_up(folder, cluster, asked):

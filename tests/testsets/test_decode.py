@@ -12,6 +12,7 @@ from small_set import encoded, noise
 
 from regrade.core import Orientation, UnreadablePicture
 from regrade.testsets import decode
+from regrade.testsets.decode import SILENCE
 
 GREY = np.arange(256, dtype=np.uint8).reshape(16, 16)
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
@@ -281,3 +282,10 @@ class TestBorder:
 
     def test_the_smallest_that_has_something_within(self):
         assert decode(encoded(noise(2, (5, 5))), border=2).size == (1, 1)
+
+
+def test_silence_holds_after_other_code_makes_warnings_errors():
+    with warnings.catch_warnings(), SILENCE:
+        warnings.simplefilter("error")
+        with SILENCE:
+            warnings.warn_explicit("odd EXIF data", UserWarning, "PIL/TiffImagePlugin.py", 1, "PIL.TiffImagePlugin")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.model_output import models_print_to_stderr
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
 from regrade.cli.shown import Shown, shown
@@ -121,7 +122,7 @@ def predict(
     recipe = _recipe(size, short_side, interpolation, mean, std)
     here = opened(workspace)
     try:
-        with prediction_bars() as watch:
+        with models_print_to_stderr(), prediction_bars() as watch:
             run = here.predict(
                 model,
                 test_sets=test_set,

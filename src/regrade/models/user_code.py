@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from regrade.classes import class_space
 from regrade.core import ClassSpace, InputError, UnknownName
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.failures import first_line, loading
+from regrade.models.failures import loading
 
 
 def user_object(place: str, *, prefix: str) -> Any:
@@ -71,7 +71,7 @@ def stated_preprocessing(thing: Any, name: str) -> Preprocessing | None:
 
 
 def _module(name: str) -> ModuleType:
-    with _also_found(Path.cwd()):
+    with _also_found(Path.cwd()), loading(f"the module {name} cannot be imported"):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -80,9 +80,7 @@ def _module(name: str) -> ModuleType:
                     f"there is no module {name!r}, neither installed nor in {Path.cwd()}: "
                     "give path/to/file.py:name, or the module as Python imports it"
                 ) from error
-            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
-        except Exception as error:
-            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
+            raise
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -106,4 +104,5 @@ def _also_found(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        with suppress(ValueError):  # the module has put another list there
+            sys.path.remove(str(folder))

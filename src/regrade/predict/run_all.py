@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import chdir
+from pathlib import Path
 
 from regrade.core import ExecutorError, RegradeError, StoreError, TestSet
 from regrade.executors import RayCluster
 from regrade.models import load_model
+from regrade.models.interrupts import noticing_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import How
 from regrade.predict.result import Failure, Pair, Run
@@ -27,13 +30,15 @@ def predict_all(
 
     What is wrong with a model is told at the end; a disk that refuses or a cluster that is gone ends the run.
     """
+    store = Store(store.root.absolute(), store.config)  # a model may change the working folder
     pairs: list[Pair] = []
     failures: list[Failure] = []
     for model in models:
         try:
-            one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
-            for test_set in test_sets:
-                pairs.append(one(test_set))
+            with noticing_control_c(), chdir(Path.cwd()):
+                one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
+                for test_set in test_sets:
+                    pairs.append(one(test_set))
         except (StoreError, ExecutorError):
             raise
         except RegradeError as error:

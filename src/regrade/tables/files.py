@@ -55,7 +55,7 @@ def read_json(path: Path) -> object:
         raise FormatError(f"{path} is not valid JSON: {first_line(error)}") from None
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of an error's message."""
     return str(error).strip().partition("\n")[0]
 

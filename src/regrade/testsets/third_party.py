@@ -55,9 +55,9 @@ class _GuardedPictures(Pictures):
     def read(self, position: int) -> Picture:
         try:
             picture = self.pictures.read(position)
-        except UnreadablePicture:
+        except (UnreadablePicture, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit, for instance
             raise UnreadablePicture(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
         if isinstance(picture, bytes | np.ndarray):
             return picture
@@ -77,9 +77,9 @@ def _sound(found: Found) -> Found:
 def _blaming(point: str) -> Iterator[None]:
     try:
         yield
-    except RegradeError:
+    except (RegradeError, KeyboardInterrupt):
         raise
-    except Exception as error:  # a third party's code may raise anything
+    except BaseException as error:  # a third party's code may raise anything
         raise InputError(
             f"the reader of entry point {point!r} (regrade.readers) fails: {type(error).__name__}: "
             f"{first_line(error)}; repair or uninstall it"
