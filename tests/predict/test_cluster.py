@@ -142,7 +142,24 @@ def test_pictures_that_workers_cannot_see_are_shipped(folder, cluster, undisturb
     assert done.code == 3, done.err
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest
+    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
     assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a picture of a known format"}
+
+
+def test_predict_on_a_cluster_fingerprints_the_images_behind_those_it_ships(folder, cluster, asked):
+    """Corrupted images are computed from clean ones: it is these that may change."""
+    for name, more in (("corrupted-here", ()), ("corrupted-there", ("--on", "ray", "--address", cluster.address))):
+        workspace = fresh(folder, name)
+        workspace.corrupt("noise", name="fog", corruptions=["fog"], severities=[1], images=20)
+        if more:
+            asked("blind")
+        arguments = [*command(folder / name, *more), "--retry-unreadable"]
+        arguments[arguments.index("noise")] = "fog"
+        done = ran(start(arguments, cluster.environment))
+        assert done.code in (0, 3), done.err
+    stored_sets = [regrade.open(folder / name).store for name in ("corrupted-here", "corrupted-there")]
+    here, there = (each.predictions(each.test_set("fog"), "python:mine:scores") for each in stored_sets)
+    np.testing.assert_array_equal(here.fingerprints, there.fingerprints)
 
 
 def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
@@ -195,6 +212,7 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
     assert pair["workers_lost"] >= 1 and pair["examples"] == SIZE
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
+    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
     assert np.array_equal(found.features, undisturbed[0].features, equal_nan=True) and found.features.shape == (SIZE, 7)
 
 

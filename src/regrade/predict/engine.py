@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -12,7 +12,7 @@ from threading import Lock
 
 import numpy as np
 
-from regrade.core import ModelError, Pictures, PictureSource, RegradeError, StoreError
+from regrade.core import FINGERPRINT, ModelError, Pictures, PictureSource, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelCard, OutOfMemory, Resizer
@@ -45,7 +45,9 @@ class Keep(Enum):
 class How:
     """How to run: pictures a batch, threads that prepare them, examples a part, and what is kept.
 
-    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take.
+    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take. ``allow_unreadable`` is
+    the share of images that may be unreadable (default: few, see `Tolerance`); with ``retry_unreadable`` those that
+    were stored as unreadable are computed again.
     """
 
     batch: int | None = None
@@ -55,6 +57,8 @@ class How:
     keep_features: bool = False
     memory: int | None = None
     resizer: Resizer = Resizer.PILLOW
+    allow_unreadable: float | None = None
+    retry_unreadable: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,9 @@ class Engine:
         """How many pictures a batch, as stated or as the memory allows."""
         return self.how.batch or fitting_batch(self.model, self.how.memory)
 
-    def parts(self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+    def parts(
+        self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress
+    ) -> Generator[Part, None, None]:
         """Answer for examples, part by part."""
         preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
         processes = self._by_processes(sum(len(positions) for positions in wanted))
@@ -108,6 +114,7 @@ class Engine:
                 part = self._no_answers(positions)
                 for block in self._blocks(positions, batch):
                     ready = _taken(prepared, block)
+                    _note_fingerprints(part, ready)
                     if self.how.resizer is Resizer.GPU:
                         ready = finished_on_gpu(ready, of.source, preparing)
                     part = self._answered(part, of.examples, ready)
@@ -224,6 +231,11 @@ class Engine:
             raise ModelError(f"{name} returned {what} too large for half precision: run it without --keep {what}")
         with np.errstate(all="ignore"):
             return values.astype(np.float16)
+
+
+def _note_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
+    noted = {example.position - part.start: example.fingerprint for example in batch if example.fingerprint is not None}
+    part.fingerprints[list(noted)] = np.array(list(noted.values()), dtype=FINGERPRINT)
 
 
 def _taken(prepared: Iterator[Prepared], block: range) -> list[Prepared]:

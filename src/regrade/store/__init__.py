@@ -1,5 +1,6 @@
 """The workspace on disk: plain files, each written whole and once."""
 
+from regrade.store.amended_predictions import amended
 from regrade.store.atomic import check_folder, replace_file, replace_folder, write_file, write_picture
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
 from regrade.store.checkpoint_folder import CheckpointManifest
@@ -59,6 +60,7 @@ __all__ = [
     "Store",
     "Stored",
     "Verdicts",
+    "amended",
     "answers_from_scores",
     "check_folder",
     "import_checkpoints",

@@ -285,6 +285,13 @@ class Store:
                 (staging.replace if final.exists() else staging.place)(folder, final)
         return Stored(new, unchanged)
 
+    def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
+        """Put predictions in the place of those that are stored under the same name, in one step."""
+        with Staging(self.root) as staging:
+            folder = staging.new_folder()
+            stage_predictions(staging, folder, predictions, test_set, manifest)
+            staging.replace(folder, self.prediction_folder(test_set.name, manifest.model.name))
+
     def remove_answers(self, test_set: str, person: str) -> None:
         """Take away the answers of a person that came from a ledger and of which none stands."""
         with Staging(self.root) as staging:

@@ -32,6 +32,7 @@ TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
+FINGERPRINTS = "fingerprints.npy"
 _REPEATED = ["classes.list.element"]  # a dictionary of what hardly repeats makes the file larger, and takes memory
 _ROWS = 1 << 14  # that are in memory in the form of the file
 
@@ -49,7 +50,8 @@ class Manifest:
     """What stands behind stored predictions, one field a line of manifest.json.
 
     ``asked`` counts the examples that a person was asked about, none where it was all of them. ``queues`` are those of
-    the ledger whose answers they are; none for what came from a file or a run.
+    the ledger whose answers they are; none for what came from a file or a run. ``fingerprints`` says whether those of
+    the images are stored, and ``retries`` when images that had been unreadable were computed later.
     """
 
     model: ModelSpec
@@ -75,6 +77,8 @@ class Manifest:
     asked: int | None = None
     times: bool = False
     queues: tuple[str, ...] = ()
+    fingerprints: bool = False
+    retries: tuple[str, ...] = ()
     format: int = 1
 
 
@@ -88,6 +92,8 @@ def stage_predictions(
         if values is not None:
             halves = values.astype(np.float16, copy=False)
             staging.write(folder / name, partial(write_array, values=halves))
+    if predictions.fingerprints is not None:
+        staging.write(folder / FINGERPRINTS, partial(write_array, values=predictions.fingerprints))
     if predictions.times is not None:
         times = _times_table(predictions.times, test_set)
         staging.write(folder / TIMES, lambda file: pq.write_table(times, file, compression="zstd"))
@@ -101,7 +107,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         raw: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         model, source = ModelSpec(**raw["model"]), Source(**raw["source"])
-        return Manifest(**{**raw, "model": model, "source": source, "queues": tuple(raw.get("queues", ()))})
+        lists = {name: tuple(raw.get(name, ())) for name in ("queues", "retries")}
+        return Manifest(**{**raw, "model": model, "source": source, **lists})
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
 
@@ -128,6 +135,7 @@ def read_predictions(folder: Path) -> Predictions:
             Answerer(manifest.by),
             number_array(table["asked"]) if "asked" in table.column_names else None,
             _read_times(folder / TIMES) if manifest.times else None,
+            open_array(folder / FINGERPRINTS) if manifest.fingerprints else None,
         )
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise FormatError(f"{folder} is damaged: {error}") from None

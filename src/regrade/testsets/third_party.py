@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import InputError, Picture, Pictures, PictureSource, RegradeError, UnreadablePicture
+from regrade.core import FileStamp, InputError, Picture, Pictures, PictureSource, RegradeError, UnreadablePicture
 from regrade.tables import first_line
 from regrade.testsets.reader import Found, Reader, Wanted
 
@@ -62,6 +62,12 @@ class _GuardedPictures(Pictures):
         if isinstance(picture, bytes | np.ndarray):
             return picture
         raise UnreadablePicture(f"reader {self.point} gave {type(picture).__name__}, not bytes or an array")
+
+    def stamp(self, position: int) -> FileStamp | None:
+        try:
+            return self.pictures.stamp(position)
+        except Exception:  # an image without a stamp is compared by its content
+            return None
 
 
 def _sound(found: Found) -> Found:
