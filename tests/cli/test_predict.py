@@ -233,6 +233,55 @@ class TestTrouble:
         assert_one_line(run(*other), "another recipe", "remove ")
 
 
+class TestOwnCode:
+    """Code of the user's own behind a model, in more files than one."""
+
+    @pytest.fixture
+    def layered(self, workspace) -> Path:
+        """The models' file takes its weights from a module beside it."""
+        (workspace.parent / "helper.py").write_text("SEED = 0\n")
+        text = MODEL.replace("default_rng(0)", "default_rng(SEED)").replace(
+            "import time", "import time\nfrom helper import SEED"
+        )
+        (workspace.parent / "toy.py").write_text(text)
+        return workspace
+
+    def test_predict_refuses_an_edited_module_behind_stored_predictions(self, layered):
+        run_well(*predict(layered))
+        assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        assert_one_line(run(*predict(layered)), "are stored with other code: remove ")
+
+    def test_predict_begins_again_after_a_module_was_edited(self, layered):
+        many(layered, 3000)
+        stopped = predict(layered, "--json", function="broken_later", test_set="many")
+        later = """
+calls = 0
+def broken_later(batch):
+    global calls
+    calls += 1
+    if calls > 50 and SEED == 0:
+        raise RuntimeError("stop")
+    return scores(batch)
+"""
+        (layered.parent / "toy.py").write_text((layered.parent / "toy.py").read_text() + later)
+        assert_one_line(run(*stopped, "--batch", "32"), "RuntimeError: stop")
+        assert list(layered.glob(".partial/*/*/*/*.part"))
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        (pair,) = json.loads(run_well(*stopped, "--batch", "32").out)["pairs"]
+        assert pair["resumed"] == 0
+
+    def test_predict_accepts_predictions_from_before_code_was_hashed(self, layered):
+        run_well(*predict(layered))
+        (path,) = layered.glob("predictions/*/*/manifest.json")
+        manifest = json.loads(path.read_text())
+        assert manifest["model"]["code_hash"] and manifest["model"]["code_note"] == ""
+        del manifest["model"]["code_hash"], manifest["model"]["code_note"]
+        path.write_text(json.dumps(manifest))
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
+
+
 class TestKeep:
     @pytest.mark.parametrize(
         ("kept", "files"),

@@ -218,7 +218,7 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
 
 class TestAlike:
     def hello(self, **card):
-        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"))
+        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
         known = ModelCard(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
         return Hello(card.pop("version", regrade.__version__), known, "", True)
 
@@ -227,6 +227,7 @@ class TestAlike:
         [
             ({"runtime": "onnxruntime"}, "one worker runs it by torch, another runs it by onnxruntime"),
             ({"weights": "2"}, "one worker has weights 1, another has weights 2"),
+            ({"code": "b"}, "one worker has code a, another has code b"),
             ({"version": "0.0.1"}, "a worker has regrade 0.0.1"),
         ],
     )

@@ -131,6 +131,7 @@ class _Alike:
         for what, one, other in (
             ("runs it by", self._first.card.runtime, hello.card.runtime),
             ("has weights", self._first.card.spec.weights_hash, hello.card.spec.weights_hash),
+            ("has code", self._first.card.spec.code_hash, hello.card.spec.code_hash),
         ):
             if one != other:
                 raise ExecutorError(f"one worker {what} {one}, another {what} {other}: make all machines alike")

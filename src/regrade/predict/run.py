@@ -117,6 +117,7 @@ class _Job:
         return {
             "model": card.spec.name,
             "weights_hash": card.spec.weights_hash,
+            "code_hash": card.spec.code_hash,
             "preprocessing": repr(card.preprocessing),
             "class_space": card.class_space.digest,
             "runtime": card.runtime,

@@ -34,6 +34,7 @@ def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> 
     differs = {
         "another version of the test set": manifest.test_set_digest != test_set.digest,
         "other weights": manifest.model.weights_hash != known.spec.weights_hash,
+        "other code": _both_differ(manifest.model.code_hash, known.spec.code_hash),
         "another recipe": manifest.model.preprocessing != known.spec.preprocessing,
         "other classes": manifest.class_space_digest != known.class_space.digest,
         "only the best classes": how.keep_scores and not manifest.full_scores,
@@ -49,6 +50,11 @@ def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> 
         _check_images(store, test_set, manifest, how)
     size = len(test_set)
     return Pair(name, test_set.name, size, size, 0.0, manifest.unreadable, manifest.runtime, already=True)
+
+
+def _both_differ(first: str, second: str) -> bool:
+    """Whether two hashes are known and differ: predictions from before have none of the code."""
+    return bool(first and second and first != second)
 
 
 def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: How) -> None:
