@@ -130,7 +130,8 @@ def _read_prediction_table(path: Path, spaces: Spaces, columns: Columns, model: 
     table = read_table(path)
     try:
         examples = read_examples(table, spaces.labels, columns)
-        rest = [name for name in table.column_names if name not in columns.used_in(table)]
+        speaking_of_examples = columns.used_in(table)
+        rest = [name for name in table.column_names if name not in speaking_of_examples]
         if model is None:
             answers = _one_column_a_model(table, rest, spaces.predictions, columns.reading)
         else:

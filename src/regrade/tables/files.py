@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,7 +32,7 @@ def read_table(path: Path) -> pa.Table:
         raise FormatError(f"{path} cannot be read as {suffix[1:]}: {first_line(error)}") from None
     if table.num_rows == 0:
         raise FormatError(f"{path} holds no rows")
-    if twice := [name for name in names if names.count(name) > 1]:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise FormatError(f"{path} has the column {twice[0]!r} twice")
     return table
 
