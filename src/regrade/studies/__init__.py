@@ -3,7 +3,7 @@
 from regrade.studies.adaptivity import Adaptivity, Verdict
 from regrade.studies.alike import AlikePair, PairMatrix, Similarity
 from regrade.studies.compare import compare, compare_correctness
-from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.confusion import (
     Confusion,
     ConfusionPart,
@@ -61,6 +61,7 @@ from regrade.studies.mistakes import (
     remaining_mistakes,
 )
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.pair import McNemarTests, Pair
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
     PanelAgreement,

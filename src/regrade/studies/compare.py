@@ -19,8 +19,9 @@ from regrade.stats import (
 )
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_intervals_from_counts
-from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.pair import McNemarTests, Pair
 from regrade.studies.same_images import same_images
 from regrade.studies.scoring import Scoring
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from regrade.core import Cell, Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.studies.comparison import Basis, Comparison, Pair
+from regrade.studies.comparison import Basis, Comparison
 from regrade.studies.grade import EVERYTHING
+from regrade.studies.pair import Pair
 from regrade.studies.people_agreement import Agreement
 from regrade.studies.people_standings import Contender, Standing
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
