@@ -38,7 +38,7 @@ from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preproc
 from regrade.core.review_frame import ReviewFrame
 from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
-from regrade.core.table import Cell, Column, Table, Tabular
+from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "LabelSet",
     "LabelState",
     "MapRule",
+    "MappedRows",
     "MismatchError",
     "MissingExtra",
     "MistakeCategory",

@@ -60,6 +60,7 @@ from regrade.studies.mistakes import (
     mistakes,
     remaining_mistakes,
 )
+from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
 from regrade.studies.pair import McNemarTests, Pair
 from regrade.studies.panel_agreement import (
@@ -135,6 +136,7 @@ __all__ = [
     "ModelChange",
     "ModelCounts",
     "ModelLine",
+    "ModelPairs",
     "ModelShift",
     "MultilabelGrade",
     "MultilabelScoring",

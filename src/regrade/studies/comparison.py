@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regrade.core import Column, Estimate, Table, Tabular
+from regrade.core import Column, Estimate, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
+from regrade.core.arrays import BoolArray
+from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.pair import Pair
 
 
@@ -39,6 +42,11 @@ class Basis:
     notes: tuple[str, ...] = ()
 
     @property
+    def level(self) -> float:
+        """The level of tests: what the confidence leaves."""
+        return 1 - self.confidence
+
+    @property
     def title(self) -> str:
         """Where the models were compared, for headings."""
         part = f", slice {self.slice}" if self.slice else ""
@@ -51,15 +59,28 @@ class Comparison(Tabular):
     """All pairs among some models, and their ranks, best first."""
 
     basis: Basis
-    pairs: tuple[Pair, ...]
+    pairs: ModelPairs
     ranks: tuple[Rank, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in."""
+    @property
+    def apart(self) -> int:
+        """How many pairs differ by the exact test at the level of the confidence, corrected by Holm."""
+        return self.pairs.apart(self.basis.level)
+
+    def steps(self) -> BoolArray:
+        """Shape (m - 1,): whether each model in the ranking differs from the next one."""
+        ranked = [rank.model for rank in self.ranks]
+        return self.pairs.are_apart(ranked[:-1], ranked[1:], self.basis.level)
+
+    def as_dict(self, collect: Callable[[Iterable[dict[str, Any]]], Any] = list) -> dict[str, Any]:
+        """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in.
+
+        Pairs, of which there may be millions, are put together by ``collect``.
+        """
         accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
         return {
             **vars(self.basis),
-            "pairs": [pair.as_dict(accuracies) for pair in self.pairs],
+            "pairs": collect(pair.as_dict(accuracies) for pair in self.pairs),
             "ranks": [{**vars(rank), "accuracy": accuracies[rank.model]} for rank in self.ranks],
         }
 
@@ -69,14 +90,14 @@ class Comparison(Tabular):
 
     def rank_table(self) -> Table:
         """One line a model, best first."""
-        apart = sum(pair.holm <= self._level for pair in self.pairs)
         keys = {"rank": "rank", "low": "from", "high": "to", "model": "model", "accuracy": "accuracy"}
         if any(rank.novel for rank in self.ranks):
             keys["novel"] = "novel"
         notes = (
-            f"{apart:,} of {len(self.pairs):,} pairs differ at the {100 * self._level:g}% level (exact McNemar, Holm)",
+            f"{self.apart:,} of {len(self.pairs):,} pairs differ at the {100 * self.basis.level:g}% level "
+            "(exact McNemar, Holm)",
             f"the ranges hold for all models together with {100 * self.basis.confidence:g}% confidence",
-            *self._methods(),
+            _methods({rank.accuracy.method for rank in self.ranks} | _pair_methods(self.pairs)),
             *self.basis.notes,
         )
         return Table(
@@ -87,36 +108,33 @@ class Comparison(Tabular):
         )
 
     def pair_table(self) -> Table:
-        """One line a pair."""
-        novel = any(pair.lowest != pair.highest for pair in self.pairs)
-        columns = (
-            Column("first", "first"),
-            Column("second", "second"),
-            Column("first_accuracy", "accuracy of first"),
-            Column("second_accuracy", "accuracy of second"),
-            Column("difference", "difference"),
-            *((Column("lowest", "at the lowest"), Column("highest", "at the highest")) if novel else ()),
-            Column("only_first", "only first right"),
-            Column("only_second", "only second right"),
-            *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
-            Column("images_needed", "images for 80% power"),
-        )
-        notes = (
-            *(pair.in_words(self._level) for pair in self.pairs if len(self.pairs) == 1),
-            *self._methods(),
-            f"p-values: McNemar's tests on {amount(self.basis.images, 'image')}; the last two correct the exact one",
-            *self.basis.notes,
-        )
-        rows = tuple(tuple(_cell(pair, column.key) for column in columns) for pair in self.pairs)
-        return Table(f"pairs on {self.basis.title}, in %", columns, rows, notes)
+        """One line a pair, made as the table is read."""
+        methods = {rank.accuracy.method for rank in self.ranks}
+        return pair_table(self.basis, self.pairs, novel=bool(self.pairs.novel.any()), methods=methods)
 
-    @property
-    def _level(self) -> float:
-        return 1 - self.basis.confidence
 
-    def _methods(self) -> tuple[str, ...]:
-        methods = {rank.accuracy.method for rank in self.ranks} | {pair.difference.method for pair in self.pairs[:1]}
-        return (f"intervals: {', '.join(sorted(methods))}",)
+def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str] = ()) -> Table:
+    """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of other intervals."""
+    columns = (
+        Column("first", "first"),
+        Column("second", "second"),
+        Column("first_accuracy", "accuracy of first"),
+        Column("second_accuracy", "accuracy of second"),
+        Column("difference", "difference"),
+        *((Column("lowest", "at the lowest"), Column("highest", "at the highest")) if novel else ()),
+        Column("only_first", "only first right"),
+        Column("only_second", "only second right"),
+        *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
+        Column("images_needed", "images for 80% power"),
+    )
+    notes = (
+        *(pair.in_words(basis.level) for pair in pairs[:1] if len(pairs) == 1),
+        _methods({*methods, *_pair_methods(pairs)}),
+        f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
+        *basis.notes,
+    )
+    rows = MappedRows(pairs, lambda pair: tuple(_cell(pair, column.key) for column in columns))
+    return Table(f"pairs on {basis.title}, in %", columns, rows, notes)
 
 
 _P_VALUES = {
@@ -127,6 +145,14 @@ _P_VALUES = {
     "holm": "Holm",
     "benjamini_hochberg": "Benjamini-Hochberg",
 }
+
+
+def _pair_methods(pairs: Sequence[Pair]) -> set[str]:
+    return {pair.difference.method for pair in pairs[:1]}
+
+
+def _methods(names: Iterable[str]) -> str:
+    return f"intervals: {', '.join(sorted(names))}"
 
 
 def _cell(pair: Pair, key: str) -> Any:
