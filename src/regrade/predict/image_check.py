@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import UNKNOWN_STAMP, Fingerprints, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
-from regrade.testsets import content_hash, decode
+from regrade.testsets import content_hash, decode_gray_or_rgb
 
 _BLOCK = 4096  # images at a time, so that little is in memory
 
@@ -22,7 +22,7 @@ def content_digest(image: Picture) -> int:
 def is_readable(images: Pictures, source: PictureSource, position: int) -> bool:
     """Whether an image can be read and decoded."""
     try:
-        decode(images.read(position), orientation=source.orientation, border=source.border)
+        decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
     except UnreadablePicture:
         return False
     return True

@@ -23,7 +23,7 @@ from regrade.core import (
 from regrade.executors.processes import Helpers
 from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised, usable_cores
 from regrade.predict.image_check import content_digest
-from regrade.testsets import decode, decode_pixels, open_pictures
+from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_pictures
 
 MOST_THREADS = 4
 """More threads in one process do not prepare more pictures."""
@@ -164,7 +164,7 @@ def _prepared_here(
     fingerprint: FingerprintFields | None,
 ) -> Prepared:
     try:
-        decoded = decode if preparing.resizer is Resizer.PILLOW else decode_pixels
+        decoded = decode_gray_or_rgb if preparing.resizer is Resizer.PILLOW else decode_pixels
         picture = decoded(stored, orientation=source.orientation, border=source.border)
     except UnreadablePicture as error:
         return Prepared(position, None, str(error), fingerprint=fingerprint)

@@ -14,7 +14,7 @@ from regrade.core import InputError, Pictures, PictureSource, Signatures, Unread
 from regrade.neighbours import Collection, signatures
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
-from regrade.testsets import decode, open_pictures
+from regrade.testsets import decode, open_pictures, pixels_of
 
 PART_SIZE = 512
 """Pictures a part: what a stopped run loses at most."""
@@ -69,7 +69,7 @@ class _Decoder:
 
     def __call__(self, position: int) -> NDArray[np.uint8]:
         stored = self._pictures.read(position)
-        return np.asarray(decode(stored, orientation=self._source.orientation, border=self._source.border))
+        return pixels_of(decode(stored, orientation=self._source.orientation, border=self._source.border))
 
 
 def _signed_parts(
