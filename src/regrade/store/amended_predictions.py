@@ -40,4 +40,4 @@ def _writable(array: Array) -> Array:
     """A copy of an array; of a memory map one that copies what is written to and leaves the file as it is."""
     if isinstance(array, np.memmap) and array.filename is not None:
         return np.memmap(array.filename, array.dtype, "c", array.offset, array.shape)
-    return array.copy()
+    return np.array(array)

@@ -10,7 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import InputError, Pictures, PictureSource, Signatures, UnreadablePicture, joined_signatures
+from regrade.core import (
+    ImageSourceError,
+    InputError,
+    Pictures,
+    PictureSource,
+    Signatures,
+    UnreadablePicture,
+    joined_signatures,
+)
 from regrade.neighbours import Collection, signatures
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
@@ -41,6 +49,8 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
             known = list(store.signatures_elsewhere(name, signed)) if missing else []
             fresh = _signed_parts(source, size, missing, known, watch)
             for positions, part in zip(missing, fresh, strict=True):
+                if positions.start == 0:
+                    _check_mounted(name, source, part)
                 partial.add(positions, part)
             store.add_signatures(name, signed, partial.parts())
             partial.remove()
@@ -48,6 +58,16 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
     if found is None:
         raise InputError(f"the signatures of {name} were removed while they were made: run again")
     return found
+
+
+def _check_mounted(name: str, source: PictureSource, first: Signatures) -> None:
+    """Raise where none of the first images can be read: what is kept of them would be kept for ever."""
+    if len(first.unreadable) == len(first):
+        position, reason = next(iter(first.unreadable.items()))
+        raise ImageSourceError(
+            f"none of the first {len(first):,} images of {name} can be read, for instance "
+            f"{source.locations[position]} ({reason}): if {source.root} is not mounted, mount it and run again"
+        )
 
 
 def fresh_signatures(source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
