@@ -9,7 +9,7 @@ from PIL import Image
 
 import regrade
 from regrade.classes import class_space
-from regrade.core import ModelSpec, Preprocessing, ScoreKind
+from regrade.core import ModelSpec, Pictures, Preprocessing, ScoreKind
 from regrade.models import Model
 from regrade.store import Store
 
@@ -89,7 +89,7 @@ def failing(after: int, function=linear, features=None) -> Toy:
     return model
 
 
-class Counted:
+class Counted(Pictures):
     """Pictures that count how many were read, and wake up who waits for that."""
 
     def __init__(self, pictures) -> None:

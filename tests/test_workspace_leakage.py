@@ -12,7 +12,7 @@ from PIL import Image
 from planted import brighter, reencoded, textures
 
 import regrade
-from regrade.core import InputError, UnknownName
+from regrade.core import ImageSourceError, InputError, UnknownName
 from regrade.studies import ANY
 from regrade.workspace import find_twins
 from regrade.workspace import signing as signing_module
@@ -220,6 +220,16 @@ def test_a_test_set_without_pictures(tmp_path):
     here.add_test_set("bare", tmp_path / "list.csv", classes="digits")
     with pytest.raises(InputError, match="bare has no pictures"):
         here.leakage("bare")
+
+
+def test_folder_that_is_not_mounted_is_not_kept_as_unreadable(work, tmp_path):
+    (tmp_path / "train").rename(tmp_path / "disk")
+    (tmp_path / "train").mkdir()
+    with pytest.raises(ImageSourceError, match="none of the first 4 images of train can be read"):
+        work.leakage("test", against="train", size=64)
+    (tmp_path / "train").rmdir()
+    (tmp_path / "disk").rename(tmp_path / "train")
+    assert pairs_of(work.leakage("test", against="train", size=64)) == TWINS
 
 
 def test_pictures_that_are_all_gone_are_no_unreadable_pictures(work, tmp_path):

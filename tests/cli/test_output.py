@@ -4,8 +4,9 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from regrade.cli.output import Form, show
-from regrade.core import Table
+from regrade.cli.output import Form, StreamedList, show
+from regrade.core import Column, MappedRows, Table
+from regrade.report import to_csv
 
 
 class Counted(io.StringIO):
@@ -31,3 +32,20 @@ def test_json_is_written_whole_in_few_pieces():
 def test_json_has_no_word_for_what_is_not_a_number():
     with redirect_stdout(Counted()), pytest.raises(ValueError, match="JSON"):
         show(Table("t", (), ()), {"value": float("nan")}, Form.JSON)
+
+
+@pytest.mark.parametrize("count", [0, 1, 30_000])
+def test_show_streams_json_lists_as_they_are_made(count):
+    rows = [{"value": number} for number in range(count)]
+    with redirect_stdout(Counted()) as out:
+        show(Table("t", (), ()), {"rows": StreamedList(dict(row) for row in rows), "end": 1}, Form.JSON)
+    assert out.getvalue() == json.dumps({"rows": rows, "end": 1}, indent=2) + "\n"
+
+
+@pytest.mark.parametrize("count", [0, 1, 10_000])
+def test_show_streams_csv_rows_as_they_are_made(count):
+    columns, rows = (Column("a", "a"), Column("b", "b")), tuple((number, f"x{number}") for number in range(count))
+    with redirect_stdout(Counted()) as out:
+        show(Table("t", columns, MappedRows(range(count), lambda number: (number, f"x{number}"))), {}, Form.CSV)
+    assert out.getvalue() == to_csv(Table("t", columns, rows))
+    assert out.writes <= 2 + count / 1000

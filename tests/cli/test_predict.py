@@ -117,12 +117,61 @@ def test_unreadable_pictures(workspace, tmp_path):
     cut.write_bytes(cut.read_bytes()[:-60])
     ran = run(*predict(workspace))
     assert ran.code == 3
-    assert ran.err == "unreadable pictures: 2; they have no answer and count as wrong\n"
+    assert ran.err.startswith("unreadable images: 2; they have no prediction and count as wrong; ")
+    assert "--retry-unreadable" in ran.err and ran.err.count("\n") == 1
     assert "x000.png" in ran.out and "No such file" in ran.out and "x001.png" in ran.out
     assert run(*predict(workspace, "--json")).code == 3
     (row,) = json.loads(run_well("grade", "-t", "noise", "-w", workspace, "--json").out)["rows"]
     assert row["unanswered"] == 2 and row["top1"]["n"] == 40
     assert "unanswered" in run_well("grade", "-t", "noise", "-w", workspace).out
+
+
+class TestUnreadableFolder:
+    """The folder of images is there but empty, as a mount point without its disk is."""
+
+    @pytest.fixture
+    def unmounted(self, workspace, tmp_path):
+        (tmp_path / "pictures").rename(tmp_path / "disk")
+        (tmp_path / "pictures").mkdir()
+        return workspace
+
+    def mount(self, tmp_path):
+        (tmp_path / "pictures").rmdir()
+        (tmp_path / "disk").rename(tmp_path / "pictures")
+
+    def test_predict_reports_it_and_resumes_when_it_is_mounted(self, unmounted, tmp_path):
+        ran = run(*predict(unmounted))
+        assert_one_line(
+            ran, "40 of 40 images of noise", "No such file", str(tmp_path / "pictures"), "run the same command"
+        )
+        assert not list(unmounted.glob("predictions/*/*"))
+        self.mount(tmp_path)
+        (pair,) = json.loads(run_well(*predict(unmounted, "--json")).out)["pairs"]
+        assert pair["unreadable"] == {}
+
+    def test_predict_stores_them_on_demand_and_retries_later(self, unmounted, tmp_path):
+        assert_one_line(run(*predict(unmounted, "--allow-unreadable", "50%")), "40 of 40 images")
+        ran = run(*predict(unmounted, "--allow-unreadable", "100%"))
+        assert ran.code == 3 and "unreadable images: 40" in ran.err
+        self.mount(tmp_path)
+        assert run(*predict(unmounted)).code == 3
+        ran = run_well(*predict(unmounted, "--retry-unreadable", "--json"))
+        (pair,) = json.loads(ran.out)["pairs"]
+        assert (pair["recovered"], pair["unreadable"], ran.err) == (40, {}, "")
+        assert json.loads(run_well(*predict(unmounted, "--json")).out)["pairs"][0]["already"]
+
+    def test_predict_says_how_many_were_recovered(self, workspace, tmp_path):
+        path = tmp_path / "pictures" / "0" / "x000.png"
+        path.rename(tmp_path / "x000.png")
+        assert run(*predict(workspace)).code == 3
+        (tmp_path / "x000.png").rename(path)
+        assert "unreadable before: 1 image" in run_well(*predict(workspace, "--retry-unreadable")).out
+
+    def test_predict_notices_other_images_under_the_same_paths(self, workspace, tmp_path):
+        run_well(*predict(workspace))
+        path = tmp_path / "pictures" / "0" / "x000.png"
+        path.write_bytes((tmp_path / "pictures" / "1" / "x001.png").read_bytes())
+        assert_one_line(run(*predict(workspace)), "1 image of noise changed after", "'x000.png'", "remove ")
 
 
 class TestTrouble:
@@ -161,6 +210,8 @@ class TestTrouble:
             (["--batch", "0"], "batch"),
             (["--memory", "0"], "memory"),
             (["--memory", "much"], "memory"),
+            (["--allow-unreadable", "many"], "percentage"),
+            (["--allow-unreadable", "101%"], "percentage"),
             (["--resizer", "crayon"], "crayon"),
             (["--on", "mars"], "mars"),
             (["--address", "x:1"], "give --on ray"),
@@ -182,6 +233,55 @@ class TestTrouble:
         assert_one_line(run(*other), "another recipe", "remove ")
 
 
+class TestOwnCode:
+    """Code of the user's own behind a model, in more files than one."""
+
+    @pytest.fixture
+    def layered(self, workspace) -> Path:
+        """The models' file takes its weights from a module beside it."""
+        (workspace.parent / "helper.py").write_text("SEED = 0\n")
+        text = MODEL.replace("default_rng(0)", "default_rng(SEED)").replace(
+            "import time", "import time\nfrom helper import SEED"
+        )
+        (workspace.parent / "toy.py").write_text(text)
+        return workspace
+
+    def test_predict_refuses_an_edited_module_behind_stored_predictions(self, layered):
+        run_well(*predict(layered))
+        assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        assert_one_line(run(*predict(layered)), "are stored with other code: remove ")
+
+    def test_predict_begins_again_after_a_module_was_edited(self, layered):
+        many(layered, 3000)
+        stopped = predict(layered, "--json", function="broken_later", test_set="many")
+        later = """
+calls = 0
+def broken_later(batch):
+    global calls
+    calls += 1
+    if calls > 50 and SEED == 0:
+        raise RuntimeError("stop")
+    return scores(batch)
+"""
+        (layered.parent / "toy.py").write_text((layered.parent / "toy.py").read_text() + later)
+        assert_one_line(run(*stopped, "--batch", "32"), "RuntimeError: stop")
+        assert list(layered.glob(".partial/*/*/*/*.part"))
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        (pair,) = json.loads(run_well(*stopped, "--batch", "32").out)["pairs"]
+        assert pair["resumed"] == 0
+
+    def test_predict_accepts_predictions_from_before_code_was_hashed(self, layered):
+        run_well(*predict(layered))
+        (path,) = layered.glob("predictions/*/*/manifest.json")
+        manifest = json.loads(path.read_text())
+        assert manifest["model"]["code_hash"] and manifest["model"]["code_note"] == ""
+        del manifest["model"]["code_hash"], manifest["model"]["code_note"]
+        path.write_text(json.dumps(manifest))
+        (layered.parent / "helper.py").write_text("SEED = 1\n")
+        assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
+
+
 class TestKeep:
     @pytest.mark.parametrize(
         ("kept", "files"),
@@ -197,7 +297,8 @@ class TestKeep:
     def test_what_else_is_stored(self, workspace, kept, files):
         run_well(*predict(workspace, *kept, function="Featured"))
         (folder,) = workspace.glob("predictions/noise/*")
-        assert {path.name for path in folder.iterdir()} == {"manifest.json", "topk.parquet", *files}
+        usual = {"manifest.json", "topk.parquet", "fingerprints.npy"}
+        assert {path.name for path in folder.iterdir()} == {*usual, *files}
         if "features.npy" in files:
             features = np.load(folder / "features.npy")
             assert (features.shape, features.dtype) == ((40, 7), np.float16)
@@ -244,7 +345,7 @@ class TestSeveralModels:
     def test_a_failure_goes_before_unreadable_pictures(self, workspace, tmp_path):
         (tmp_path / "pictures" / "0" / "x000.png").unlink()
         ran = run(*self.several(workspace, "scores", "narrow"))
-        assert ran.code == 1 and ran.err.startswith("unreadable pictures: 1; ") and "\nerror: " in ran.err
+        assert ran.code == 1 and ran.err.startswith("unreadable images: 1; ") and "\nerror: " in ran.err
 
     def test_other_predictions_under_a_name_end_the_run(self, workspace):
         run_well(*predict(workspace))
@@ -300,10 +401,10 @@ def limited(size: int):
 
 
 def test_a_full_disk_keeps_earlier_parts(workspace):
-    """Room for each part of 63 kB, but not for the 120 kB of all scores together."""
+    """Room for each part of 88 kB, but not for the 120 kB of all scores together."""
     many(workspace, 6000)
     command = predict(workspace, "--keep", "scores", "--json", test_set="many")
-    ran = run_process(*command, preexec_fn=limited(80_000), env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+    ran = run_process(*command, preexec_fn=limited(100_000), env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
     assert_one_line(ran, "cannot write to", "larger than this system allows")
     assert not list(workspace.glob("predictions/many/*"))
     (pair,) = json.loads(run_well(*command).out)["pairs"]

@@ -1,6 +1,6 @@
 import pytest
 
-from regrade.core import Column, Estimate, InputError, Table, Tabular
+from regrade.core import Column, Estimate, InputError, MappedRows, Table, Tabular
 
 MODEL = Column("model", "model")
 TOP1 = Column("top1", "top-1")
@@ -69,3 +69,22 @@ def test_a_result_is_shown_by_its_table():
     assert Result().to_arrow().to_pylist() == [{"model": "a"}]
     assert Result().to_pandas()["model"].tolist() == ["a"]
     assert Result()._repr_html_() == Result().table()._repr_html_()
+
+
+def test_rows_made_from_items_read_like_other_rows():
+    made = []
+
+    def row(number: int):
+        made.append(number)
+        return (f"m{number}", ESTIMATE)
+
+    table = Table("accuracy", (MODEL, TOP1), MappedRows(range(1000), row))
+    assert len(table.rows) == 1000 and len(made) <= 1
+    assert table.rows[7] == ("m7", ESTIMATE) and table.rows[2:4] == (("m2", ESTIMATE), ("m3", ESTIMATE))
+    assert next(table.iter_records())["top1_n"] == 100 and len(made) < 10
+    assert table.records() == Table("accuracy", (MODEL, TOP1), tuple(table.rows)).records()
+
+
+def test_rows_made_from_items_must_fit_the_columns():
+    with pytest.raises(InputError, match="must have 1 cells"):
+        Table("t", (MODEL,), MappedRows(range(3), lambda number: (number, number)))

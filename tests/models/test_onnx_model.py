@@ -263,3 +263,23 @@ def test_what_onnxruntime_cannot_do_is_one_line(write, settings):
     if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
         with pytest.raises(InputError, match="install onnxruntime-gpu, or give --device cpu"):
             load_model(f"onnx:{path}", replace(settings, device=Device.CUDA))
+
+
+@pytest.mark.parametrize("location", ["tensors.bin", "other/w.bin", "x" * 200])
+def test_hash_covers_weights_in_files_of_any_name(write, settings, library, location):
+    onnx = library("onnx")
+    from onnx.external_data_helper import set_external_data
+
+    path = write()
+    model = onnx.load(path)
+    (weights,) = model.graph.initializer
+    set_external_data(weights, location)
+    content = weights.raw_data
+    weights.ClearField("raw_data")
+    path.write_bytes(model.SerializeToString())
+    (path.parent / location).parent.mkdir(exist_ok=True)
+    (path.parent / location).write_bytes(content)
+    before = load_model(f"onnx:{path}", settings)
+    assert load_model(f"onnx:{path}", settings).spec == before.spec
+    (path.parent / location).write_bytes((2 * WEIGHTS).tobytes())
+    assert load_model(f"onnx:{path}", settings).spec.weights_hash != before.spec.weights_hash

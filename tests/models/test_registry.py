@@ -60,3 +60,24 @@ def test_an_adapter_must_return_a_model(monkeypatch, settings):
     offer(monkeypatch, EntryPoint("mine", "somewhere:load", "regrade.models"))
     with pytest.raises(InputError, match="returned a int for mine:x, not a Model"):
         load_model("mine:x", settings)
+
+
+def test_load_model_reports_an_adapter_that_fails(monkeypatch, settings):
+    def load(*_):
+        raise SystemExit(0)
+
+    monkeypatch.setattr(EntryPoint, "load", lambda _: load)
+    offer(monkeypatch, EntryPoint("mine", "somewhere:load", "regrade.models"))
+    with pytest.raises(InputError, match=r"^mine:x cannot be loaded: SystemExit: 0$"):
+        load_model("mine:x", settings)
+
+
+def test_load_model_reports_a_model_without_its_fields(monkeypatch, settings):
+    class Bare(Model):
+        def scores(self, batch):
+            return batch
+
+    monkeypatch.setattr(EntryPoint, "load", lambda _: lambda *_: Bare())
+    offer(monkeypatch, EntryPoint("mine", "somewhere:load", "regrade.models"))
+    with pytest.raises(InputError, match=r"^mine:x cannot be loaded: AttributeError: .*'spec'"):
+        load_model("mine:x", settings)

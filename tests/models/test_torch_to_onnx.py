@@ -36,6 +36,10 @@ class Own(nn.Module):
     def scores_and_features(self, images): return self(images), images.flatten(1)[:, 10:14] * 2
 def own(): return Own()
 
+class Overwriting(Own):
+    def forward(self, images): return images.add_(1).flatten(1)[:, :10]
+def overwriting(): return Overwriting()
+
 class Drifting(Own):
     def scores_and_features(self, images):  # tracing keeps the number of rows it saw
         return self(images), images.flatten(1)[:, 10:14] * int(images.shape[0])
@@ -58,6 +62,21 @@ def test_the_twin_gives_the_same_scores(load, settings, batch):
     assert twin.spec == model.spec and twin.score_kind is model.score_kind
     assert twin.runtime.startswith("onnxruntime ") and "exported from torch " in twin.runtime
     assert twin.scores(batch[:3]).shape == (3, 10)
+
+
+def test_as_onnx_accepts_a_module_that_writes_into_its_input(load, settings, batch):
+    given = batch.copy()
+    assert as_onnx(load("overwriting", settings), given).model is not None
+    np.testing.assert_array_equal(given, batch)
+
+
+def test_as_onnx_reports_a_module_that_exits_during_the_export(load, settings, batch, monkeypatch):
+    def exit_(*_, **__):
+        raise SystemExit(0)
+
+    model = load("network", settings)
+    monkeypatch.setattr(TorchModel, "export", exit_)
+    assert as_onnx(model, batch) == Exported(None, "it cannot be exported (SystemExit: 0)")
 
 
 def test_a_model_whose_trace_depends_on_the_batch_is_refused(load, settings, batch):

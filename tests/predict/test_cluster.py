@@ -46,6 +46,8 @@ def scores(batch):
         os._exit(1)
     if os.path.exists({folder!r} + "/wrong"):
         raise ValueError("the plug was pulled")
+    if os.path.exists({folder!r} + "/exit") and len(batch) == 8:
+        raise SystemExit(0)
     weights = np.random.default_rng(0).normal(size=(batch[0].size, 10)).astype(np.float32)
     return batch.reshape(len(batch), -1) @ weights
 
@@ -67,9 +69,14 @@ def folder(tmp_path_factory):
     return here
 
 
+def environment(folder):
+    """The model is found as a module, after what is found already."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(folder)]))}
+
+
 @pytest.fixture(scope="module")
 def cluster(folder):
-    with two_nodes(folder, {**os.environ, "PYTHONPATH": str(folder)}) as running:
+    with two_nodes(folder, environment(folder)) as running:
         yield running
 
 
@@ -123,7 +130,7 @@ def stored(workspace):
 def undisturbed(folder):
     """What one process makes of it."""
     workspace = fresh(folder, "here")
-    done = ran(start(command(folder / "here", "--keep", "scores,features"), {**os.environ, "PYTHONPATH": str(folder)}))
+    done = ran(start(command(folder / "here", "--keep", "scores,features"), environment(folder)))
     assert done.code == 3, done.err
     return stored(workspace)
 
@@ -135,7 +142,24 @@ def test_pictures_that_workers_cannot_see_are_shipped(folder, cluster, undisturb
     assert done.code == 3, done.err
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest
+    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
     assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a picture of a known format"}
+
+
+def test_predict_on_a_cluster_fingerprints_the_images_behind_those_it_ships(folder, cluster, asked):
+    """Corrupted images are computed from clean ones: it is these that may change."""
+    for name, more in (("corrupted-here", ()), ("corrupted-there", ("--on", "ray", "--address", cluster.address))):
+        workspace = fresh(folder, name)
+        workspace.corrupt("noise", name="fog", corruptions=["fog"], severities=[1], images=20)
+        if more:
+            asked("blind")
+        arguments = [*command(folder / name, *more), "--retry-unreadable"]
+        arguments[arguments.index("noise")] = "fog"
+        done = ran(start(arguments, cluster.environment))
+        assert done.code in (0, 3), done.err
+    stored_sets = [regrade.open(folder / name).store for name in ("corrupted-here", "corrupted-there")]
+    here, there = (each.predictions(each.test_set("fog"), "python:mine:scores") for each in stored_sets)
+    np.testing.assert_array_equal(here.fingerprints, there.fingerprints)
 
 
 def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
@@ -145,6 +169,14 @@ def test_what_a_model_raises_is_told_as_it_is_here(folder, cluster, asked):
     assert done.code == 1 and done.out == ""
     assert done.err.strip().splitlines()[-1].startswith("error: python:mine:scores failed on ")
     assert "ValueError: the plug was pulled" in done.err and "Traceback" not in done.err
+
+
+def test_predict_on_a_cluster_reports_a_model_that_exits(folder, cluster, asked):
+    fresh(folder, "exits-there")
+    asked("exit")
+    done = on_cluster(cluster, folder / "exits-there")
+    assert done.code == 1 and done.out == ""
+    assert "SystemExit: 0" in done.err and "Traceback" not in done.err
 
 
 def test_a_model_that_kills_every_worker_is_given_up(folder, cluster, asked):
@@ -180,12 +212,13 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
     assert pair["workers_lost"] >= 1 and pair["examples"] == SIZE
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest and manifest.unreadable == undisturbed[1].unreadable
+    np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
     assert np.array_equal(found.features, undisturbed[0].features, equal_nan=True) and found.features.shape == (SIZE, 7)
 
 
 class TestAlike:
     def hello(self, **card):
-        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"))
+        spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
         known = ModelCard(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
         return Hello(card.pop("version", regrade.__version__), known, "", True)
 
@@ -194,6 +227,7 @@ class TestAlike:
         [
             ({"runtime": "onnxruntime"}, "one worker runs it by torch, another runs it by onnxruntime"),
             ({"weights": "2"}, "one worker has weights 1, another has weights 2"),
+            ({"code": "b"}, "one worker has code a, another has code b"),
             ({"version": "0.0.1"}, "a worker has regrade 0.0.1"),
         ],
     )

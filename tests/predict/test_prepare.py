@@ -174,3 +174,18 @@ class TestResizer:
         gone = prepare.Prepared(4, None, "gone")
         assert prepare.finished_on_gpu([gone], source, Preparing(RECIPE, Resizer.GPU)) == [gone]
         assert on_gpu == [([], RECIPE, 0)]
+
+
+@pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
+@pytest.mark.parametrize("mode", ["1", "L", "LA"])
+@pytest.mark.parametrize("size", [(61, 47), (20, 90), (9, 8)])
+def test_gray_images_give_the_input_of_their_rgb_form(source, resizer, mode, size):
+    if resizer is Resizer.TORCH and importlib.util.find_spec("torch") is None:
+        skip("torch is not installed")
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (size[1], size[0]), dtype=np.uint8)).convert(mode)
+    inputs = []
+    for each in (image, image.convert("RGB")):
+        buffer = io.BytesIO()
+        each.save(buffer, "PNG")
+        inputs.append(prepare.prepare(0, buffer.getvalue(), source, Preparing(RECIPE, resizer)).input)
+    np.testing.assert_array_equal(*inputs)

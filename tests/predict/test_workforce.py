@@ -42,7 +42,7 @@ class Shuffled(Workforce):
 
     def parts(self, wanted, *, batch, progress):
         self.asked.append((tuple(wanted), batch))
-        return iter(self.change(list(self.behind.parts(wanted[::-1], batch=batch, progress=progress))))
+        yield from self.change(list(self.behind.parts(wanted[::-1], batch=batch, progress=progress)))
 
 
 def by(others):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from regrade.core.errors import InputError
-from regrade.stats import benjamini_hochberg, holm
+from regrade.stats import benjamini_hochberg, holm, holm_threshold, multiplicity
 
 quick = settings(deadline=None, max_examples=100, derandomize=True)
 CORRECTIONS = {holm: "holm", benjamini_hochberg: "fdr_bh"}
@@ -64,3 +64,19 @@ def test_none_is_none_and_what_is_no_probability_raises(correction):
     for wrong in ([0.1, 1.1], [-0.1], [float("nan")], [[0.1]], 0.1):
         with pytest.raises(InputError, match="p-values"):
             correction(wrong)
+
+
+@given(p_values=p_lists, level=st.sampled_from([0.001, 0.05, 0.5, 0.999]))
+@quick
+def test_holm_threshold_separates_what_holm_rejects(p_values, level):
+    threshold = holm_threshold(np.array(p_values), level)
+    assert [p <= threshold for p in p_values] == (holm(p_values) <= level).tolist()
+
+
+def test_holm_threshold_in_blocks_is_that_of_one_block(monkeypatch):
+    rng = np.random.default_rng(0)
+    p_values = np.concatenate([rng.random(200), rng.random(100) * 1e-4])
+    whole = holm_threshold(p_values.copy(), 0.05)
+    monkeypatch.setattr(multiplicity, "_BLOCK", 7)
+    assert holm_threshold(p_values.copy(), 0.05) == whole > 0
+    assert holm_threshold(np.array([]), 0.05) == -1 == holm_threshold(np.array([0.9]), 0.05)

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from statsmodels.stats import contingency_tables
 
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import discordant_counts, mcnemar, mcnemar_all_pairs, paired_difference
+from regrade.stats import discordant_counts, mcnemar, mcnemar_all_pairs, mcnemar_exact, paired, paired_difference
 
 quick = settings(deadline=None, max_examples=100, derandomize=True)
 small = st.integers(0, 200)
@@ -226,3 +226,11 @@ def test_difference_broadcasts_and_wrong_counts_raise():
             paired_difference(*wrong)
     with pytest.raises(InputError, match="confidence"):
         paired_difference(1, 2, 10, confidence=95)
+
+
+def test_mcnemar_exact_is_the_exact_test_of_all_variants(monkeypatch):
+    rng = np.random.default_rng(0)
+    only_first, only_second = rng.integers(0, 50, (2, 1000)).astype(np.int32)
+    only_first[:3] = only_second[:3] = 0
+    monkeypatch.setattr(paired, "_BLOCK", 64)
+    np.testing.assert_array_equal(mcnemar_exact(only_first, only_second), mcnemar(only_first, only_second).exact)

@@ -13,7 +13,7 @@ import pytest
 
 import regrade
 from regrade.classes import class_space
-from regrade.core import Predictions
+from regrade.core import InputError, Predictions
 from regrade.tables import Columns, Reading
 from regrade.workspace import Workspace
 
@@ -289,6 +289,15 @@ class TestScores:
         assert np.array_equal(found.scores, scores.astype(np.float32))
         assert found.full_scores is None
         assert found.score_kind.value == "probabilities"
+
+    @pytest.mark.parametrize("score", [1e300, -1e300])
+    def test_import_refuses_scores_too_large_for_single_precision(self, workspace, tmp_path, score):
+        scores = np.tile([3.0, 2.0, 1.0], (12, 1))
+        scores[7] = sorted([score, 1.0, 0.5], reverse=True)
+        write_parquet(tmp_path / "m.parquet", image=IDS, classes=NAMED, scores=scores.tolist())
+        with pytest.raises(InputError, match="row 7: a score is larger than single precision can hold"):
+            workspace.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
+        assert workspace.models("set") == ()
 
     def test_scores_from_python(self, workspace):
         workspace.add_predictions("m", self.SCORES.tolist(), test_set="set")

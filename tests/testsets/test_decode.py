@@ -1,7 +1,9 @@
 """Pictures as they really come: odd modes, odd orientations, odd names, damage."""
 
+import importlib
 import io
 import random
+import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +13,10 @@ from PIL import Image, ImageCms, ImageOps
 from small_set import encoded, noise
 
 from regrade.core import Orientation, UnreadablePicture
-from regrade.testsets import decode
+from regrade.testsets import decode, decode_gray_or_rgb, pixels_of
+from regrade.testsets.decode import SILENCE
+
+decoding = importlib.import_module("regrade.testsets.decode")  # the package's own name for it is the function
 
 GREY = np.arange(256, dtype=np.uint8).reshape(16, 16)
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
@@ -281,3 +286,77 @@ class TestBorder:
 
     def test_the_smallest_that_has_something_within(self):
         assert decode(encoded(noise(2, (5, 5))), border=2).size == (1, 1)
+
+
+def test_silence_holds_after_other_code_makes_warnings_errors():
+    with warnings.catch_warnings(), SILENCE:
+        warnings.simplefilter("error")
+        with SILENCE:
+            warnings.warn_explicit("odd EXIF data", UserWarning, "PIL/TiffImagePlugin.py", 1, "PIL.TiffImagePlugin")
+
+
+GRAY_IMAGES = {
+    "1": Image.fromarray(GREY > 99),
+    "L": Image.fromarray(GREY),
+    "LA": Image.merge("LA", (Image.fromarray(GREY), Image.fromarray(GREY.T))),
+    "I;16": Image.fromarray(RAMP),
+}
+
+
+class TestGray:
+    """Gray images stay gray where they are resized next: a quarter of the memory, and the same pixels."""
+
+    @pytest.mark.parametrize("mode", GRAY_IMAGES)
+    def test_decode_gray_or_rgb_keeps_gray_images_gray(self, mode):
+        data = encoded(GRAY_IMAGES[mode])
+        gray = decode_gray_or_rgb(data)
+        assert gray.mode == "L"
+        np.testing.assert_array_equal(np.asarray(gray.convert("RGB")), rgb(data))
+
+    @pytest.mark.parametrize("mode", ["RGB", "P", "CMYK", "RGBA"])
+    def test_decode_gray_or_rgb_gives_others_as_rgb(self, mode):
+        data = encoded(noise(1).convert(mode), "TIFF")
+        np.testing.assert_array_equal(np.asarray(decode_gray_or_rgb(data)), rgb(data))
+
+    def test_decode_gray_or_rgb_keeps_gray_pixels_gray(self):
+        assert decode_gray_or_rgb(GREY).mode == "L" and decode_gray_or_rgb(GREY[..., None]).mode == "L"
+        np.testing.assert_array_equal(rgb(GREY), grey_rgb(GREY))
+
+
+class TestLarge:
+    @pytest.fixture(autouse=True)
+    def small_strips(self, monkeypatch):
+        monkeypatch.setattr(decoding, "_STRIP", 100)
+
+    @pytest.mark.parametrize("size", [(30, 40), (7, 200), (500, 3), (10, 10)])
+    @pytest.mark.parametrize("mode", ["RGB", "L", "I;16"])
+    def test_pixels_of_a_large_image_are_those_of_a_small_one(self, mode, size):
+        image = noise(3, size).convert("RGB" if mode == "RGB" else "L")
+        if mode == "I;16":
+            image = Image.fromarray(np.asarray(image, dtype=np.uint16) * 257)
+        np.testing.assert_array_equal(pixels_of(image), np.asarray(image))
+
+    @pytest.mark.parametrize(
+        "values", [RAMP, RAMP.astype(np.int32), np.linspace(0, 1, 256, dtype=np.float32).reshape(16, 16)]
+    )
+    def test_deep_images_are_scaled_strip_by_strip(self, values, monkeypatch):
+        data = encoded(Image.fromarray(values), "TIFF")
+        strip_by_strip = rgb(data)
+        monkeypatch.setattr(decoding, "_STRIP", 1 << 22)
+        np.testing.assert_array_equal(strip_by_strip, rgb(data))
+
+    def test_deep_images_take_little_memory(self):
+        side = 600
+        data = encoded(Image.fromarray(np.zeros((side, side), dtype=np.uint16)))
+        tracemalloc.start()
+        try:
+            decode_gray_or_rgb(data)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 5 * side * side  # the bytes of the result, and a strip of doubles
+
+    def test_too_many_pixels_are_unreadable_with_the_number(self, monkeypatch):
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+        with pytest.raises(UnreadablePicture, match=r"2500 pixels.*exceeds limit of 2000 pixels"):
+            decode(encoded(noise(1, (50, 50))))

@@ -1,4 +1,4 @@
-"""Pixels are those of `decode`, whoever decodes: a plain JPEG simplejpeg, all else Pillow."""
+"""Pixels are those of `decode_gray_or_rgb`, whoever decodes: a plain JPEG simplejpeg, all else Pillow."""
 
 import importlib.util
 import io
@@ -14,7 +14,7 @@ from skipping import skip
 from small_set import encoded, noise
 
 from regrade.core import Orientation, UnreadablePicture
-from regrade.testsets import decode, decode_pixels, pixels
+from regrade.testsets import decode_gray_or_rgb, decode_pixels, pixels
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def decoded(monkeypatch):
 def check(picture, **options):
     """Both give the same pixels, or the same reason why there are none."""
     try:
-        expected = np.asarray(decode(picture, **options))
+        expected = np.asarray(decode_gray_or_rgb(picture, **options))
     except UnreadablePicture as error:
         with pytest.raises(UnreadablePicture) as raised:
             decode_pixels(picture, **options)

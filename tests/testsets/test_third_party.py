@@ -51,6 +51,16 @@ class TestThirdParties:
         done = check(TestSet("x", CIFAR, found.ids, found.labels), source)
         assert done.unreadable == (("two", "reader mine: KeyError: 'drawer 2'"),)
 
+    def test_reader_that_exits_makes_the_image_unreadable(self, offer, drawers, monkeypatch):
+        def exit_(*_):
+            raise SystemExit(0)
+
+        offer(mine="Drawers")
+        images = open_pictures(found_in(drawers, Wanted(CIFAR))[1])
+        monkeypatch.setattr(type(images.pictures), "read", exit_)
+        with pytest.raises(UnreadablePicture, match="reader mine: SystemExit: 0"):
+            images.read(0)
+
     def test_what_is_no_picture_is_unreadable(self, offer, drawers):
         offer(mine="Odd")
         with pytest.raises(UnreadablePicture, match="reader mine gave str, not bytes"):
@@ -66,6 +76,7 @@ class TestThirdParties:
             ("Unnamed", "it is no regrade.testsets.Reader with a name"),
             ("CIFAR", "TypeError"),
             ("Stumbling", "RuntimeError: oh;"),
+            ("Exiting", "SystemExit: 0;"),
             ("Taken", "calls itself 'folder', a name that is taken"),
             ("Corrupted", "calls itself 'corrupted', a name that is taken"),
         ],

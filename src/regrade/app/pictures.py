@@ -14,7 +14,7 @@ import numpy as np
 from regrade.app.opaque import conceal, reveal
 from regrade.core import Pictures, PictureSource, TestSet, UnknownName
 from regrade.store import Store
-from regrade.testsets import decode, open_pictures
+from regrade.testsets import decode_gray_or_rgb, open_pictures
 
 SIDES = (160, 320, 640)
 """The sides that a picture can be asked for in, in pixels; without one it comes in its own size."""
@@ -90,13 +90,14 @@ class PictureShelf:
         source, pictures = self._opened(test_set)
         if position >= len(source.locations):
             raise UnknownName("picture", str(position), None)
-        picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+        picture = decode_gray_or_rgb(pictures.read(position), orientation=source.orientation, border=source.border)
         picture.thumbnail((side or _LARGEST,) * 2)
+        picture = picture.convert("RGB")
         file = BytesIO()
         if max(picture.size) <= _SMALLEST_JPEG:
             picture.save(file, "PNG")
             return Shown(file.getvalue(), "image/png")
-        picture.convert("RGB").save(file, "JPEG", quality=90)
+        picture.save(file, "JPEG", quality=90)
         return Shown(file.getvalue(), "image/jpeg")
 
 

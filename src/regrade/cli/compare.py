@@ -18,8 +18,10 @@ from regrade.cli.options import (
     WorkspaceOption,
     opened,
 )
-from regrade.cli.output import watching
+from regrade.cli.output import StreamedList, watching
 from regrade.cli.shown import Shown, shown
+
+_HEAD, _MOST = 200, 10_000  # lines on a terminal, and in a text for people
 
 
 @shown
@@ -52,4 +54,5 @@ def compare(
         watch=watching,
     )
     draw(result, figure)
-    return Shown(result.pair_table() if pairs else result.table(), result.as_dict())
+    table = result.pair_table() if pairs else result.table()
+    return Shown(table, result.as_dict(StreamedList), head=_HEAD, most=_MOST)

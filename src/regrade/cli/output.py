@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
@@ -42,7 +42,7 @@ def chosen_form(*, as_json: bool, csv: bool, markdown: bool, latex: bool) -> For
 
 def show(table: Table, data: dict[str, Any], form: Form) -> None:
     """Print a result: ``data`` as JSON, or ``table`` in any other form."""
-    from regrade.report import print_table, to_csv, to_latex, to_markdown
+    from regrade.report import csv_parts, print_table, to_latex, to_markdown
 
     match form:
         case Form.TERMINAL:
@@ -50,11 +50,29 @@ def show(table: Table, data: dict[str, Any], form: Form) -> None:
         case Form.JSON:
             _write_json(data)
         case Form.CSV:
-            sys.stdout.write(to_csv(table))
+            for part in csv_parts(table):
+                sys.stdout.write(part)
         case Form.MARKDOWN:
             sys.stdout.write(to_markdown(table))
         case Form.LATEX:
             sys.stdout.write(to_latex(table))
+
+
+class StreamedList(list[Any]):
+    """A list for `show`, whose items are made while they are written; they can be gone through once."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        super().__init__()
+        self._items = iter(items)
+
+    def __bool__(self) -> bool:
+        for item in self._items:
+            self._items = chain((item,), self._items)
+            return True
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._items
 
 
 def _write_json(data: dict[str, Any]) -> None:

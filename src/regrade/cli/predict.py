@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.model_output import models_print_to_stderr
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
 from regrade.cli.shown import Shown, shown
@@ -99,6 +100,15 @@ def predict(
     keep: Annotated[
         str, typer.Option(help="What else to keep, in half precision: scores, features or scores,features.")
     ] = "",
+    allow_unreadable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N%", help="Share of images that may be unreadable (default: 5%, or 10 images where that is more)."
+        ),
+    ] = None,
+    retry_unreadable: Annotated[
+        bool, typer.Option("--retry-unreadable", help="Compute images again that are stored as unreadable.")
+    ] = False,
     on: Annotated[
         Where, typer.Option(help="Where to compute: here, or on the machines of a Ray cluster.")
     ] = Where.here,
@@ -110,8 +120,9 @@ def predict(
 ) -> Shown:
     """Predict every picture of the test sets by every model, once; a run that was stopped goes on where it was.
 
-    Exits with 3 if a picture is unreadable: it has no answer then, and counts as wrong. Of several models one that
-    fails does not stop the others; the command then exits with 1.
+    Exits with 3 if an image is unreadable: it has no prediction then, and counts as wrong. Too many of them stop the
+    run with an error before anything is stored. Of several models one that fails does not stop the others; the command
+    then exits with 1.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own keeps much of what it has freed
     from regrade.executors import RayCluster
@@ -121,7 +132,7 @@ def predict(
     recipe = _recipe(size, short_side, interpolation, mean, std)
     here = opened(workspace)
     try:
-        with prediction_bars() as watch:
+        with models_print_to_stderr(), prediction_bars() as watch:
             run = here.predict(
                 model,
                 test_sets=test_set,
@@ -135,6 +146,8 @@ def predict(
                 workers=workers,
                 resizer=resizer.value if resizer else None,
                 keep=[what.strip() for what in keep.split(",") if what.strip()],
+                allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
+                retry_unreadable=retry_unreadable,
                 cluster=RayCluster(address, per_machine=per_machine) if on is Where.ray else None,
                 watch=watch,
             )
@@ -142,7 +155,8 @@ def predict(
         say("stopped: what is done is kept, and the same command goes on from there")
         raise typer.Exit(130) from None
     if run.unreadable:
-        say(f"unreadable pictures: {run.unreadable:,}; they have no answer and count as wrong")
+        count = f"unreadable images: {run.unreadable:,}"
+        say(f"{count}; they have no prediction and count as wrong; when they can be read, add --retry-unreadable")
     for failure in run.failures:
         say(f"error: {failure.reason}")
     return Shown(run.table(), run.as_dict(), exit_code=1 if run.failures else 3 if run.unreadable else 0)
@@ -165,6 +179,17 @@ def _recipe(
         mean=IMAGENET.mean if mean is None else _numbers(mean, "--mean"),
         std=IMAGENET.std if std is None else _numbers(std, "--std"),
     )
+
+
+def _share(text: str) -> float:
+    """A share of at most 1 from a percentage, such as 20% or 20."""
+    try:
+        percent = float(text.strip().removesuffix("%"))
+    except ValueError:
+        percent = float("nan")
+    if not 0 <= percent <= 100:
+        raise typer.BadParameter("--allow-unreadable takes a percentage from 0 to 100, such as 20%")
+    return percent / 100
 
 
 def _numbers(text: str, option: str) -> tuple[float, ...]:

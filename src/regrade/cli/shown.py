@@ -28,12 +28,14 @@ _FLAGS = {
 class Shown:
     """What a command found: a table, the same as data for JSON, and the exit code.
 
-    On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole.
+    On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole. Of a table that
+    may have millions of rows only CSV has more than ``most``.
     """
 
     table: Table
     data: dict[str, Any]
     head: int | None = None
+    most: int | None = None
     exit_code: int = 0
 
 
@@ -45,8 +47,8 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
         form = chosen_form(**{flag: arguments.pop(flag) for flag in _FLAGS})
         found = command(**arguments)
         seen = form is Form.TERMINAL and sys.stdout.isatty()
-        table = _cut(found.table, found.head) if seen and found.head else found.table
-        show(table, found.data, form)
+        limit = found.head if seen and found.head else None if form is Form.CSV else found.most
+        show(_cut(found.table, limit) if limit else found.table, found.data, form)
         if found.exit_code:
             raise typer.Exit(found.exit_code)
 
@@ -66,5 +68,5 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
 def _cut(table: Table, head: int) -> Table:
     if len(table.rows) <= head:
         return table
-    note = f"the first {head} of {len(table.rows):,}; all of them with --csv or --json, or in a file"
+    note = f"the first {head:,} of {len(table.rows):,}; all of them with --csv or --json, or in a file"
     return replace(table, rows=table.rows[:head], notes=(*table.notes, note))

@@ -10,6 +10,7 @@ from regrade.core.errors import (
     DownloadError,
     ExecutorError,
     FormatError,
+    ImageSourceError,
     InputError,
     LedgerDamaged,
     LedgerRefused,
@@ -28,6 +29,7 @@ from regrade.core.errors import (
     refusal,
 )
 from regrade.core.estimate import Estimate
+from regrade.core.fingerprints import FINGERPRINT, UNKNOWN_STAMP, Fingerprints, no_fingerprints
 from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
@@ -35,20 +37,22 @@ from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity
 from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
 from regrade.core.packed_texts import PackedTexts
-from regrade.core.pictures import Orientation, Picture, Pictures, PictureSource
+from regrade.core.pictures import FileStamp, Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
 from regrade.core.signatures import Signatures, joined_signatures
 from regrade.core.slice_set import SliceSet
-from regrade.core.table import Cell, Column, Table, Tabular
+from regrade.core.table import Cell, Column, MappedRows, Table, Tabular
 from regrade.core.test_set import UNLABELED, Example, TestSet
 
 __all__ = [
+    "FINGERPRINT",
     "IMAGENET",
     "NO_ANSWER",
     "PERSON_PREFIX",
     "TIE_RULE",
+    "UNKNOWN_STAMP",
     "UNLABELED",
     "UNRELATED",
     "AlreadyStored",
@@ -65,9 +69,12 @@ __all__ = [
     "Estimate",
     "Example",
     "ExecutorError",
+    "FileStamp",
+    "Fingerprints",
     "FormatError",
     "Framing",
     "Hierarchy",
+    "ImageSourceError",
     "InputError",
     "Interpolation",
     "LabelSet",
@@ -76,6 +83,7 @@ __all__ = [
     "LedgerRefused",
     "LedgerUnavailable",
     "MapRule",
+    "MappedRows",
     "MismatchError",
     "MissingExtra",
     "MistakeCategory",
@@ -113,6 +121,7 @@ __all__ = [
     "checkpoints_of",
     "hierarchy_distances",
     "joined_signatures",
+    "no_fingerprints",
     "own_labels",
     "refusal",
     "severity_named",

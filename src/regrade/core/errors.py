@@ -10,7 +10,8 @@
     │   ├── MismatchError        two things that must belong together do not
     │   ├── UndefinedError       the quantity has no value for this input
     │   ├── ReasonNeeded         a vote changes after the reveal, and no reason was given
-    │   └── UnreadablePicture    a picture is not there, is none, or is damaged
+    │   ├── UnreadablePicture    a picture is not there, is none, or is damaged
+    │   └── ImageSourceError     the images of a test set are gone, or too many of them are unreadable
     ├── StoreError               the workspace cannot do what was asked
     │   ├── AlreadyStored        other content is stored under this name
     │   ├── VersionError         the workspace was written by a newer regrade
@@ -81,6 +82,10 @@ class ReasonNeeded(InputError):
 
 class UnreadablePicture(InputError):
     """A picture is not there, is no picture, or is damaged; the message is the reason."""
+
+
+class ImageSourceError(InputError):
+    """The images of a test set are gone, or too many of them cannot be read."""
 
 
 class StoreError(RegradeError):

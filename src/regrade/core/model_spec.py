@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class ModelSpec:
     """A model's name, ``source:architecture.tag``, and what its results depend on.
 
-    Predictions that came as a file know little more than their name; what is not known is empty.
+    Predictions that came as a file know little more than their name; what is not known is empty. ``code_hash`` covers
+    the user's own code behind a model, and ``code_note`` says what of it could not be hashed.
     """
 
     name: str
@@ -17,3 +18,5 @@ class ModelSpec:
     preprocessing: str = ""
     weights_hash: str = ""
     training_data: str = ""
+    code_hash: str = ""
+    code_note: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +50,28 @@ class PictureSource:
         return Path(self.base, self.root)
 
 
+class FileStamp(NamedTuple):
+    """Size in bytes and time of the last change, in nanoseconds, of a file: equal stamps mean an unchanged file."""
+
+    size: int
+    modified: int
+
+
 class Pictures(ABC):
     """The pictures of a test set by position, readable from many threads at once."""
 
     @abstractmethod
     def read(self, position: int) -> Picture:
         """One picture as it is stored; one that is not there raises `UnreadablePicture`."""
+
+    def stored(self, position: int) -> Picture:
+        """The stored content that an image is made from: the image itself, unless `rendered` computes it."""
+        return self.read(position)
+
+    def rendered(self, position: int, stored: Picture) -> Picture:  # noqa: ARG002
+        """The image that is made from the stored content: what `read` returns."""
+        return stored
+
+    def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
+        """The stamp of the file that holds an image; None where the reader cannot tell."""
+        return None

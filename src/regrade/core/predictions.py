@@ -12,6 +12,7 @@ import numpy as np
 from regrade.core.answer_times import AnswerTimes
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
+from regrade.core.fingerprints import Fingerprints
 
 NO_ANSWER = -1
 """The class of an example the model gave no answer for: it counts as wrong."""
@@ -49,6 +50,7 @@ class Predictions:
 
     A person may have been ``asked`` (n,) about some examples only: the others count for nothing, while an example that
     was asked and has no answer is wrong. None stands for all. ``times`` are when the answers were given, if known.
+    ``fingerprints`` (n,) are those of the images that a model was given, if known; they are no part of the digest.
     """
 
     model: str
@@ -62,6 +64,7 @@ class Predictions:
     by: Answerer = Answerer.MODEL
     asked: BoolArray | None = None
     times: AnswerTimes | None = None
+    fingerprints: Fingerprints | None = None
 
     def __post_init__(self) -> None:
         if self.classes.ndim != 2 or self.classes.shape[1] == 0:
@@ -69,7 +72,8 @@ class Predictions:
         if self.scores is not None and self.scores.shape != self.classes.shape:
             raise InputError(f"predictions of {self.model!r}: scores {self.scores.shape}, classes {self.classes.shape}")
         for what, rows in (
-            ("full scores", self.full_scores), ("features", self.features), ("asked", self.asked), ("times", self.times)
+            ("full scores", self.full_scores), ("features", self.features), ("asked", self.asked),
+            ("times", self.times), ("fingerprints", self.fingerprints),
         ):  # fmt: skip
             if rows is not None and len(rows) != len(self.classes):
                 raise InputError(f"predictions of {self.model!r}: {len(rows)} rows of {what}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from regrade.core.errors import InputError
 from regrade.core.estimate import Estimate
@@ -13,6 +14,8 @@ from regrade.core.estimate import Estimate
 if TYPE_CHECKING:
     import pandas
     import pyarrow
+
+T = TypeVar("T")
 
 Cell = str | int | float | bool | Estimate | None
 """What a table may hold; what is undefined is none."""
@@ -33,18 +36,41 @@ class Column:
     floor: float | None = None
 
 
+class MappedRows(Sequence[tuple[Cell, ...]]):
+    """Rows that are made from ``items`` as they are read, for tables too long to hold; all have cells of one kind."""
+
+    def __init__(self, items: Sequence[T], row: Callable[[T], tuple[Cell, ...]]) -> None:
+        self._items = items
+        self._row = row
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Cell, ...]: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[tuple[Cell, ...], ...]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return tuple(map(self._row, self._items[index]))
+        return self._row(self._items[index])
+
+    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
+        return map(self._row, self._items)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of cells under columns, with a title and the notes a reader needs."""
 
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[tuple[Cell, ...]]
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         width = len(self.columns)
-        if any(len(row) != width for row in self.rows):
+        if any(len(row) != width for row in self._sampled):
             raise InputError(f"every row of table {self.title!r} must have {width} cells")
 
     def texts(self) -> list[list[str]]:
@@ -53,8 +79,12 @@ class Table:
 
     def records(self) -> list[dict[str, Any]]:
         """Every row as plain values; an estimate gives ``key``, ``key_low``, ``key_high`` and ``key_n``."""
+        return list(self.iter_records())
+
+    def iter_records(self) -> Iterator[dict[str, Any]]:
+        """The records one by one."""
         spread = self._estimate_columns()
-        return [self._record(row, spread) for row in self.rows]
+        return (self._record(row, spread) for row in self.rows)
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as an Arrow table, estimates spread as in `records`."""
@@ -69,7 +99,12 @@ class Table:
         return self.to_arrow().to_pandas()
 
     def _estimate_columns(self) -> frozenset[int]:
-        return frozenset(j for row in self.rows for j, cell in enumerate(row) if isinstance(cell, Estimate))
+        return frozenset(j for row in self._sampled for j, cell in enumerate(row) if isinstance(cell, Estimate))
+
+    @property
+    def _sampled(self) -> Sequence[tuple[Cell, ...]]:
+        """The rows by which to know all: where they are made as they are read, the first."""
+        return self.rows[:1] if isinstance(self.rows, MappedRows) else self.rows
 
     def _record(self, row: tuple[Cell, ...], spread: frozenset[int]) -> dict[str, Any]:
         record: dict[str, Any] = {}

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import numpy as np
 
 from regrade.core import InputError, MissingExtra, RegradeError
+from regrade.models.interrupts import is_control_c
 from regrade.models.model import OutOfMemory
 
 _SHORTAGES = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate", "bad allocation")
@@ -27,10 +33,38 @@ def needs(extra: str, what: str) -> Iterator[None]:
 
 
 @contextmanager
+def contained() -> Iterator[None]:
+    """Around other people's code: what it raises is always an `Exception`, unless the user pressed Control-C.
+
+    Its changes to numpy's error state and to the filters that turn warnings into errors are undone, and a process
+    that it forked does not go on with our work.
+    """
+    process, strict = os.getpid(), _strict_filters()
+    with np.errstate():
+        try:
+            yield
+        except Exception:
+            raise
+        except BaseException as error:
+            if is_control_c(error) or os.getpid() != process:
+                raise
+            raise Uncaught(first_line(error)) from error
+        finally:
+            if os.getpid() != process:
+                _end_child(sys.exc_info()[1])
+            _undo_strict_filters(strict)
+
+
+class Uncaught(Exception):
+    """Something that other people's code raised and that would have ended the program: SystemExit and the like."""
+
+
+@contextmanager
 def loading(what: str) -> Iterator[None]:
     """Around code that makes a model ready: any failure becomes an `InputError` that begins with ``what``."""
     try:
-        yield
+        with contained():
+            yield
     except RegradeError:
         raise
     except Exception as error:
@@ -41,7 +75,8 @@ def loading(what: str) -> Iterator[None]:
 def running(name: str, shape: tuple[int, ...]) -> Iterator[None]:
     """Around one batch: too little memory becomes `OutOfMemory`, any other failure an `InputError`."""
     try:
-        yield
+        with contained():
+            yield
     except RegradeError:
         raise
     except Exception as error:
@@ -54,6 +89,8 @@ def running(name: str, shape: tuple[int, ...]) -> Iterator[None]:
 def first_line(error: BaseException) -> str:
     """The kind of an error and the first line of what it says."""
     text = str(error).strip().partition("\n")[0]
+    if isinstance(error, Uncaught):
+        return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -62,3 +99,22 @@ def _is_shortage(error: Exception) -> bool:
         return True
     text = str(error).casefold()
     return any(shortage in text for shortage in _SHORTAGES)
+
+
+def _strict_filters() -> list[object]:
+    return [entry for entry in warnings.filters if entry[0] == "error"]
+
+
+def _undo_strict_filters(before: list[object]) -> None:
+    """Take out filters that turn warnings into errors and were not there before: our own code may warn."""
+    for entry in _strict_filters():
+        if entry not in before:
+            with suppress(ValueError):  # another thread has put back the filters of before
+                warnings.filters.remove(entry)  # type: ignore[attr-defined]
+
+
+def _end_child(error: BaseException | None) -> None:
+    """End a process that other people's code forked and did not end itself."""
+    if isinstance(error, SystemExit):
+        os._exit(error.code if isinstance(error.code, int) else int(error.code is not None))
+    os._exit(int(error is not None))

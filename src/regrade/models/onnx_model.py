@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+import mmap
+import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionPro
 _FEW_CORES = 4  # each takes pieces of a batch; more compute every layer together, as onnxruntime has it
 _PIECE = 4  # pictures: few, so that what a core works on stays near it and none waits long for another
 _FEATURES = "features"  # what a second output must be called
+_LOCATION = re.compile(rb"\x0a\x08location\x12")  # field 1 of eight bytes, field 2 follows
+_LONGEST_PATH = 4096  # what only looks like an entry, among the weights, may state any length
 _TYPES: dict[str, Any] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -149,14 +153,45 @@ def onnx_runtime(device: Device) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """A hash of an ONNX file, with the file of weights beside it where there is one (FILE.data or FILE_data)."""
+    """A hash of an ONNX file, with the files of weights beside it: FILE.data, FILE_data, and those it names."""
     state = hashlib.sha256()
-    beside = (path.with_name(path.name + ending) for ending in (".data", "_data"))
-    for part in (path, *(other for other in beside if other.is_file())):
+    usual = [path.with_name(path.name + ending) for ending in (".data", "_data")]
+    named = sorted(path.parent / name for name in _external_files(path))
+    for part in (path, *(other for other in dict.fromkeys([*usual, *named]) if _is_file(other))):
         with part.open("rb") as content:
             while block := content.read(1 << 20):
                 state.update(block)
     return state.hexdigest()
+
+
+def _external_files(path: Path) -> set[str]:
+    """The files in which an ONNX file says that tensors of its are, by their paths from its folder.
+
+    Each is an entry of ``external_data`` in ONNX's protobuf schema: the key "location", then the path.
+    """
+    if not path.stat().st_size:
+        return set()
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return {_text_at(content, match.end()) for match in _LOCATION.finditer(content)}
+
+
+def _text_at(content: mmap.mmap, place: int) -> str:
+    """A text of a protobuf message: its length, seven bits per byte, and its bytes."""
+    length = shift = 0
+    while place < len(content):
+        byte, place = content[place], place + 1
+        length |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    return content[place : place + min(length, _LONGEST_PATH)].decode(errors="replace")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a path that no file can have
+        return False
 
 
 def _check_settings(name: str, path: Path, settings: Settings) -> None:

@@ -13,7 +13,14 @@ from regrade.models.failures import running
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features, proven_score_kind
 from regrade.models.statement import Statement, statement
-from regrade.models.user_code import called, source_hash, stated_class_space, stated_preprocessing, user_object
+from regrade.models.user_code import (
+    called,
+    code_behind,
+    source_hash,
+    stated_class_space,
+    stated_preprocessing,
+    user_object,
+)
 
 
 class PythonModel(Model):
@@ -49,7 +56,7 @@ def load_python(place: str, settings: Settings) -> Model:
     """The model of a function (n, channels, size, size) -> (n, classes), or of an object that can be called so.
 
     Attributes ``class_space``, ``preprocessing``, ``score_kind``, ``weights_hash`` and ``scores_and_features`` say of
-    it what they say of a model. A class is called once, without arguments.
+    it what they say of a model, and ``files`` which files belong to it. A class is called once, without arguments.
     """
     name = f"python:{place}"
     function = user_object(place, prefix="python")
@@ -62,5 +69,6 @@ def load_python(place: str, settings: Settings) -> Model:
         settings,
         class_space=stated_class_space(function, name),
         preprocessing=stated_preprocessing(function, name),
+        code=code_behind(function, place, name),
     )
     return PythonModel(function, known)

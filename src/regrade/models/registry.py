@@ -45,9 +45,12 @@ def load_model(name: str, settings: Settings) -> Model:
     prefix, colon, rest = name.partition(":")
     if not colon or not rest:
         raise InputError(f"{name!r} is no model: give PREFIX:NAME, where the prefix is one of {', '.join(prefixes())}")
-    model = _adapter(prefix)(rest, settings)
-    if not isinstance(model, Model):
-        raise InputError(f"the adapter of {prefix!r} returned a {type(model).__name__} for {name}, not a Model")
+    adapter = _adapter(prefix)
+    with loading(f"{name} cannot be loaded"):
+        model = adapter(rest, settings)
+        if not isinstance(model, Model):
+            raise InputError(f"the adapter of {prefix!r} returned a {type(model).__name__} for {name}, not a Model")
+        _ = model.card  # an adapter of a third party may have left a field out
     return model
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
-from regrade.models.model import Model
+from regrade.models.model import Model, OutOfMemory
 from regrade.models.statement import Statement
 
 _SUM_TOLERANCE = 1e-3
@@ -67,6 +67,16 @@ def proven_score_kind(model: Model) -> ScoreKind:
     recipe = model.preprocessing
     shape = (recipe.channels, recipe.size, recipe.size)
     noise = np.random.default_rng(0).standard_normal(shape, dtype=np.float32)
-    scores = model.scores(np.stack([np.zeros_like(noise), noise]))
+    scores = _scores_of(model, np.stack([np.zeros_like(noise), noise]))
     proven = np.all(scores >= 0) and np.allclose(scores.sum(axis=1), 1, rtol=0, atol=_SUM_TOLERANCE)
     return ScoreKind.PROBABILITIES if proven else ScoreKind.LOGITS
+
+
+def _scores_of(model: Model, batch: FloatArray) -> FloatArray:
+    """Scores of a few inputs, one after another where they do not fit into memory together."""
+    try:
+        return model.scores(batch)
+    except OutOfMemory:
+        if len(batch) == 1:
+            raise InputError(f"{model.spec.name} does not fit into memory even with a batch of one") from None
+    return np.concatenate([_scores_of(model, batch[row : row + 1]) for row in range(len(batch))])

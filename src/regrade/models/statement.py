@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from regrade.core import ClassSpace, InputError, MismatchError, ModelSpec
 from regrade.core.preprocessing import Preprocessing
 from regrade.models.model import Settings
+from regrade.models.own_code import OwnCode
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A model's name, the classes it predicts and the recipe for its input."""
+    """A model's name, the classes it predicts, the recipe for its input, and the user's own code behind it."""
 
     name: str
     class_space: ClassSpace
     preprocessing: Preprocessing
+    code: OwnCode = field(default_factory=OwnCode)
 
     def spec(self, weights_hash: str, training_data: str = "") -> ModelSpec:
         """The record of the model that manifests keep."""
-        return ModelSpec(self.name, self.class_space.name, self.preprocessing.recipe, weights_hash, training_data)
+        return ModelSpec(
+            self.name,
+            self.class_space.name,
+            self.preprocessing.recipe,
+            weights_hash,
+            training_data,
+            self.code.hash,
+            self.code.note,
+        )
 
 
 def statement(
@@ -28,13 +38,19 @@ def statement(
     *,
     class_space: ClassSpace | None = None,
     preprocessing: Preprocessing | None = None,
+    code: OwnCode | None = None,
 ) -> Statement:
     """What is known of a model: ``class_space`` and ``preprocessing`` are its own words, None where it has none.
 
     A recipe that the user states goes before the model's own. Classes cannot be chosen: where both state them, they
     must be the same.
     """
-    return Statement(name, _class_space(name, class_space, settings), _preprocessing(name, preprocessing, settings))
+    return Statement(
+        name,
+        _class_space(name, class_space, settings),
+        _preprocessing(name, preprocessing, settings),
+        code or OwnCode(),
+    )
 
 
 def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> ClassSpace:

@@ -10,13 +10,14 @@ from regrade.models.model import Model, Settings
 from regrade.models.score_checks import proven_score_kind
 from regrade.models.statement import statement
 from regrade.models.torch_runtime import TorchModel, is_module, require_torch
-from regrade.models.user_code import called, stated_class_space, stated_preprocessing, user_object
+from regrade.models.user_code import called, code_behind, stated_class_space, stated_preprocessing, user_object
 
 
 def load_torch(place: str, settings: Settings) -> Model:
     """The model of a function that returns a module, or a module and its `Preprocessing`.
 
-    The function may say which classes the module predicts in an attribute ``class_space``.
+    The function may say which classes the module predicts in an attribute ``class_space``, and which files belong to it
+    in ``files``.
     """
     name = f"torch:{place}"
     require_torch(name, "torch")
@@ -27,6 +28,7 @@ def load_torch(place: str, settings: Settings) -> Model:
         settings,
         class_space=stated_class_space(function, name),
         preprocessing=preprocessing or stated_preprocessing(function, name),
+        code=code_behind(function, place, name, parts=module.modules()),
     )
     model = TorchModel(module, known, settings)
     model.score_kind = proven_score_kind(model)

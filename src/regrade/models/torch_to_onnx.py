@@ -10,7 +10,7 @@ import numpy as np
 
 from regrade.core.arrays import FloatArray
 from regrade.core.errors import RegradeError
-from regrade.models.failures import first_line
+from regrade.models.failures import contained, first_line
 from regrade.models.model import Device, Model, Precision
 from regrade.models.onnx_model import OnnxModel, cores_apart, onnx_runtime, onnx_session
 from regrade.models.torch_runtime import TorchModel
@@ -46,9 +46,10 @@ def as_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> Expor
 
 def _twin(model: TorchModel, batch: FloatArray, features: bool) -> Exported:
     """The export if it agrees with the model; what is wrong with the model itself raises."""
-    expected = _answers(model, batch, features)
+    expected = _answers(model, batch.copy(), features)  # a module may write into its input
     try:
-        twin = _exported(model, features)
+        with contained():  # the export runs the module once more
+            twin = _exported(model, features)
         first = [one[:1] for one in expected]
         reason = _difference(expected, _answers(twin, batch, features))
         reason = reason or _difference(first, _answers(twin, batch[:1], features))

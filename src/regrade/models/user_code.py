@@ -7,16 +7,19 @@ import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, InputError, UnknownName
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.failures import first_line, loading
+from regrade.models.failures import loading
+from regrade.models.own_code import OwnCode, is_own, own_code
+
+_BROUGHT: dict[str, ModuleType] = {}  # the user's own modules that files have imported
 
 
 def user_object(place: str, *, prefix: str) -> Any:
@@ -41,6 +44,26 @@ def called(function: Any, name: str) -> Any:
         raise InputError(f"{name} is a {type(function).__name__}, not a function")
     with _also_found(Path.cwd()), loading(f"{name} raised"):
         return function()
+
+
+def code_behind(model: Any, place: str, name: str, *, parts: Iterable[Any] = ()) -> OwnCode:
+    """The user's own code behind a function or object that ``place`` names, and behind ``parts`` of what it makes."""
+    source = place.rpartition(":")[0]
+    file = Path(source) if source.endswith(".py") else None
+    named = [_module_name(file) if file else source, *(_defined_in(each) for each in (model, *parts))]
+    modules = [sys.modules[each] for each in dict.fromkeys(named) if each in sys.modules]
+    with _also_found(file.resolve().parent if file else Path.cwd()):
+        return own_code(model, [module for module in modules if _may_be_own(module)], name)
+
+
+def _defined_in(thing: Any) -> str:
+    return str((thing if isinstance(thing, FunctionType | type) else type(thing)).__module__)
+
+
+def _may_be_own(module: ModuleType) -> bool:
+    """Whether a module is the user's own; one without a file is, unless it is part of Python."""
+    file = getattr(module, "__file__", None)
+    return is_own(Path(file)) if file else module.__name__ not in sys.builtin_module_names
 
 
 def source_hash(thing: Any) -> str:
@@ -71,7 +94,7 @@ def stated_preprocessing(thing: Any, name: str) -> Preprocessing | None:
 
 
 def _module(name: str) -> ModuleType:
-    with _also_found(Path.cwd()):
+    with _also_found(Path.cwd()), loading(f"the module {name} cannot be imported"):
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
@@ -80,23 +103,45 @@ def _module(name: str) -> ModuleType:
                     f"there is no module {name!r}, neither installed nor in {Path.cwd()}: "
                     "give path/to/file.py:name, or the module as Python imports it"
                 ) from error
-            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
-        except Exception as error:
-            raise InputError(f"the module {name} cannot be imported: {first_line(error)}") from error
+            raise
 
 
 def _module_from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise InputError(f"there is no file {path}")
-    name = f"regrade_user_code_{path.stem}"
+    name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look there
-    with _also_found(path.resolve().parent), loading(f"{path} cannot be imported"):
+    with _also_found(path.resolve().parent), _imports_of_its_own(), loading(f"{path} cannot be imported"):
         spec.loader.exec_module(module)
     return module
+
+
+def _module_name(path: Path) -> str:
+    return f"regrade_user_code_{path.stem}"
+
+
+@contextmanager
+def _imports_of_its_own() -> Iterator[None]:
+    """While a user's file is imported: it gets modules as they are on disk, not those that another file has brought.
+
+    Those may be of the same name beside the other file, or have been edited since.
+    """
+    for name, module in _BROUGHT.items():
+        if sys.modules.get(name) is module:
+            del sys.modules[name]
+    _BROUGHT.clear()
+    before = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - before:
+            file = getattr(sys.modules[name], "__file__", None)
+            if file and file.endswith(".py") and is_own(Path(file)):
+                _BROUGHT[name] = sys.modules[name]
 
 
 @contextmanager
@@ -106,4 +151,5 @@ def _also_found(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        sys.path.remove(str(folder))
+        with suppress(ValueError):  # the module has put another list there
+            sys.path.remove(str(folder))

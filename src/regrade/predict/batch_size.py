@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from regrade.models import Model, OutOfMemory
+from regrade.models.failures import contained
 
 _MOST_ON_CPU, _MOST_ON_GPU = 32, 256  # larger batches are no faster
 _TRIED = 4  # pictures whose need of memory is measured
@@ -22,15 +23,16 @@ def fitting_batch(model: Model, budget: int | None) -> int:
     """
     recipe = model.preprocessing
     pictures = np.zeros((_TRIED, recipe.channels, recipe.size, recipe.size), dtype=np.float32)
-    on_gpu = model.free_memory() is not None
     try:
-        model.scores(pictures[:1])  # whatever is made once is not counted
-        need = model.peak_memory(pictures) if on_gpu else _peak_on_cpu(model, pictures)
+        with contained():
+            on_gpu = model.free_memory() is not None
+            model.scores(pictures[:1])  # whatever is made once is not counted
+            need = model.peak_memory(pictures) if on_gpu else _peak_on_cpu(model, pictures)
+            free = model.free_memory() if on_gpu else _free_on_cpu()
     except (OutOfMemory, MemoryError):
         return 1
     except Exception:  # the engine will meet it again, and tells it with the example
         return _MOST_ON_CPU
-    free = model.free_memory() if on_gpu else _free_on_cpu()
     allowed = budget if budget is not None else _SHARE * free if free else None
     return _largest(_MOST_ON_GPU if on_gpu else _MOST_ON_CPU, need, allowed)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -12,20 +12,25 @@ from typing import Any
 import numpy as np
 
 from regrade.core import (
+    UNKNOWN_STAMP,
     ExecutorError,
+    Fingerprints,
     Picture,
     Pictures,
     PictureSource,
     RegradeError,
     TestSet,
     UnreadablePicture,
+    no_fingerprints,
 )
 from regrade.executors import RayCluster, RayCrew, Seat, done_by
 from regrade.models import Device, ModelCard, Settings, load_model
 from regrade.predict.engine import Asked, Engine, How, Progress
 from regrade.predict.fastest import fastest, first_pictures
+from regrade.predict.image_check import content_digest
 from regrade.predict.result import Pair
 from regrade.predict.run import Watch, predict_by, unwatched
+from regrade.predict.stored_pair import keeping_as_stored
 from regrade.predict.workforce import Workforce
 from regrade.store import Part, Store, joined
 from regrade.testsets import open_pictures
@@ -88,6 +93,7 @@ def predict_on(
 ) -> Pair:
     """As `predict`, with a model that the workers load."""
     source = store.pictures(test_set)
+    how = keeping_as_stored(store, test_set, model.name, how)
     with _hired(cluster, model, test_set, source, how) as workforce:
         pair = predict_by(lambda _: workforce, workforce.card, store, test_set, how, watch=watch)
         return replace(pair, workers_lost=workforce.lost)
@@ -124,6 +130,7 @@ class _Alike:
         for what, one, other in (
             ("runs it by", self._first.card.runtime, hello.card.runtime),
             ("has weights", self._first.card.spec.weights_hash, hello.card.spec.weights_hash),
+            ("has code", self._first.card.spec.code_hash, hello.card.spec.code_hash),
         ):
             if one != other:
                 raise ExecutorError(f"one worker {what} {one}, another {what} {other}: make all machines alike")
@@ -136,6 +143,7 @@ class _Workers(Workforce):
         self._crew = crew
         self._test_set = test_set
         self._source = source
+        self._noted: dict[range, Fingerprints] = {}
 
     @property
     def lost(self) -> int:
@@ -152,13 +160,13 @@ class _Workers(Workforce):
     def find_batch(self) -> int:
         return int(self._crew.ask("find_batch"))
 
-    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         size = max(_TASK // batch, 1) * batch
         part_of = {task: positions for positions in wanted for task in _tasks(positions, size)}
         answered: dict[range, dict[int, Part]] = {positions: {} for positions in wanted}
         for task, answers in done_by(self._crew, part_of, "part", partial(self._arguments, batch)):
             positions = part_of[task]
-            answered[positions][task.start] = _moved(answers, task.start)
+            answered[positions][task.start] = _moved(self._with_noted(answers, task), task.start)
             progress(len(task))
             if sum(map(len, answered[positions].values())) == len(positions):
                 pieces = answered.pop(positions)
@@ -172,7 +180,19 @@ class _Workers(Workforce):
     def _arguments(self, batch: int, seat: Seat, task: range) -> tuple[Any, ...]:
         examples, places = (self._test_set.ids[task.start : task.stop], self._source.locations[task.start : task.stop])
         source = replace(self._source, locations=places)
-        return examples, source, None if self._crew.said(seat).sees_pictures else _read(source), batch
+        images, noted = open_pictures(source), no_fingerprints(len(task))
+        stamps = [images.stamp(position) or UNKNOWN_STAMP for position in range(len(task))]
+        noted["size"], noted["modified"] = np.array(stamps).T
+        self._noted[task] = noted
+        if self._crew.said(seat).sees_pictures:
+            return examples, source, None, batch
+        return examples, source, [_shipped(images, position, noted) for position in range(len(task))], batch
+
+    def _with_noted(self, part: Part, task: range) -> Part:
+        """A worker's part, its images' files as this machine sees them: here they will be looked at again."""
+        noted = self._noted.pop(task)
+        noted["digest"] = np.where(noted["digest"] != 0, noted["digest"], part.fingerprints["digest"])
+        return replace(part, fingerprints=noted)
 
 
 class _Shipped(Pictures):
@@ -188,15 +208,14 @@ class _Shipped(Pictures):
         return picture
 
 
-def _read(source: PictureSource) -> list[Picture | str]:
-    pictures: list[Picture | str] = []
-    opened = open_pictures(source)
-    for position in range(len(source.locations)):
-        try:
-            pictures.append(opened.read(position))
-        except UnreadablePicture as error:
-            pictures.append(str(error))
-    return pictures
+def _shipped(images: Pictures, position: int, noted: Fingerprints) -> Picture | str:
+    """An image to ship, or the reason why there is none; the digest of its stored content is noted."""
+    try:
+        stored = images.stored(position)
+        noted["digest"][position] = content_digest(stored)
+        return images.rendered(position, stored)
+    except UnreadablePicture as error:
+        return str(error)
 
 
 def _sees(source: PictureSource, pictures: Mapping[int, Picture]) -> bool:

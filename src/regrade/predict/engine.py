@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -12,10 +12,11 @@ from threading import Lock
 
 import numpy as np
 
-from regrade.core import ModelError, Pictures, PictureSource, RegradeError, StoreError
+from regrade.core import FINGERPRINT, ModelError, Pictures, PictureSource, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelCard, OutOfMemory, Resizer
+from regrade.models.failures import contained, first_line
 from regrade.predict.batch_size import fitting_batch
 from regrade.predict.prepare import MOST_THREADS, Prepared, Preparing, check_place, finished_on_gpu, prepare_all
 from regrade.store import Part, no_answers
@@ -44,7 +45,9 @@ class Keep(Enum):
 class How:
     """How to run: pictures a batch, threads that prepare them, examples a part, and what is kept.
 
-    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take.
+    A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take. ``allow_unreadable`` is
+    the share of images that may be unreadable (default: few, see `Tolerance`); with ``retry_unreadable`` those that
+    were stored as unreadable are computed again.
     """
 
     batch: int | None = None
@@ -54,6 +57,8 @@ class How:
     keep_features: bool = False
     memory: int | None = None
     resizer: Resizer = Resizer.PILLOW
+    allow_unreadable: float | None = None
+    retry_unreadable: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +94,9 @@ class Engine:
         """How many pictures a batch, as stated or as the memory allows."""
         return self.how.batch or fitting_batch(self.model, self.how.memory)
 
-    def parts(self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+    def parts(
+        self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress
+    ) -> Generator[Part, None, None]:
         """Answer for examples, part by part."""
         preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
         processes = self._by_processes(sum(len(positions) for positions in wanted))
@@ -107,6 +114,7 @@ class Engine:
                 part = self._no_answers(positions)
                 for block in self._blocks(positions, batch):
                     ready = _taken(prepared, block)
+                    _note_fingerprints(part, ready)
                     if self.how.resizer is Resizer.GPU:
                         ready = finished_on_gpu(ready, of.source, preparing)
                     part = self._answered(part, of.examples, ready)
@@ -143,7 +151,7 @@ class Engine:
         rows = np.array(list(inputs)) - part.start
         best = top_k_classes(scores, k=part.classes.shape[1])
         part.classes[rows] = best
-        part.scores[rows] = np.take_along_axis(scores, best, axis=1)
+        part.scores[rows] = self._single(np.take_along_axis(scores, best, axis=1), [examples[p] for p in inputs])
         if part.full_scores is not None:
             part.full_scores[rows] = self._halved(scores, "scores")
         if features is None:
@@ -157,11 +165,12 @@ class Engine:
     def _compute(self, inputs: Sequence[FloatArray], examples: Sequence[str]) -> tuple[FloatArray, FloatArray | None]:
         """Scores and features of a batch; one that does not fit into memory is cut in half, as those that follow."""
         try:
-            batch = self.model.stacked(inputs)
-            if self.how.keep_features:
-                scores, features = map(np.asarray, self.model.scores_and_features(batch))
-            else:
-                scores, features = np.asarray(self.model.scores(batch)), None
+            with contained():
+                batch = self.model.stacked(inputs)
+                if self.how.keep_features:
+                    scores, features = map(np.asarray, self.model.scores_and_features(batch))
+                else:
+                    scores, features = np.asarray(self.model.scores(batch)), None
         except (OutOfMemory, MemoryError):
             if len(inputs) == 1:
                 raise ModelError(f"{self.model.spec.name} does not fit into memory even with a batch of one") from None
@@ -203,12 +212,30 @@ class Engine:
         if broken.size:
             raise ModelError(f"{name} returned features that are not finite for example {examples[broken[0]]!r}")
 
+    def _single(self, scores: FloatArray, examples: Sequence[str]) -> FloatArray:
+        """The best scores in single precision, as they are stored; -inf stays, but no finite score becomes infinite."""
+        with np.errstate(all="ignore"):
+            single = scores.astype(np.float32)
+        too_large = np.flatnonzero((np.isinf(single) & np.isfinite(scores)).any(axis=1))
+        if too_large.size:
+            raise ModelError(
+                f"{self.model.spec.name} returned scores too large for single precision for example "
+                f"{examples[too_large[0]]!r}: scale them down"
+            )
+        return single
+
     def _halved(self, values: FloatArray, what: str) -> FloatArray:
         """Scores or features in half precision, as they are stored."""
         if np.abs(values, where=np.isfinite(values), out=np.zeros_like(values)).max() > np.finfo(np.float16).max:
             name = self.model.spec.name
             raise ModelError(f"{name} returned {what} too large for half precision: run it without --keep {what}")
-        return values.astype(np.float16)
+        with np.errstate(all="ignore"):
+            return values.astype(np.float16)
+
+
+def _note_fingerprints(part: Part, batch: Sequence[Prepared]) -> None:
+    noted = {example.position - part.start: example.fingerprint for example in batch if example.fingerprint is not None}
+    part.fingerprints[list(noted)] = np.array(list(noted.values()), dtype=FINGERPRINT)
 
 
 def _taken(prepared: Iterator[Prepared], block: range) -> list[Prepared]:
@@ -229,4 +256,4 @@ def _told(error: Exception, name: str, examples: Sequence[str]) -> str:
     text = str(error).partition("\n")[0]
     if isinstance(error, RegradeError) and name in text:
         return f"{text} ({_named(examples)})"
-    return f"{name} failed on {_named(examples)}: {type(error).__name__}: {text}"
+    return f"{name} failed on {_named(examples)}: {first_line(error)}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from regrade.core import Picture, PictureSource, UnreadablePicture
 from regrade.models import Model, as_onnx
+from regrade.models.failures import contained
 from regrade.predict.engine import How
 from regrade.predict.prepare import Preparing, prepare
 from regrade.testsets import open_pictures
@@ -41,7 +42,8 @@ def fastest(model: Model, source: PictureSource, pictures: Mapping[int, Picture]
     if not inputs:
         return Chosen(model)
     try:
-        exported = as_onnx(model, model.stacked(inputs), features=how.keep_features)
+        with contained():
+            exported = as_onnx(model, model.stacked(inputs), features=how.keep_features)
     except Exception:  # the engine will meet it again, and tells it with the example
         return Chosen(model)
     if exported.model is not None:

@@ -9,13 +9,27 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource, Preprocessing, UnreadablePicture
+from regrade.core import (
+    UNKNOWN_STAMP,
+    ImageSourceError,
+    Orientation,
+    Picture,
+    Pictures,
+    PictureSource,
+    Preprocessing,
+    UnreadablePicture,
+)
 from regrade.executors.processes import Helpers
 from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised, usable_cores
-from regrade.testsets import decode, decode_pixels, open_pictures
+from regrade.predict.image_check import content_digest
+from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_pictures
 
 MOST_THREADS = 4
 """More threads in one process do not prepare more pictures."""
+
+
+FingerprintFields = tuple[int, int, int]
+"""Digest, size and time of change, in the order of `FINGERPRINT`."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +43,16 @@ class Preparing:
 
 @dataclass(frozen=True)
 class Prepared:
-    """One example's input, a JPEG that a GPU has yet to decode, or the reason why there is neither."""
+    """One example's input, a JPEG that a GPU has yet to decode, or the reason why there is neither.
+
+    ``fingerprint`` is that of the stored image, None where it cannot be read.
+    """
 
     position: int
     input: Any | None
     trouble: str = ""
     jpeg: bytes | None = None
+    fingerprint: FingerprintFields | None = None
 
 
 def default_workers() -> int:
@@ -45,7 +63,7 @@ def default_workers() -> int:
 def check_place(source: PictureSource) -> None:
     """Raise where the place of all pictures has gone: that is no reason to call each of them unreadable."""
     if not source.path.exists():
-        raise InputError(f"the pictures are no longer at {source.path}: bring them back and run again")
+        raise ImageSourceError(f"the pictures are no longer at {source.path}: bring them back and run again")
 
 
 def prepare_all(
@@ -89,11 +107,15 @@ class _Preparer:
         self._preparing = preparing
 
     def __call__(self, position: int) -> Prepared:
+        stamp = self._pictures.stamp(position)  # before the content: a later change is then seen
+        fingerprint = None
         try:
-            picture = self._pictures.read(position)
+            stored = self._pictures.stored(position)
+            fingerprint = (content_digest(stored), *(stamp or UNKNOWN_STAMP))
+            picture = self._pictures.rendered(position, stored)
         except UnreadablePicture as error:
-            return Prepared(position, None, str(error))
-        return prepare(position, picture, self._source, self._preparing)
+            return Prepared(position, None, str(error), fingerprint=fingerprint)
+        return prepare(position, picture, self._source, self._preparing, fingerprint)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopened, (self._source, self._preparing)
@@ -103,13 +125,19 @@ def _reopened(source: PictureSource, preparing: Preparing) -> _Preparer:
     return _Preparer(open_pictures(source), source, preparing)
 
 
-def prepare(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:
+def prepare(
+    position: int,
+    stored: Picture,
+    source: PictureSource,
+    preparing: Preparing,
+    fingerprint: FingerprintFields | None = None,
+) -> Prepared:
     """Decode and preprocess one picture as it is stored, unless a GPU is to do that."""
     if preparing.resizer is Resizer.GPU and isinstance(stored, bytes):
         upright = source.orientation is Orientation.UPRIGHT
         if is_for_gpu(stored, preparing.recipe, upright=upright):
-            return Prepared(position, None, jpeg=stored)
-    return _prepared_here(position, stored, source, preparing)
+            return Prepared(position, None, jpeg=stored, fingerprint=fingerprint)
+    return _prepared_here(position, stored, source, preparing, fingerprint)
 
 
 def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing: Preparing) -> list[Prepared]:
@@ -121,17 +149,24 @@ def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing:
         if one.jpeg is None:
             finished.append(one)
         elif made[one.position] is None:
-            finished.append(_prepared_here(one.position, one.jpeg, source, preparing))
+            finished.append(_prepared_here(one.position, one.jpeg, source, preparing, one.fingerprint))
         else:
             finished.append(replace(one, input=made[one.position], jpeg=None))
     return finished
 
 
-def _prepared_here(position: int, stored: Picture, source: PictureSource, preparing: Preparing) -> Prepared:
+def _prepared_here(
+    position: int,
+    stored: Picture,
+    source: PictureSource,
+    preparing: Preparing,
+    fingerprint: FingerprintFields | None,
+) -> Prepared:
     try:
-        decoded = decode if preparing.resizer is Resizer.PILLOW else decode_pixels
+        decoded = decode_gray_or_rgb if preparing.resizer is Resizer.PILLOW else decode_pixels
         picture = decoded(stored, orientation=source.orientation, border=source.border)
     except UnreadablePicture as error:
-        return Prepared(position, None, str(error))
+        return Prepared(position, None, str(error), fingerprint=fingerprint)
     pixels = framed(picture, preparing.recipe, preparing.resizer)
-    return Prepared(position, pixels if preparing.as_pixels else normalised(pixels, preparing.recipe))
+    ready = pixels if preparing.as_pixels else normalised(pixels, preparing.recipe)
+    return Prepared(position, ready, fingerprint=fingerprint)

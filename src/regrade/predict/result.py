@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from regrade.core import Cell, Column, Table, Tabular
+from regrade.core.amounts import amount
 
 _SHOWN = 10  # unreadable pictures named a pair
 
@@ -15,7 +16,8 @@ class Pair:
     """One model on one test set: ``resumed`` examples were there from an earlier run, ``already`` says all were.
 
     ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores, and
-    ``workers_lost`` how many workers of a cluster died over it.
+    ``workers_lost`` how many workers of a cluster died over it. ``recovered`` counts images that were stored as
+    unreadable and have been computed now.
     """
 
     model: str
@@ -27,6 +29,7 @@ class Pair:
     runtime: str
     already: bool = False
     workers_lost: int = 0
+    recovered: int = 0
 
     @property
     def rate(self) -> float | None:
@@ -90,5 +93,7 @@ def _notes(pair: Pair) -> Iterator[str]:
         yield f"unreadable for {pair.model} on {pair.test_set}: {example}: {reason}"
     if len(pair.unreadable) > _SHOWN:
         yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all of them in manifest.json"
+    if pair.recovered:
+        yield f"computed now, unreadable before: {amount(pair.recovered, 'image')} for {pair.model} on {pair.test_set}"
     if pair.workers_lost:
         yield f"{pair.workers_lost:,} workers were lost; what they were at was done again by others"

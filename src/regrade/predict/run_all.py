@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from pathlib import Path
 
-from regrade.core import ExecutorError, RegradeError, StoreError, TestSet
+from regrade.core import ExecutorError, ImageSourceError, RegradeError, StoreError, TestSet
 from regrade.executors import RayCluster
 from regrade.models import load_model
+from regrade.models.interrupts import noticing_control_c
 from regrade.predict.cluster import NamedModel, predict_on
 from regrade.predict.engine import How
 from regrade.predict.result import Failure, Pair, Run
@@ -25,22 +28,40 @@ def predict_all(
 ) -> Run:
     """Every model on every test set, here or on a cluster.
 
-    What is wrong with a model is told at the end; a disk that refuses or a cluster that is gone ends the run.
+    What is wrong with a model is told at the end, and so are test sets whose images are gone, which other models then
+    pass over; a disk that refuses or a cluster that is gone ends the run.
     """
+    store = Store(store.root.absolute(), store.config)  # a model may change the working folder
     pairs: list[Pair] = []
     failures: list[Failure] = []
+    without_images: dict[str, Failure] = {}
     for model in models:
         try:
-            one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
-            for test_set in test_sets:
-                pairs.append(one(test_set))
+            with noticing_control_c(), chdir(Path.cwd()):
+                one = _here(store, model, how, watch) if cluster is None else _there(cluster, store, model, how, watch)
+                for test_set in test_sets:
+                    if test_set.name in without_images:
+                        continue
+                    with _noting(without_images, model, test_set, alone=len(models) == len(test_sets) == 1):
+                        pairs.append(one(test_set))
         except (StoreError, ExecutorError):
             raise
         except RegradeError as error:
             if len(models) == 1:
                 raise
             failures.append(Failure(model.name, str(error)))
-    return Run(tuple(pairs), tuple(failures))
+    return Run(tuple(pairs), (*failures, *without_images.values()))
+
+
+@contextmanager
+def _noting(without_images: dict[str, Failure], model: NamedModel, test_set: TestSet, *, alone: bool) -> Iterator[None]:
+    """Around one pair: note a test set whose images are gone, unless there is nothing else to go on with."""
+    try:
+        yield
+    except ImageSourceError as error:
+        if alone:
+            raise
+        without_images[test_set.name] = Failure(model.name, str(error))
 
 
 def _here(store: Store, model: NamedModel, how: How, watch: Watch) -> Callable[[TestSet], Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 
 from regrade.core import PictureSource
@@ -32,7 +32,7 @@ class Workforce(ABC):
         """How many pictures a batch."""
 
     @abstractmethod
-    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         """The wanted parts, each once, in any order."""
 
 
@@ -59,7 +59,7 @@ class ThisProcess(Workforce):
         """How many pictures a batch."""
         return self._engine.find_batch()
 
-    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Iterator[Part]:
+    def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         """The wanted parts, in order."""
         asked = Asked(self._examples, self._source, open_pictures(self._source))
         return self._engine.parts(asked, wanted, batch=batch, progress=progress)

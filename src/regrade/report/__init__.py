@@ -11,7 +11,7 @@ from regrade.report.maps import map_figure
 from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
 from regrade.report.sections import Behind, Gallery, KeyFinding, Report, Section, Tile, anchor_of, section_of
 from regrade.report.terminal import print_table
-from regrade.report.text import to_csv, to_latex, to_markdown
+from regrade.report.text import csv_parts, to_csv, to_latex, to_markdown
 from regrade.report.write_report import check_replaceable, write_report
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Tile",
     "anchor_of",
     "check_replaceable",
+    "csv_parts",
     "figure",
     "findings",
     "map_figure",

@@ -31,7 +31,6 @@ def _ranks(result: Comparison) -> Figure:
         for rank in result.ranks[:_MODELS]
     ]  # fmt: skip
     count, models = len(rows), len(result.ranks)
-    apart = sum(pair.holm <= 1 - result.basis.confidence for pair in result.pairs)
     cut = f"; the best {_MODELS} of {models:,}" if models > _MODELS else ""
     base = altair.Chart(inline(rows)).encode(
         y=altair.Y("model:N", sort=[row["model"] for row in rows], axis=name_axis(count)),
@@ -53,8 +52,8 @@ def _ranks(result: Comparison) -> Figure:
         title=heading(
             _ranks_title(result),
             f"Ranks by accuracy on {amount(result.basis.images, 'image')} of {result.basis.title}, with ranges that "
-            f"hold for all models together ({100 * result.basis.confidence:g}%). {apart:,} of {len(result.pairs):,} "
-            f"pairs differ (exact McNemar tests, Holm){cut}",
+            f"hold for all models together ({100 * result.basis.confidence:g}%). {result.apart:,} of "
+            f"{len(result.pairs):,} pairs differ (exact McNemar tests, Holm){cut}",
         ),
     )
     alt = f"{_ranks_title(result)}. Ranks of {models} models on {result.basis.title} with their intervals."

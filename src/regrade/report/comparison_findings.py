@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from regrade.core import Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, findings
@@ -62,13 +60,12 @@ def _leaders(result: Comparison) -> Finding:
 
 def _steps(result: Comparison) -> Finding:
     """Neighbours in the ranking that are really apart."""
-    level = 1 - result.basis.confidence
-    known = {frozenset((pair.first, pair.second)): pair.holm <= level for pair in result.pairs}
-    steps = [known[frozenset((one.model, other.model))] for one, other in pairwise(result.ranks)]
-    real, pairs_apart = sum(steps), sum(known.values())
+    steps = result.steps()
+    real = int(steps.sum())
     text = (
         f"Of {len(steps):,} pairs of neighbours {real:,} {'differs' if real == 1 else 'differ'} by more than chance "
-        f"explains, and {pairs_apart:,} of all {len(known):,} pairs (exact McNemar tests, corrected for all pairs)."
+        f"explains, and {result.apart:,} of all {len(result.pairs):,} pairs (exact McNemar tests, corrected for all "
+        "pairs)."
     )
     if real == len(steps):
         return Finding(f"Every step in the ranking on {result.basis.title} is real", text, 0.45)

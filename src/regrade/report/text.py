@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
 
 from rich.cells import cell_len
 
 from regrade.core import Table
 
 _MANY = 8  # columns from which a single row is easier to read as a list
+_PART = 4096  # rows of CSV at a time
 _APART = "   "
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -20,11 +23,22 @@ _LATEX = str.maketrans({
 
 def to_csv(table: Table) -> str:
     """Comma-separated values, an estimate spread over its value, bounds and count, as fractions."""
-    columns = table.to_arrow().column_names
+    return "".join(csv_parts(table))
+
+
+def csv_parts(table: Table) -> Iterator[str]:
+    """As `to_csv`, some rows at a time."""
+    records = table.iter_records()
+    first = next(records, None)
+    yield _csv_lines([[column.key for column in table.columns] if first is None else list(first)])
+    rest = chain(() if first is None else (first,), records)
+    while part := [list(record.values()) for record in islice(rest, _PART)]:
+        yield _csv_lines(part)
+
+
+def _csv_lines(rows: list[list[Any]]) -> str:
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([record[name] for name in columns] for record in table.records())
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from regrade.report.report_table import table_endings
 from regrade.report.sections import Report, Section
 from regrade.report.text import to_csv, to_latex, to_markdown
 from regrade.store import check_folder, replace_folder
+from regrade.studies import Comparison
 
 PAGE, RESULTS = "index.html", "results.json"
+_MOST_PAIRS = 100_000  # pairs of models that are written to results.json; regrade compare --json has all
 _TABLES = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 
 
@@ -68,6 +71,14 @@ def as_dict(report: Report) -> dict[str, Any]:
     }
 
 
+def _result(result: Any) -> dict[str, Any]:
+    """A result, ready for JSON; of very many pairs of models only the first are written, and their number."""
+    if not isinstance(result, Comparison) or len(result.pairs) <= _MOST_PAIRS:
+        content: dict[str, Any] = result.as_dict()
+        return content
+    return {**result.as_dict(lambda pairs: list(islice(pairs, _MOST_PAIRS))), "all_pairs": len(result.pairs)}
+
+
 def _section(section: Section) -> dict[str, Any]:
     return {
         "anchor": section.anchor,
@@ -77,6 +88,6 @@ def _section(section: Section) -> dict[str, Any]:
         "figures": [f"figures/{file_anchor(section, number)}.svg" for number in range(len(section.figures))],
         "tables": [f"tables/{file_anchor(section, number)}.csv" for number in range(len(section.tables))],
         "kind": None if section.result is None else type(section.result).__name__,
-        "result": None if section.result is None else section.result.as_dict(),
+        "result": None if section.result is None else _result(section.result),
         "trouble": section.trouble or None,
     }

@@ -30,13 +30,14 @@ from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
-from regrade.stats.multiplicity import benjamini_hochberg, holm
+from regrade.stats.multiplicity import benjamini_hochberg, holm, holm_threshold
 from regrade.stats.paired import (
     McNemar,
     PairTests,
     discordant_counts,
     mcnemar,
     mcnemar_all_pairs,
+    mcnemar_exact,
     paired_difference,
 )
 from regrade.stats.partial_review import (
@@ -94,6 +95,7 @@ __all__ = [
     "fleiss_kappa",
     "group_shares",
     "holm",
+    "holm_threshold",
     "images_to_tell_apart",
     "independent_difference",
     "independent_disagreement",
@@ -106,6 +108,7 @@ __all__ = [
     "krippendorff_alpha",
     "mcnemar",
     "mcnemar_all_pairs",
+    "mcnemar_exact",
     "mcnemar_power",
     "paired_difference",
     "partial_review",

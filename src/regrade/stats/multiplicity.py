@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
 
+_BLOCK = 1 << 18  # p-values at a time, where there may be millions
+
 
 def holm(p_values: ArrayLike) -> FloatArray:
     """Holm's adjusted p-values: the chance of any false finding stays below the level.
@@ -18,6 +20,25 @@ def holm(p_values: ArrayLike) -> FloatArray:
     p, order = _ordered(p_values)
     stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
     return _restored(stepped, order)
+
+
+def holm_threshold(p_values: FloatArray, level: float) -> float:
+    """The largest of p-values (p,) that Holm's correction leaves at or below a level; -1 where there is none.
+
+    A p-value is at or below it exactly where `holm` makes it at most the level. The array is sorted in place.
+
+    >>> holm_threshold(np.array([0.01, 0.04, 0.02]), 0.05)
+    0.02
+    """
+    p_values.sort()
+    count = len(p_values)
+    for start in range(0, count, _BLOCK):
+        block = p_values[start : start + _BLOCK]
+        above = np.flatnonzero(block * np.arange(count - start, count - start - len(block), -1) > level)
+        if above.size:
+            last = start + int(above[0]) - 1
+            return float(p_values[last]) if last >= 0 else -1.0
+    return float(p_values[-1]) if count else -1.0
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:

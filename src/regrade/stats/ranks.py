@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats.intervals import tail_share
-from regrade.stats.multiplicity import holm
+from regrade.stats.multiplicity import holm_threshold
 from regrade.stats.paired import at_most, discordant_counts
+
+_BLOCK = 1 << 20  # pairs at a time, where there may be millions
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,13 @@ def rank_intervals(correct: BoolArray, *, confidence: float = 0.95) -> Ranks:
 def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confidence: float = 0.95) -> Ranks:
     """As `rank_intervals`, from `discordant_counts` (m, m) and the accuracies (m,)."""
     models = len(counts)
+    p_values = np.empty((models, models))
+    step = max(_BLOCK // max(models, 1), 1)
+    for start in range(0, models, step):
+        rows = slice(start, start + step)
+        wins, losses = counts[rows], counts[:, rows].T
+        p_values[rows] = at_most(losses, wins + losses)  # so few losses, if both were equally good
     ordered = ~np.eye(models, dtype=bool)
-    wins, losses = counts[ordered], counts.T[ordered]
-    p_values = at_most(losses, wins + losses)  # so few losses, if both were equally good
-    better = np.zeros((models, models), dtype=bool)
-    better[ordered] = holm(p_values) <= 2 * tail_share(confidence)
+    threshold = holm_threshold(p_values[ordered], 2 * tail_share(confidence))
+    better = (p_values <= threshold) & ordered
     return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))

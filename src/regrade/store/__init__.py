@@ -1,5 +1,6 @@
 """The workspace on disk: plain files, each written whole and once."""
 
+from regrade.store.amended_predictions import amended
 from regrade.store.atomic import (
     PRIVATE,
     check_folder,
@@ -77,6 +78,7 @@ __all__ = [
     "Store",
     "Stored",
     "Verdicts",
+    "amended",
     "answers_from_scores",
     "check_folder",
     "check_stored_file",

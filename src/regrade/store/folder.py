@@ -300,6 +300,13 @@ class Store:
                     change.replace(folder, self.prediction_folder(test_set.name, manifest.model.name))
         return Stored(new, unchanged)
 
+    def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
+        """Put predictions in the place of those that are stored under the same name, in one step."""
+        with self.transaction() as change:
+            folder = change.new_folder()
+            stage_predictions(change, folder, predictions, test_set, manifest)
+            change.replace(folder, self.prediction_folder(test_set.name, manifest.model.name))
+
     def remove_answers(self, test_set: str, person: str) -> None:
         """Take away the answers of a person that came from a ledger and of which none stands."""
         with self.transaction() as change:

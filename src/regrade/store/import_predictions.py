@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 
-from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, Predictions, TestSet
+from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, PackedTexts, Predictions, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store.folder import Store, Stored
 from regrade.store.prediction_files import Answers, PredictionFile, Spaces, read_prediction_file
@@ -95,7 +96,8 @@ def _new_test_set(found: PredictionFile, name: str, space: ClassSpace, path: Pat
             f"test set {name!r} is not known yet and {path} has no labels to make it from: add it first with "
             f"regrade testsets add {name} LABELS.csv --classes {space.name}"
         )
-    return found.examples.as_test_set(name, space)
+    made = found.examples.as_test_set(name, space)
+    return replace(made, ids=PackedTexts.of(made.ids))  # as they are written, once per model
 
 
 def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
@@ -130,12 +132,18 @@ def manifest_of(
         full_scores=predictions.full_scores is not None,
         features=predictions.features is not None,
         source=source,
-        regrade=version("regrade"),
+        regrade=_own_version(),
         by=predictions.by.value,
         asked=None if predictions.asked is None else int(predictions.asked.sum()),
         times=predictions.times is not None,
         queues=queues,
     )
+
+
+@cache
+def _own_version() -> str:
+    """The version of regrade, looked up once: there may be thousands of manifests."""
+    return version("regrade")
 
 
 def source_of(path: Path) -> Source:

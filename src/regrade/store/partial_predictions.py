@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, FormatError, StoreError
+from regrade.core import NO_ANSWER, Fingerprints, FormatError, StoreError, no_fingerprints
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.store.array_file import add_rows, begin_array
 from regrade.store.atomic import replace_file
@@ -22,6 +22,7 @@ from regrade.store.locks import locked_at_once
 from regrade.store.refusals import refusals_as_errors
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
+_FORMAT = 2  # of parts: those of another one are left alone
 _PLAN = "plan.json"
 _BATCH = "batch"
 
@@ -30,13 +31,14 @@ _BATCH = "batch"
 class Part:
     """The answers to examples ``start`` and following: best classes (n, k), their scores, all scores and features.
 
-    The last two may be missing; they are in half precision, as they are stored. ``unreadable`` gives for each example
-    without an answer the reason, by its position within the test set.
+    The last two may be missing; they are in half precision, as they are stored. ``fingerprints`` (n,) are those of the
+    images. ``unreadable`` gives for each example without an answer the reason, by its position within the test set.
     """
 
     start: int
     classes: IntArray
     scores: FloatArray
+    fingerprints: Fingerprints
     full_scores: FloatArray | None = None
     features: FloatArray | None = None
     unreadable: dict[int, str] = field(default_factory=dict)
@@ -64,13 +66,17 @@ class PartialPredictions:
         with locked_at_once(self.folder):
             yield
 
-    def begin(self) -> None:
-        """Make ready to take parts, and check those that an earlier run of the same plan has left."""
+    def begin(self, keeps: Callable[[Part], bool] = lambda _: True) -> None:
+        """Make ready to take parts, and check those that an earlier run of the same plan has left.
+
+        A part that ``keeps`` refuses is removed, and so computed again.
+        """
         with refusals_as_errors(self.folder):
             self._own.mkdir(parents=True, exist_ok=True)
         replace_file(self._own / _PLAN, self._text.encode())  # for people: what the parts belong to
-        for path in self._own.glob("*.part"):
-            self._read(path)
+        for path in sorted(self._own.glob("*.part")):
+            if not keeps(self._read(path)):
+                path.unlink()
 
     def batch(self, find: Callable[[], int]) -> int:
         """How large a batch the first run has found: later ones keep to it, so that their answers are the same."""
@@ -88,7 +94,7 @@ class PartialPredictions:
 
     def add(self, part: Part) -> None:
         """Write a part, whole or not at all."""
-        arrays: dict[str, Any] = {"classes": part.classes, "scores": part.scores}
+        arrays: dict[str, Any] = {name: getattr(part, name) for name in _NARROW}
         arrays |= {name: values for name in _WIDE if (values := getattr(part, name)) is not None}
         reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()})
         replace_file(self._path(range(part.start, part.start + len(part))), _packed(arrays, reasons))
@@ -107,7 +113,8 @@ class PartialPredictions:
                 for name, array in wide.items():
                     array.append(getattr(part, name), len(part))
                 rows = slice(part.start, part.start + len(part))
-                whole.classes[rows], whole.scores[rows] = part.classes, part.scores
+                for name in _NARROW:
+                    getattr(whole, name)[rows] = getattr(part, name)
                 whole.unreadable.update(part.unreadable)
         return replace(whole, full_scores=wide["full_scores"].read(), features=wide["features"].read())
 
@@ -120,7 +127,8 @@ class PartialPredictions:
 
     @property
     def _text(self) -> str:
-        return json.dumps({**self.plan, "examples": self.examples, "part_size": self.part_size}, sort_keys=True)
+        facts = {"examples": self.examples, "part_size": self.part_size, "format": _FORMAT}
+        return json.dumps({**self.plan, **facts}, sort_keys=True)
 
     @property
     def _own(self) -> Path:
@@ -187,6 +195,7 @@ def no_answers(positions: range, *, k: int, width: int | None) -> Part:
         positions.start,
         np.full((count, k), NO_ANSWER, dtype=np.int32),
         np.full((count, k), np.nan, dtype=np.float32),
+        no_fingerprints(count),
         None if width is None else np.full((count, width), np.nan, dtype=np.float16),
     )
 
@@ -197,6 +206,7 @@ def joined(parts: Sequence[Part]) -> Part:
         parts[0].start,
         np.concatenate([part.classes for part in parts]),
         np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.fingerprints for part in parts]),
         **{name: _stacked([(getattr(part, name), len(part)) for part in parts]) for name in _WIDE},
         unreadable={position: reason for part in parts for position, reason in part.unreadable.items()},
     )
@@ -218,6 +228,7 @@ def _check_width(block: FloatArray, width: int | None) -> None:
         raise StoreError(f"parts have rows of {width} and of {block.shape[1]} numbers: the model changes as it runs")
 
 
+_NARROW = ("classes", "scores", "fingerprints")
 _WIDE = ("full_scores", "features")
 
 
@@ -234,4 +245,5 @@ def _unpacked(content: bytes, start: int) -> Part:
         reasons = json.loads(archive["unreadable"].tobytes().decode())
         wide = {name: archive[name] for name in _WIDE if name in archive.files}
         unreadable = {int(position): reason for position, reason in reasons.items()}
-        return Part(start, archive["classes"], archive["scores"], **wide, unreadable=unreadable)
+        narrow = {name: archive[name] for name in _NARROW}
+        return Part(start, **narrow, **wide, unreadable=unreadable)

@@ -270,7 +270,10 @@ def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: Score
         row = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
         raise InputError(f"row {row}: a score is not a finite number")
     if np.abs(scores).max() > np.finfo(np.float32).max:
-        raise InputError(f"scores of {name!r} are larger than single precision can hold: scale them down")
+        row = int(np.abs(scores).max(axis=1).argmax())
+        raise InputError(
+            f"row {row}: a score of {name!r} is larger than single precision can hold: scale the scores down"
+        )
     if (np.diff(scores, axis=1) > 0).any():
         row = int(np.flatnonzero((np.diff(scores, axis=1) > 0).any(axis=1))[0])
         raise FormatError(f"row {row}: the classes must come best first, but their scores rise")

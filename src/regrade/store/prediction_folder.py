@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,6 @@ from regrade.core import (
     ScoreKind,
     TestSet,
 )
-from regrade.core.arrays import FloatArray
 from regrade.store.array_file import StoredArray, write_array
 from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checksums import Checksums, read_checked
@@ -36,6 +35,7 @@ TOP_K = "topk.parquet"
 FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
+FINGERPRINTS = "fingerprints.npy"
 _REPEATED = ["classes.list.element"]  # a dictionary of what hardly repeats makes the file larger, and takes memory
 _ROWS = 1 << 14  # that are in memory in the form of the file
 
@@ -53,7 +53,8 @@ class Manifest:
     """The provenance of stored predictions, and the checksums of their files, as manifest.json has them.
 
     ``asked`` counts the examples that a person was asked about, none where it was all of them. ``queues`` are those of
-    the ledger whose answers they are; none for what came from a file or a run.
+    the ledger whose answers they are; none for what came from a file or a run. ``fingerprints`` says whether those of
+    the images are stored, and ``retries`` when images that had been unreadable were computed later.
     """
 
     model: ModelSpec
@@ -79,6 +80,8 @@ class Manifest:
     asked: int | None = None
     times: bool = False
     queues: tuple[str, ...] = ()
+    fingerprints: bool = False
+    retries: tuple[str, ...] = ()
     files: Mapping[str, Checksums] = field(default_factory=dict)
     format: int = 2
 
@@ -101,6 +104,8 @@ def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[
     for name, values in ((FULL_SCORES, predictions.full_scores), (FEATURES, predictions.features)):
         if values is not None:
             writers[name] = partial(write_array, values=np.asarray(values).astype(np.float16, copy=False))
+    if predictions.fingerprints is not None:
+        writers[FINGERPRINTS] = partial(write_array, values=np.asarray(predictions.fingerprints))
     if predictions.times is not None:
         writers[TIMES] = partial(_write_times, table=_times_table(predictions.times, test_set))
     return writers
@@ -114,7 +119,7 @@ def read_manifest(folder: Path) -> Manifest:
         parts = {
             "model": ModelSpec(**raw["model"]),
             "source": Source(**raw["source"]),
-            "queues": tuple(raw.get("queues", ())),
+            **{name: tuple(raw.get(name, ())) for name in ("queues", "retries")},
             "files": {name: Checksums.from_json(stated) for name, stated in raw["files"].items()},
         }
         return Manifest(**{**raw, **parts})
@@ -140,6 +145,7 @@ def read_predictions(folder: Path) -> Predictions:
             Answerer(manifest.by),
             number_array(table["asked"]) if "asked" in table.column_names else None,
             _read_times(folder / TIMES, manifest) if manifest.times else None,
+            _stored_array(folder / FINGERPRINTS, manifest) if manifest.fingerprints else None,
         )
     except DamagedFile:
         raise
@@ -147,9 +153,9 @@ def read_predictions(folder: Path) -> Predictions:
         raise FormatError(f"{folder} cannot be read: {error}") from None
 
 
-def _stored_array(path: Path, manifest: Manifest) -> FloatArray:
+def _stored_array(path: Path, manifest: Manifest) -> Any:
     """An array of the folder; it is read as a numpy array is."""
-    return cast(FloatArray, StoredArray(path, manifest.files[path.name]))
+    return StoredArray(path, manifest.files[path.name])
 
 
 def _read_table(path: Path, manifest: Manifest, columns: list[str]) -> pa.Table:

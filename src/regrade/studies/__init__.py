@@ -3,7 +3,7 @@
 from regrade.studies.adaptivity import Adaptivity, Verdict
 from regrade.studies.alike import AlikePair, PairMatrix, Similarity
 from regrade.studies.compare import compare, compare_correctness
-from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.confusion import (
     Confusion,
     ConfusionPart,
@@ -60,7 +60,9 @@ from regrade.studies.mistakes import (
     mistakes,
     remaining_mistakes,
 )
+from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
+from regrade.studies.pair import McNemarTests, Pair
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
     PanelAgreement,
@@ -134,6 +136,7 @@ __all__ = [
     "ModelChange",
     "ModelCounts",
     "ModelLine",
+    "ModelPairs",
     "ModelShift",
     "MultilabelGrade",
     "MultilabelScoring",

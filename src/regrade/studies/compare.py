@@ -7,20 +7,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from regrade.core import Estimate, InputError, Predictions, TestSet, UndefinedError
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import (
-    benjamini_hochberg,
-    discordant_counts,
-    holm,
-    images_to_tell_apart,
-    mcnemar,
-    paired_difference,
-    proportions,
-)
-from regrade.stats.intervals import method_name
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import discordant_counts, proportions
 from regrade.stats.ranks import rank_intervals_from_counts
-from regrade.studies.comparison import Basis, Comparison, McNemarTests, Pair, Rank
+from regrade.studies.comparison import Basis, Comparison, Rank
+from regrade.studies.model_pairs import ModelPairs, model_pairs
 from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.pair import Pair
 from regrade.studies.same_images import same_images
 from regrade.studies.scoring import Scoring
 
@@ -68,7 +61,7 @@ def compare_groups(
     counts = discordant_counts(correct)
     accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
     first, second = (grid.ravel() for grid in np.meshgrid(*(np.flatnonzero(g) for g in (in_first, ~in_first))))
-    return _pairs(models, accuracies, counts, novel, basis, first=first, second=second) if len(first) else ()
+    return tuple(_pairs(models, accuracies, counts, novel, basis, first=first, second=second)) if len(first) else ()
 
 
 def _pairs(
@@ -80,56 +73,17 @@ def _pairs(
     *,
     first: IntArray,
     second: IntArray,
-) -> tuple[Pair, ...]:
-    images = basis.images
-    only_first, only_second = counts[first, second], counts[second, first]
-    tests = mcnemar(only_first, only_second)
-    columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
-    p_values = zip(*(column.tolist() for column in columns), strict=True)
-    rows = zip(
-        first.tolist(),
-        second.tolist(),
-        _differences(only_first, only_second, basis),
-        only_first.tolist(),
-        only_second.tolist(),
-        p_values,
-        holm(tests.exact).tolist(),
-        benjamini_hochberg(tests.exact).tolist(),
-        strict=True,
+) -> ModelPairs:
+    return model_pairs(
+        models,
+        accuracies,
+        counts,
+        novel,
+        first=first,
+        second=second,
+        images=basis.images,
+        confidence=basis.confidence,
     )
-    return tuple(
-        Pair(
-            first=models[i],
-            second=models[j],
-            first_accuracy=accuracies[i],
-            second_accuracy=accuracies[j],
-            difference=difference,
-            only_first=b,
-            only_second=c,
-            p_values=McNemarTests(*p),
-            holm=by_holm,
-            benjamini_hochberg=by_rate,
-            images_needed=_images_needed(b, c, images),
-            lowest=(b - c - int(novel[j])) / images,
-            highest=(b - c + int(novel[i])) / images,
-        )
-        for i, j, difference, b, c, p, by_holm, by_rate in rows
-    )
-
-
-def _differences(only_first: IntArray, only_second: IntArray, basis: Basis) -> list[Estimate]:
-    images = basis.images
-    bounds = paired_difference(only_first, only_second, images, confidence=basis.confidence)
-    values: FloatArray = (only_first - only_second) / images
-    name = method_name("paired score", basis.confidence)
-    rows = zip(values.tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
-    return [Estimate(value, low, high, images, name) for value, low, high in rows]
-
-
-def _images_needed(only_first: int, only_second: int, images: int) -> int | None:
-    if only_first == only_second:
-        return None
-    return images_to_tell_apart((only_first - only_second) / images, (only_first + only_second) / images)
 
 
 def _ranks(

@@ -8,8 +8,9 @@ from typing import Any
 
 from regrade.core import Cell, Column, Estimate, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.studies.comparison import Basis, Comparison, Pair
+from regrade.studies.comparison import Basis, pair_table
 from regrade.studies.grade import EVERYTHING
+from regrade.studies.pair import Pair
 from regrade.studies.people_agreement import Agreement
 from regrade.studies.people_standings import Contender, Standing
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
@@ -118,7 +119,8 @@ class People(Tabular):
 
     def test_table(self) -> Table:
         """One line a person and model: McNemar's tests."""
-        return Comparison(self.basis, self.tests, ()).pair_table()
+        novel = any(pair.lowest != pair.highest for pair in self.tests)
+        return pair_table(self.basis, self.tests, novel=novel)
 
     def time_table(self) -> Table:
         """One line a person: the time spent, and accuracy from the quickest to the slowest quarter of the images."""

@@ -25,7 +25,7 @@ def read_text(path: Path) -> str:
         raise FormatError(f"is not UTF-8 text (byte {error.start:,}): save it in that encoding") from None
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of an error's message; a character that cannot be shown is a question mark."""
     line = str(error).strip().partition("\n")[0]
     return "".join(letter if letter.isprintable() else "?" for letter in line)

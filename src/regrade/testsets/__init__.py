@@ -6,7 +6,7 @@ from regrade.testsets.check import Checked, check, content_hash
 from regrade.testsets.contact_sheet import contact_sheet
 from regrade.testsets.corrupted_set import Corrupted, corrupted
 from regrade.testsets.corruptions import corrupt
-from regrade.testsets.decode import decode
+from regrade.testsets.decode import decode, decode_gray_or_rgb, pixels_of
 from regrade.testsets.download import Patience, download
 from regrade.testsets.levels import Level
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
@@ -40,6 +40,7 @@ __all__ = [
     "corrupt",
     "corrupted",
     "decode",
+    "decode_gray_or_rgb",
     "decode_pixels",
     "download",
     "entry",
@@ -48,6 +49,7 @@ __all__ = [
     "locations_for",
     "names",
     "open_pictures",
+    "pixels_of",
     "reader_for",
     "reader_named",
     "readers",

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
 from regrade.tables import ArrayFile, ignored_names, open_arrays
 from regrade.testsets.class_names import classes_by_name
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
 
 _PICTURES = ("images", "image", "data", "pictures", "x", "x_test")
 _LABELS = ("labels", "label", "targets", "y", "y_test")
@@ -63,6 +63,14 @@ class ArrayPictures(Pictures):
         if row >= len(array):
             raise UnreadablePicture(f"{self.root.name} has no row {row}")
         return np.asarray(array[row])
+
+    def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
+        """The stamp of the file that holds all images."""
+        return self._stamp
+
+    @cached_property
+    def _stamp(self) -> FileStamp | None:
+        return file_stamp(self.root)  # before the file is read: a later change is then seen
 
     @cached_property
     def _array(self) -> NDArray[Any]:

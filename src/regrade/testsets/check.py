@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from regrade.core import Column, Picture, Pictures, PictureSource, Table, Tabular, TestSet, UnreadablePicture
-from regrade.testsets.decode import decode
+from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_pictures
 
 Watch = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
@@ -116,7 +116,7 @@ def _look_at(pictures: Pictures, position: int, source: PictureSource) -> _Seen:
     picture = None
     try:
         picture = pictures.read(position)
-        size = decode(picture, orientation=source.orientation, border=source.border).size
+        size = decode_gray_or_rgb(picture, orientation=source.orientation, border=source.border).size
     except UnreadablePicture as error:
         return _Seen(_NOTHING if picture is None else content_hash(picture), None, str(error))
     return _Seen(content_hash(picture), size, "")

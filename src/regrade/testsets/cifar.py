@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.tables import check_file
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
 
 _SIDE = 32
 _RECORD = 1 + 3 * _SIDE * _SIDE
@@ -64,6 +64,14 @@ class CifarPictures(Pictures):
         except (OSError, IndexError, ValueError) as error:
             raise UnreadablePicture(f"{self.root.name}: {error}") from None
         return np.ascontiguousarray(record[1:].reshape(3, _SIDE, _SIDE).transpose(1, 2, 0))
+
+    def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
+        """The stamp of the file that holds all images."""
+        return self._stamp
+
+    @cached_property
+    def _stamp(self) -> FileStamp | None:
+        return file_stamp(self.root)  # before the file is read: a later change is then seen
 
     @cached_property
     def _all(self) -> NDArray[np.uint8]:

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from regrade.core import UNLABELED, InputError, PictureSource, TestSet, UnreadablePicture
-from regrade.testsets.decode import decode
+from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_pictures
 
 _TILE, _CAPTION, _MARGIN = 160, 34, 8
@@ -28,7 +28,7 @@ def contact_sheet(
     for place, position in enumerate(chosen.tolist()):
         corner = _MARGIN + place % across * width, _MARGIN + place // across * height
         try:
-            picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+            picture = decode_gray_or_rgb(pictures.read(position), orientation=source.orientation, border=source.border)
         except UnreadablePicture as error:
             picture = _notice(str(error))
         _paste(sheet, picture, corner)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import InputError, Orientation, Picture, Pictures, PictureSource
+from regrade.core import FileStamp, InputError, Orientation, Picture, Pictures, PictureSource
 from regrade.core.arrays import IntArray
 from regrade.testsets.corrupted_place import CleanPlace, CorruptedPlace
 from regrade.testsets.corruptions import corrupt
@@ -64,9 +64,20 @@ class CorruptedPictures(Pictures):
 
     def read(self, position: int) -> Picture:
         """The pixels of a picture: cut to 224 x 224, corrupted, and stored as JPEG once, as the released ones were."""
+        return self.rendered(position, self.stored(position))
+
+    def stored(self, position: int) -> Picture:
+        """The clean image."""
+        return self.clean.read(int(self.rows[position]))
+
+    def rendered(self, position: int, stored: Picture) -> Picture:
+        """The corrupted pixels of a clean image."""
         place = CorruptedPlace.from_text(self.places[position])
         clean = CleanPlace.from_text(place.clean)
-        orientation = Orientation(clean.orientation)
-        picture = decode(self.clean.read(int(self.rows[position])), orientation=orientation, border=clean.border)
+        picture = decode(stored, orientation=Orientation(clean.orientation), border=clean.border)
         pixels = corrupt(centre(picture), place.corruption, place.severity, place.rng(clean.image))
         return through_jpeg(pixels, _STORED_QUALITY)
+
+    def stamp(self, position: int) -> FileStamp | None:
+        """The stamp of the clean image's file."""
+        return self.clean.stamp(int(self.rows[position]))

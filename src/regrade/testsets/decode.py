@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +15,8 @@ from regrade.core import Orientation, Picture, UnreadablePicture
 from regrade.testsets.silence import Silence
 
 _DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
+_GRAY_MODES = ("1", "L", "LA")
+_STRIP = 1 << 22  # pixels that are taken out of an image at a time
 _PROGRAMS = ("EPS",)  # formats that Pillow hands to another program to run
 _ORIENTATION = 0x0112  # the EXIF tag
 _TURNS = {
@@ -31,7 +36,19 @@ def decode(picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, 
     """A picture as RGB, by its content whatever its file is called, ``border`` pixels cut off on every side.
 
     Grey and palette pictures become RGB, CMYK is converted, 16-bit grey is scaled to 8, of an animation the first
-    frame is taken. Damaged or unknown content raises `UnreadablePicture` with the reason.
+    frame is taken. Damaged or unknown content, and more than 178,956,970 pixels, Pillow's limit, raise
+    `UnreadablePicture` with the reason.
+    """
+    image = decode_gray_or_rgb(picture, orientation=orientation, border=border)
+    return image if image.mode == "RGB" else image.convert("RGB")
+
+
+def decode_gray_or_rgb(
+    picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
+) -> Image.Image:
+    """As `decode`, but a gray image stays gray (mode L), a quarter of the memory: its RGB channels would be equal.
+
+    Resized and then converted to RGB it is the same, since every channel is resized by itself.
     """
     image = _decoded(picture, orientation) if isinstance(picture, bytes) else _from_pixels(picture)
     if not border:
@@ -41,6 +58,27 @@ def decode(picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, 
     return image.crop((border, border, image.width - border, image.height - border))
 
 
+def pixels_of(image: Image.Image) -> NDArray[Any]:
+    """The pixels of an image; of a large one strip by strip, since Pillow makes two copies of what it gives."""
+    if image.width * image.height <= _STRIP:
+        return np.asarray(image)
+    strips = _strips(image)
+    first = next(strips)
+    whole = np.empty((image.height, *first.shape[1:]), dtype=first.dtype)
+    top = 0
+    for rows in chain((first,), strips):
+        whole[top : top + len(rows)] = rows
+        top += len(rows)
+    return whole
+
+
+def _strips(image: Image.Image) -> Iterator[NDArray[Any]]:
+    """The pixels of an image from top to bottom, some rows at a time."""
+    rows = max(_STRIP // image.width, 1)
+    for top in range(0, image.height, rows):
+        yield np.asarray(image.crop((0, top, image.width, min(top + rows, image.height))))
+
+
 def _decoded(picture: bytes, orientation: Orientation) -> Image.Image:
     try:
         with SILENCE:
@@ -48,7 +86,7 @@ def _decoded(picture: bytes, orientation: Orientation) -> Image.Image:
             if image.format in _PROGRAMS:
                 raise UnidentifiedImageError
             image.load()
-            return _as_rgb(_upright(image) if orientation is Orientation.UPRIGHT else image)
+            return _as_gray_or_rgb(_upright(image) if orientation is Orientation.UPRIGHT else image)
     except Exception as error:  # damage shows as whatever error the parser of a format has for it
         raise UnreadablePicture(_reason(error, picture)) from None
 
@@ -67,27 +105,35 @@ def _upright(image: Image.Image) -> Image.Image:
     return image if turn is None else image.transpose(turn)
 
 
-def _as_rgb(image: Image.Image) -> Image.Image:
+def _as_gray_or_rgb(image: Image.Image) -> Image.Image:
     if image.mode in _DEEP_MODES:
-        return Image.fromarray(_scaled_to_bytes(np.asarray(image), _depth(image))).convert("RGB")
+        return Image.fromarray(_as_bytes(image, _white(image)))
+    if image.mode in _GRAY_MODES:
+        return image if image.mode == "L" else image.convert("L")
     if image.mode in ("P", "PA") and "transparency" in image.info:
         image = image.convert("RGBA")  # Pillow warns where a palette's transparency is dropped at once
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _depth(image: Image.Image) -> float:
+def _white(image: Image.Image) -> float:
     """The value that stands for white: 16-bit formats say so, others are known by their largest value."""
     if image.mode.startswith("I;16") or image.format == "PPM":
         return 65535
-    largest = np.nanmax(np.asarray(image), initial=0)
+    largest = max(float(np.nanmax(rows, initial=0)) for rows in _strips(image))
     if largest > 255:
         return 65535
     return 1 if image.mode == "F" and largest <= 1 else 255
 
 
-def _scaled_to_bytes(values: NDArray[np.generic], white: float) -> NDArray[np.uint8]:
-    numbers = np.nan_to_num(np.asarray(values, dtype=np.float64)) * (255 / white)
-    return np.clip(np.round(numbers), 0, 255).astype(np.uint8)
+def _as_bytes(image: Image.Image, white: float) -> NDArray[np.uint8]:
+    """Shape (height, width): values from 0 to ``white`` on the scale of bytes, strip by strip: they are doubles."""
+    whole = np.empty((image.height, image.width), dtype=np.uint8)
+    top = 0
+    for rows in _strips(image):
+        numbers = np.nan_to_num(np.asarray(rows, dtype=np.float64)) * (255 / white)
+        whole[top : top + len(rows)] = np.clip(np.round(numbers), 0, 255)
+        top += len(rows)
+    return whole
 
 
 def _from_pixels(pixels: NDArray[np.uint8]) -> Image.Image:
@@ -96,7 +142,7 @@ def _from_pixels(pixels: NDArray[np.uint8]) -> Image.Image:
     if not pixels.size:
         raise UnreadablePicture(f"there are no pixels in {pixels.shape}")
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
-    return Image.fromarray(np.ascontiguousarray(flat)).convert("RGB")
+    return Image.fromarray(np.ascontiguousarray(flat))
 
 
 def _reason(error: Exception, data: bytes) -> str:

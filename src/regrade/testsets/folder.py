@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
 from regrade.testsets.levels import Level, level_values
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there, file_stamp
 
 
 class FolderReader(Reader):
@@ -73,6 +73,10 @@ class FilePictures(Pictures):
             raise UnreadablePicture(f"{self.places[position]}: {error.strerror or error}") from None
         except ValueError as error:  # a path that no file can have
             raise UnreadablePicture(f"{self.places[position]!r}: {error}") from None
+
+    def stamp(self, position: int) -> FileStamp | None:
+        """The stamp of an image's file."""
+        return file_stamp(self.root / self.places[position])
 
 
 def picture_places(root: Path) -> Iterator[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core import Orientation, Picture
-from regrade.testsets.decode import SILENCE, decode, turn_of
+from regrade.testsets.decode import SILENCE, decode_gray_or_rgb, pixels_of, turn_of
 
 _JPEG = b"\xff\xd8\xff"  # what every JPEG begins with
 
@@ -19,9 +19,16 @@ _JPEG = b"\xff\xd8\xff"  # what every JPEG begins with
 def decode_pixels(
     picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
 ) -> NDArray[np.uint8]:
-    """Shape (height, width, 3): the pixels of what `decode` gives, the same ones whoever decodes."""
+    """Shape (height, width, 3), or (height, width) of a gray image: the pixels of what `decode_gray_or_rgb` gives.
+
+    They are the same ones whoever decodes.
+    """
     plain = _plain_jpeg(picture, orientation) if isinstance(picture, bytes) and not border else None
-    return np.asarray(decode(picture, orientation=orientation, border=border)) if plain is None else plain
+    return plain if plain is not None else _by_pillow(picture, orientation, border)
+
+
+def _by_pillow(picture: Picture, orientation: Orientation, border: int) -> NDArray[np.uint8]:
+    return pixels_of(decode_gray_or_rgb(picture, orientation=orientation, border=border))
 
 
 def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from regrade.core import ClassSpace, InputError, Pictures, PictureSource
+from regrade.core import ClassSpace, FileStamp, ImageSourceError, InputError, Pictures, PictureSource
 from regrade.core.arrays import IntArray
 from regrade.tables import Columns, Reading
 from regrade.testsets.levels import Level
@@ -127,10 +127,19 @@ def is_file(folder: Path, place: str) -> bool:
         return False
 
 
+def file_stamp(path: Path) -> FileStamp | None:
+    """The stamp of a file; None where it cannot be looked at."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # not there, or a path that no file can have
+        return None
+    return FileStamp(status.st_size, status.st_mtime_ns)
+
+
 def check_still_there(path: Path) -> None:
     """Raise where the pictures of a test set have moved away as a whole."""
     if not path.exists():
-        raise InputError(
+        raise ImageSourceError(
             f"the images were at {path}, which is gone: bring it back, or register their new place with "
             "regrade testsets add NAME PATH"
         )

@@ -17,13 +17,16 @@ class Silence:
         self._lock = Lock()
         self._inside = 0
         self._filters = warnings.catch_warnings()
+        self._own: object = None
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
                 self._filters = warnings.catch_warnings()
                 self._filters.__enter__()
+            if not warnings.filters or warnings.filters[0] is not self._own:  # other code may have put one in front
                 warnings.filterwarnings("ignore", module=r"PIL\.")
+                self._own = warnings.filters[0]
             self._inside += 1
 
     def __exit__(

@@ -11,18 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from regrade.core import FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.tables import (
-    TABLE_SUFFIXES,
-    Columns,
-    check_file,
-    first_line,
-    read_examples,
-    read_table,
-    texts,
-)
+from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.tables import TABLE_SUFFIXES, Columns, check_file, first_line, read_examples, read_table, texts
 from regrade.testsets.folder import FilePictures, picture_places
-from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, is_file, missing_files
+from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, file_stamp, is_file, missing_files
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
@@ -129,6 +121,11 @@ class ParquetPictures(Pictures):
         if not isinstance(data, bytes):
             raise UnreadablePicture(f"row {row} of group {group} of {name} holds no picture")
         return data
+
+    def stamp(self, position: int) -> FileStamp | None:
+        """The stamp of the Parquet file that holds an image."""
+        folder = self.root if self.root.is_dir() else self.root.parent
+        return file_stamp(folder / self.places[position].rsplit(":", 2)[0])
 
 
 class _LastGroup:

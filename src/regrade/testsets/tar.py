@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.folder import picture_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there
+from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there, file_stamp
 
 _LABELS = ("cls", "label", "txt")
 _JSON_LABELS = ("label", "wnid", "class", "target")
@@ -77,6 +77,11 @@ class TarPictures(Pictures):
         if len(data) < int(size):
             raise UnreadablePicture(f"{name} ends within the picture")
         return data
+
+    def stamp(self, position: int) -> FileStamp | None:
+        """The stamp of the shard that holds an image."""
+        folder = self.root if self.root.is_dir() else self.root.parent
+        return file_stamp(folder / self.places[position].rsplit(":", 2)[0])
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import InputError, Picture, Pictures, PictureSource, RegradeError, UnreadablePicture
+from regrade.core import FileStamp, InputError, Picture, Pictures, PictureSource, RegradeError, UnreadablePicture
 from regrade.tables import first_line
 from regrade.testsets.reader import Found, Reader, Wanted
 
@@ -55,13 +55,19 @@ class _GuardedPictures(Pictures):
     def read(self, position: int) -> Picture:
         try:
             picture = self.pictures.read(position)
-        except UnreadablePicture:
+        except (UnreadablePicture, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # SystemExit, for instance
             raise UnreadablePicture(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
         if isinstance(picture, bytes | np.ndarray):
             return picture
         raise UnreadablePicture(f"reader {self.point} gave {type(picture).__name__}, not bytes or an array")
+
+    def stamp(self, position: int) -> FileStamp | None:
+        try:
+            return self.pictures.stamp(position)
+        except Exception:  # an image without a stamp is compared by its content
+            return None
 
 
 def _sound(found: Found) -> Found:
@@ -77,9 +83,9 @@ def _sound(found: Found) -> Found:
 def _blaming(point: str) -> Iterator[None]:
     try:
         yield
-    except RegradeError:
+    except (RegradeError, KeyboardInterrupt):
         raise
-    except Exception as error:  # a third party's code may raise anything
+    except BaseException as error:  # a third party's code may raise anything
         raise InputError(
             f"the reader of entry point {point!r} (regrade.readers) fails: {type(error).__name__}: "
             f"{first_line(error)}; repair or uninstall it"

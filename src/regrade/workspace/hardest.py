@@ -13,7 +13,7 @@ from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, Tile
 from regrade.store import Store
 from regrade.studies.same_images import judged_answers
-from regrade.testsets import decode, open_pictures
+from regrade.testsets import decode_gray_or_rgb, open_pictures
 from regrade.workspace.loading import Watch, chosen_models, reviewed_labels, scored_predictions
 
 _TILES = 24
@@ -41,13 +41,13 @@ def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, wat
         if len(tiles) == _TILES:
             break
         try:
-            picture = decode(pictures.read(one), orientation=source.orientation, border=source.border)
+            picture = decode_gray_or_rgb(pictures.read(one), orientation=source.orientation, border=source.border)
         except UnreadablePicture:
             unread += 1
             continue
         picture.thumbnail((_SIDE, _SIDE))
         buffer = io.BytesIO()
-        picture.save(buffer, format="JPEG", quality=_QUALITY)
+        picture.convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
         tiles.append(
             Tile(
                 buffer.getvalue(),

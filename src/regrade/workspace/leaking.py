@@ -40,7 +40,7 @@ from regrade.neighbours import (
 from regrade.report import Look, pairs_page, to_csv
 from regrade.store import Store, write_file
 from regrade.studies import Leakage, Scoring, leakage
-from regrade.testsets import Layout, Wanted, decode, open_pictures, reader_for
+from regrade.testsets import Layout, Wanted, decode_gray_or_rgb, open_pictures, reader_for
 from regrade.workspace.loading import Watch, scored_predictions
 from regrade.workspace.signing import WatchPictures, collection_of, fresh_signatures, kept_signatures
 
@@ -303,14 +303,14 @@ def _look(side: PictureSet) -> Look:
 
     def look(position: int) -> bytes | None:
         try:
-            picture = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+            picture = decode_gray_or_rgb(pictures.read(position), orientation=source.orientation, border=source.border)
         except UnreadablePicture:
             return None
         scale = _SIDE / max(picture.size)
         wide, high = (max(1, round(side * scale)) for side in picture.size)
         by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # a tiny picture keeps its pixels
         buffer = io.BytesIO()
-        picture.resize((wide, high), by).save(buffer, format="JPEG", quality=_QUALITY)
+        picture.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
         return buffer.getvalue()
 
     return look

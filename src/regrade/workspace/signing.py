@@ -9,11 +9,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import InputError, Pictures, PictureSource, Signatures, UnreadablePicture, joined_signatures
+from regrade.core import (
+    ImageSourceError,
+    InputError,
+    Pictures,
+    PictureSource,
+    Signatures,
+    UnreadablePicture,
+    joined_signatures,
+)
 from regrade.neighbours import Collection, signatures
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
-from regrade.testsets import decode, open_pictures
+from regrade.testsets import decode, open_pictures, pixels_of
 
 PART_SIZE = 512
 """Pictures a part: what a stopped run loses at most."""
@@ -40,6 +48,8 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
             known = list(store.signatures_elsewhere(name, signed)) if missing else []
             fresh = _signed_parts(source, size, missing, known, watch)
             for positions, part in zip(missing, fresh, strict=True):
+                if positions.start == 0:
+                    _check_mounted(name, source, part)
                 partial.add(positions, part)
             store.add_signatures(name, signed, partial.parts())
             partial.remove()
@@ -47,6 +57,16 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
     if found is None:
         raise InputError(f"the signatures of {name} were removed while they were made: run again")
     return found
+
+
+def _check_mounted(name: str, source: PictureSource, first: Signatures) -> None:
+    """Raise where none of the first images can be read: what is kept of them would be kept for ever."""
+    if len(first.unreadable) == len(first):
+        position, reason = next(iter(first.unreadable.items()))
+        raise ImageSourceError(
+            f"none of the first {len(first):,} images of {name} can be read, for instance "
+            f"{source.locations[position]} ({reason}): if {source.path} is not mounted, mount it and run again"
+        )
 
 
 def fresh_signatures(source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
@@ -68,7 +88,7 @@ class _Decoder:
 
     def __call__(self, position: int) -> NDArray[np.uint8]:
         stored = self._pictures.read(position)
-        return np.asarray(decode(stored, orientation=self._source.orientation, border=self._source.border))
+        return pixels_of(decode(stored, orientation=self._source.orientation, border=self._source.border))
 
 
 def _signed_parts(

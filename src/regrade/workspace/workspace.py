@@ -383,6 +383,8 @@ class Workspace(Studies, Judgements):
         workers: int | None = None,
         resizer: Resizer | str | None = None,
         keep: Sequence[Keep | str] = (),
+        allow_unreadable: float | None = None,
+        retry_unreadable: bool = False,
         cluster: RayCluster | None = None,
         watch: WatchRun = unwatched,
     ) -> Run:
@@ -392,6 +394,9 @@ class Workspace(Studies, Judgements):
         that was stopped goes on where it was when it is called again. A ``batch`` that is not stated is found by how
         much ``memory`` (bytes) it may take. ``keep`` may name ``scores`` and ``features``. A model that fails is told
         in the result, and the others go on.
+
+        More unreadable images than 5 %, or 10 where that is more, are an error; ``allow_unreadable`` states another
+        share (0 to 1). With ``retry_unreadable`` images that are stored as unreadable are computed again.
         """
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
@@ -412,6 +417,8 @@ class Workspace(Studies, Judgements):
             keep_features=Keep.FEATURES in kept,
             memory=memory,
             resizer=by,
+            allow_unreadable=allow_unreadable,
+            retry_unreadable=retry_unreadable,
         )
         named = [NamedModel(name, settings) for name in models]
         return predict_all(self.store, named, targets, how, cluster=cluster, watch=watch)

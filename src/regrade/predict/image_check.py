@@ -1,0 +1,62 @@
+"""Are the images still those that were predicted? By size and time of change first, then by content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from regrade.core import UNKNOWN_STAMP, Fingerprints, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core.arrays import IntArray
+from regrade.testsets import content_hash, decode_gray_or_rgb
+
+_BLOCK = 4096  # images at a time, so that little is in memory
+
+
+def content_digest(image: Picture) -> int:
+    """The first eight bytes of a hash of an image as it is stored: enough to notice that it was replaced."""
+    return int.from_bytes(content_hash(image)[:8], "little")
+
+
+def is_readable(images: Pictures, source: PictureSource, position: int) -> bool:
+    """Whether an image can be read and decoded."""
+    try:
+        decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
+    except UnreadablePicture:
+        return False
+    return True
+
+
+def changed_images(
+    images: Pictures, fingerprints: Fingerprints, positions: IntArray, *, first: int = 0, workers: int
+) -> Iterator[int]:
+    """The positions of images whose content is not what their fingerprints, those from ``first`` on, say.
+
+    Only images whose file has another size or time of change than before, or does not tell, are read. One that cannot
+    be read is not counted as changed.
+    """
+    with ThreadPoolExecutor(workers) as pool:
+        for start in range(0, len(positions), _BLOCK):
+            pieces = np.array_split(positions[start : start + _BLOCK], workers)
+            by_stamp = pool.map(lambda piece: _suspects(images, fingerprints, piece, first), pieces)
+            suspects = np.concatenate(list(by_stamp)).tolist()
+            digests = pool.map(lambda position: _digest_now(images, position), suspects)
+            for position, digest in zip(suspects, digests, strict=True):
+                if digest not in (None, int(fingerprints["digest"][position - first])):
+                    yield position
+
+
+def _suspects(images: Pictures, fingerprints: Fingerprints, positions: IntArray, first: int) -> IntArray:
+    """The positions of images whose file may have changed: its stamp differs from before, or is not known."""
+    now = np.array([images.stamp(position) or UNKNOWN_STAMP for position in positions.tolist()]).reshape(-1, 2)
+    before = fingerprints[positions - first]
+    same = (now[:, 0] == before["size"]) & (now[:, 1] == before["modified"])
+    return positions[~same | (now == UNKNOWN_STAMP).all(axis=1)]
+
+
+def _digest_now(images: Pictures, position: int) -> int | None:
+    try:
+        return content_digest(images.stored(position))
+    except UnreadablePicture:
+        return None

@@ -1,0 +1,75 @@
+"""A pair that is stored already: the same model on the same images, or an error that says what differs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from regrade.core import NO_ANSWER, AlreadyStored, TestSet
+from regrade.core.amounts import amount
+from regrade.models import ModelCard
+from regrade.predict.engine import How
+from regrade.predict.image_check import changed_images
+from regrade.predict.result import Pair
+from regrade.store import Manifest, Store
+from regrade.testsets import open_pictures
+
+
+def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: How) -> How:
+    """How to compute images that were unreadable: keeping what is kept of the others; else as it was asked for."""
+    if not how.retry_unreadable or model not in store.model_names(test_set.name):
+        return how
+    manifest = store.manifest(test_set, model)
+    return replace(how, keep_scores=manifest.full_scores, keep_features=manifest.features)
+
+
+def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> Pair | None:
+    """The pair if it is stored already; other predictions under the model's name, or of other images, raise."""
+    name = known.spec.name
+    if name not in store.model_names(test_set.name):
+        return None
+    manifest = store.manifest(test_set, name)
+    differs = {
+        "another version of the test set": manifest.test_set_digest != test_set.digest,
+        "other weights": manifest.model.weights_hash != known.spec.weights_hash,
+        "other code": _both_differ(manifest.model.code_hash, known.spec.code_hash),
+        "another recipe": manifest.model.preprocessing != known.spec.preprocessing,
+        "other classes": manifest.class_space_digest != known.class_space.digest,
+        "only the best classes": how.keep_scores and not manifest.full_scores,
+        "no features": how.keep_features and not manifest.features and len(manifest.unreadable) < manifest.examples,
+    }
+    if any(differs.values()):
+        reasons = ", ".join(reason for reason, true in differs.items() if true)
+        folder = store.prediction_folder(test_set.name, name)
+        raise AlreadyStored(
+            f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
+        )
+    if manifest.fingerprints:
+        _check_images(store, test_set, manifest, how)
+    size = len(test_set)
+    return Pair(name, test_set.name, size, size, 0.0, manifest.unreadable, manifest.runtime, already=True)
+
+
+def _both_differ(first: str, second: str) -> bool:
+    """Whether two hashes are known and differ: predictions from before have none of the code."""
+    return bool(first and second and first != second)
+
+
+def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: How) -> None:
+    """Raise where images have changed since they were predicted; a folder of images that is away now is no change."""
+    source = store.pictures(test_set)
+    stored = store.predictions(test_set, manifest.model.name)
+    if stored.fingerprints is None or not source.path.exists():
+        return
+    predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
+    changed = list(
+        changed_images(open_pictures(source), np.asarray(stored.fingerprints), predicted, workers=how.workers)
+    )
+    if changed:
+        folder = store.prediction_folder(test_set.name, manifest.model.name)
+        raise AlreadyStored(
+            f"{amount(len(changed), 'image')} of {test_set.name} changed after {manifest.model.name} was run, for "
+            f"instance {test_set.ids[changed[0]]!r}: put the old ones back, or remove {folder} to predict the images "
+            "as they are now"
+        )

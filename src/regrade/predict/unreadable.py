@@ -1,0 +1,44 @@
+"""How many images may be unreadable: a folder that is not mounted must not become an accuracy of 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from regrade.core import ImageSourceError, PictureSource, TestSet
+
+_FEW = 10  # images that may be damaged, however small the test set is
+_SHARE = 0.05  # of a test set, where that is more
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """The limit for one test set: ``share`` of its images if it is stated.
+
+    The default is 5 % of the images, or 10 where that is more, but never more than half of them.
+    """
+
+    test_set: TestSet
+    source: PictureSource
+    share: float | None = None
+
+    @property
+    def limit(self) -> int:
+        """How many images may be unreadable."""
+        size = len(self.test_set)
+        if self.share is not None:
+            return int(self.share * size)
+        return min(max(_FEW, int(_SHARE * size)), size // 2)
+
+    def check(self, unreadable: Mapping[int, str], done: int) -> None:
+        """Raise where more of the ``done`` images than the limit are unreadable, or, by default, all of them."""
+        none_readable = self.share is None and len(unreadable) == done
+        if not unreadable or not (none_readable or len(unreadable) > self.limit):
+            return
+        position, reason = next(iter(unreadable.items()))
+        raise ImageSourceError(
+            f"{len(unreadable):,} of {done:,} images of {self.test_set.name} cannot be read, for instance "
+            f"{self.test_set.ids[position]!r} ({reason}): if {self.source.path} is not mounted or not complete, repair "
+            "that and run the same command again, it goes on from here; to store them as unreadable, add "
+            "--allow-unreadable 100%"
+        )

@@ -1,0 +1,81 @@
+"""Two models on the same images: their difference, what tests say of it, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from regrade.core import Estimate
+from regrade.core.amounts import amount
+
+
+@dataclass(frozen=True)
+class McNemarTests:
+    """Two-sided p-values of every variant of McNemar's test for one pair."""
+
+    exact: float
+    mid_p: float
+    chi_square: float
+    chi_square_corrected: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models on the same images; ``difference`` is the first's accuracy less the second's.
+
+    ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
+    ``images_needed`` would find the measured difference, if it is the true one, in 80% of cases; none where the
+    models do not differ. ``lowest`` and ``highest`` are what the difference could become if people judged the novel
+    predictions, which here count as wrong; without any they are the difference itself.
+    """
+
+    first: str
+    second: str
+    first_accuracy: Estimate
+    second_accuracy: Estimate
+    difference: Estimate
+    only_first: int
+    only_second: int
+    p_values: McNemarTests
+    holm: float
+    benjamini_hochberg: float
+    images_needed: int | None
+    lowest: float
+    highest: float
+
+    def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The pair, ready for JSON, with the accuracies of its models."""
+        return {
+            **vars(self),
+            "first_accuracy": accuracies[self.first],
+            "second_accuracy": accuracies[self.second],
+            "difference": self.difference.as_dict(),
+            "p_values": dict(vars(self.p_values)),
+        }
+
+    def in_words(self, level: float) -> str:
+        """What the difference, its interval and the exact test at a level say, in one sentence."""
+        ahead, behind, sign = (
+            (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
+        )
+        low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
+        if low > 0 and self.holm <= level:
+            return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points{self._if_novel(sign)}"
+        needed = f"; {amount(self.images_needed, 'image')} would in 4 of 5 cases" if self.images_needed else ""
+        return (
+            f"{self.first} and {self.second} cannot be told apart on {amount(self.difference.n, 'image')} "
+            f"({ahead} is between {_points(-low, 'behind')} and {high:.2f} ahead){needed}"
+        )
+
+    def _if_novel(self, sign: int) -> str:
+        """Whether the novel predictions could turn the finding round."""
+        if self.lowest == self.highest:
+            return ""
+        worst = min(sign * self.lowest, sign * self.highest)
+        return ", whatever the novel predictions are" if worst > 0 else ", but novel ones could turn it round"
+
+
+def _points(value: float, direction: str) -> str:
+    """So many points in a direction; a negative number of points behind is ahead."""
+    return f"{value:.2f} points {direction}" if value >= 0 else f"{-value:.2f} points ahead"

@@ -1,0 +1,51 @@
+"""regrade compare on many models: people see what they can read, and all of it is in CSV and JSON."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from running import run_on_terminal, run_well
+
+import regrade
+from regrade.cli import compare
+
+MODELS = 30
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    """A test set with the predictions of thirty models."""
+    folder = tmp_path_factory.mktemp("compare")
+    answers = np.random.default_rng(0).integers(0, 10, (40, MODELS))
+    lines = [",".join(["image", "label", *(f"m{model}" for model in range(MODELS))])]
+    lines += [",".join([f"x{row}", str(row % 10), *map(str, answers[row])]) for row in range(40)]
+    (folder / "all.csv").write_text("\n".join(lines) + "\n")
+    regrade.init(folder / "W").import_predictions(folder / "all.csv", test_set="set", classes="cifar-10")
+    return folder / "W"
+
+
+def test_compare_has_every_pair_in_csv_and_json(workspace):
+    command = ("compare", "--all", "-t", "set", "-w", workspace)
+    rows = list(csv.DictReader(io.StringIO(run_well(*command, "--pairs", "--csv").out)))
+    pairs = json.loads(run_well(*command, "--json").out)["pairs"]
+    assert len(rows) == len(pairs) == MODELS * (MODELS - 1) // 2
+    assert [(row["first"], row["second"], float(row["exact"])) for row in rows] == [
+        (pair["first"], pair["second"], pair["p_values"]["exact"]) for pair in pairs
+    ]
+
+
+def test_compare_cuts_what_people_read(workspace, monkeypatch):
+    monkeypatch.setattr(compare, "_HEAD", 5)
+    monkeypatch.setattr(compare, "_MOST", 12)
+    command = ("compare", "--all", "-t", "set", "-w", workspace)
+    assert "the first 5 of 30; all of them with --csv or --json" in run_on_terminal(*command).out
+    for form in ((), ("--markdown",), ("--latex",)):
+        assert "the first 12 of 435; all of them with --csv or --json" in run_well(*command, "--pairs", *form).out
+    assert run_well(*command, "--pairs", "--csv").out.count("\n") == 436
+
+
+def test_compare_shows_all_of_few(workspace):
+    out = run_well("compare", "--all", "-t", "set", "-w", workspace).out
+    assert all(f" m{model} " in out for model in range(MODELS)) and "the first" not in out

@@ -1,0 +1,237 @@
+"""Models that misbehave: always one error line and exit code 1, and the other models of the run are stored."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from predicting import noise
+from running import EXECUTABLE, assert_one_line, run, run_process, run_well
+
+GOOD = """
+import numpy as np
+WEIGHTS = np.random.default_rng(0).normal(size=(192, 10)).astype(np.float32)
+def scores(batch):
+    return batch.reshape(len(batch), -1) @ WEIGHTS
+"""
+BAD = """
+import os, signal, sys, warnings
+import numpy as np
+from good import scores
+
+class Strange(BaseException):
+    pass
+
+def act():
+    {action}
+
+if {stage!r} == "import":
+    act()
+
+class Model:
+    calls = 0
+
+    def __init__(self):
+        if {stage!r} == "construction":
+            act()
+
+    def __call__(self, batch):
+        Model.calls += 1
+        if {stage!r} == "first batch" or ({stage!r} == "middle" and Model.calls > 5):
+            act()
+        return scores(batch)
+"""
+STAGES = ["import", "construction", "first batch", "middle"]
+RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std", "0.5,0.5,0.5", "--batch", 4)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A folder with forty images, a workspace and a good model."""
+    (tmp_path / "good.py").write_text(GOOD)
+    run_well("init", tmp_path / "W")
+    images = noise(tmp_path / "images", 40)
+    run_well("testsets", "add", "noise", images, "--classes", "cifar-10", "--layout", "index", "-w", tmp_path / "W")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def fresh_modules(monkeypatch):
+    """The good model of each folder is a module of its own."""
+    monkeypatch.delitem(sys.modules, "good", raising=False)
+
+
+def command(folder: Path, *models: str) -> tuple[object, ...]:
+    names = [f"python:{folder}/{model}" for model in models]
+    return ("predict", *names, "-t", "noise", "-w", folder / "W", *RECIPE)
+
+
+def stored_models(folder: Path) -> list[str]:
+    return [path.name.rpartition(":")[2] for path in sorted((folder / "W" / "predictions" / "noise").glob("*"))]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize(
+    ("action", "word"),
+    [
+        ("sys.exit(0)", "SystemExit: 0"),
+        ("raise Strange('odd')", "Strange: odd"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise GeneratorExit", "GeneratorExit"),
+        ("raise StopIteration", "StopIteration"),
+        ("raise MemoryError", "emory"),
+    ],
+)
+def test_predict_reports_whatever_a_model_raises(folder, action, word, stage):
+    (folder / "bad.py").write_text(BAD.format(action=action, stage=stage))
+    assert_one_line(run(*command(folder, "bad.py:Model")), "bad.py", word)
+    assert stored_models(folder) == []
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_predict_goes_on_with_the_next_model(folder, stage):
+    (folder / "bad.py").write_text(BAD.format(action="sys.exit(0)", stage=stage))
+    ran = run_process(*command(folder, "bad.py:Model", "good.py:scores"), "--json")
+    assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
+    assert len(json.loads(ran.out)["pairs"]) == 1 and stored_models(folder) == ["scores"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "word"),
+    [
+        ("scores(batch).astype(np.float64) * 1e300", "too large for single precision"),
+        ("-1e300 * np.ones((len(batch), 10))", "too large for single precision"),
+        ("scores(batch).astype(np.longdouble) * np.longdouble('1e4000')", "too large for single precision"),
+        ("scores(batch).astype(complex)", "complex128"),
+        ("scores(batch).astype(object)", "object"),
+        ("(row for row in scores(batch))", "object"),
+        ("scores(batch)[1:]", "shape"),
+        ("np.where(np.arange(len(batch))[:, None] == 1, np.nan, scores(batch))", "NaN"),
+        ("np.full((len(batch), 10), np.inf)", "infinity"),
+        ("__import__('torch').ones((len(batch), 10), requires_grad=True)", "detach"),
+    ],
+)
+def test_predict_refuses_outputs_that_cannot_be_stored(folder, expression, word):
+    (folder / "bad.py").write_text(f"import numpy as np\nfrom good import scores\ndef f(batch): return {expression}\n")
+    assert_one_line(run(*command(folder, "bad.py:f")), "bad.py:f", word)
+    assert stored_models(folder) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "scores(batch).astype(np.longdouble)",
+        "np.asfortranarray(scores(batch))",
+        "np.repeat(scores(batch), 2, axis=1)[:, ::2]",
+        "np.broadcast_to(scores(batch), (len(batch), 10))",
+        "locked(scores(batch))",
+        "scores(batch).tolist()",
+        "emptied(batch, scores(batch.copy()))",
+    ],
+)
+def test_predict_takes_odd_arrays_of_the_same_scores(folder, expression):
+    text = """
+import numpy as np
+from good import scores
+def locked(array):
+    array.flags.writeable = False
+    return array
+def emptied(batch, array):
+    batch[:] = 0
+    return array
+"""
+    (folder / "odd.py").write_text(f"{text}\ndef f(batch): return {expression}\n")
+    assert run_well(*command(folder, "odd.py:f", "good.py:scores"), "--keep", "scores").err == ""
+    tables = [np.load(path) for path in (folder / "W").glob("predictions/noise/*/scores.npy")]
+    np.testing.assert_array_equal(*tables)
+
+
+def test_predict_keeps_scores_finite_in_the_store(folder):
+    """The largest finite scores pass; nothing infinite is stored."""
+    (folder / "edge.py").write_text("import numpy as np\ndef f(b): return np.tile(np.arange(10) * 3e37, (len(b), 1))\n")
+    run_well(*command(folder, "edge.py:f"))
+    (table,) = (folder / "W").glob("predictions/noise/*/topk.parquet")
+    assert np.isfinite(pq.read_table(table)["scores"].combine_chunks().flatten().to_numpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("action", "stage"),
+    [
+        ("print('chatter')", "import"),
+        ("os.write(1, b'chatter')", "first batch"),
+        ("sys.stdout.close()", "middle"),
+        ("sys.stderr.close()", "construction"),
+        ("Model.calls == 6 and os.close(1)", "middle"),
+        ("np.seterr(all='raise')", "import"),
+        ("np.seterr(all='raise')", "middle"),
+        ("warnings.simplefilter('error')", "import"),
+        ("warnings.simplefilter('error')", "middle"),
+        ("os.fork() or os._exit(0)", "middle"),
+        ("os.fork()", "import"),
+        ("os.fork()", "middle"),
+        ("os.fork() or sys.exit(0)", "construction"),
+        ("os.fork() or 1 / 0", "middle"),
+    ],
+)
+def test_predict_survives_models_that_change_the_process(folder, action, stage):
+    (folder / "bad.py").write_text(BAD.format(action=action, stage=stage))
+    ran = run_process(*command(folder, "bad.py:Model", "good.py:scores"), "--json", "--keep", "scores")
+    assert ran.code == 0, ran.err
+    assert [pair["examples"] for pair in json.loads(ran.out)["pairs"]] == [40, 40]
+    tables = [np.load(path) for path in (folder / "W").glob("predictions/noise/*/scores.npy")]
+    np.testing.assert_array_equal(*tables)
+
+
+def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder):
+    (folder / "bad.py").write_text(BAD.format(action="os.chdir('/')", stage="import"))
+    models = (f"python:{folder}/bad.py:Model", "python:good.py:scores")
+    ran = run_process("predict", *models, "-t", "noise", "-w", "W", *RECIPE, cwd=folder)
+    assert ran.code == 0, ran.err
+    assert len(stored_models(folder)) == 2
+
+
+def test_predict_tells_control_c_from_an_interrupt_that_a_model_raises(folder):
+    """The real one ends the run with 130, also while model code runs that catches and raises it again."""
+    text = """
+import time
+from pathlib import Path
+from good import scores as plain
+calls = 0
+def scores(batch):
+    global calls
+    calls += 1
+    if calls > 5:
+        Path(__file__).with_name("ready").touch()
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("by the model")
+    return plain(batch)
+"""
+    (folder / "slow.py").write_text(text)
+    arguments = [str(part) for part in (EXECUTABLE, *command(folder, "slow.py:scores"))]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (folder / "ready").exists():
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=50)
+    assert (process.returncode, out) == (130, "") and err.startswith("stopped: ")
+
+
+def test_predict_halves_the_batch_where_memory_is_short(folder):
+    text = """
+from good import scores
+def f(batch):
+    if len(batch) > 1:
+        raise MemoryError
+    return scores(batch)
+"""
+    (folder / "large.py").write_text(text)
+    run_well(*command(folder, "large.py:f"))

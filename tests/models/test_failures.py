@@ -1,0 +1,95 @@
+"""Other people's code is contained: whatever it raises or changes, our own code goes on as before."""
+
+import os
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+from regrade.core import InputError
+from regrade.models import OutOfMemory
+from regrade.models.failures import Uncaught, contained, loading, running
+from regrade.models.interrupts import is_control_c, noticing_control_c
+
+
+class Strange(BaseException):
+    """As exotic libraries have them."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit(), Strange("odd"), SystemExit()])
+def test_contained_turns_everything_into_an_exception(error):
+    with pytest.raises(Uncaught, match=type(error).__name__), contained():
+        raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), StopIteration(), OutOfMemory(), InputError("x")])
+def test_contained_leaves_exceptions_as_they_are(error):
+    with pytest.raises(type(error)) as caught, contained():
+        raise error
+    assert caught.value is error
+
+
+def test_loading_and_running_name_what_ended_the_program():
+    with pytest.raises(InputError, match=r"^m cannot be loaded: SystemExit: 0$"), loading("m cannot be loaded"):
+        raise SystemExit(0)
+    with pytest.raises(InputError, match=r"^m failed on a batch of shape \(2,\): Strange: odd$"), running("m", (2,)):
+        raise Strange("odd")
+
+
+def test_contained_restores_the_error_state_of_numpy():
+    before = np.geterr()
+    with contained():
+        np.seterr(all="raise")
+    assert np.geterr() == before
+
+
+def test_contained_removes_filters_that_make_warnings_errors_and_keeps_others():
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        with contained():
+            warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", message="kept")
+        assert [entry[0] for entry in warnings.filters] == ["ignore"]
+        warnings.simplefilter("error")
+        with contained():
+            warnings.filterwarnings("error", message="new")
+        assert warnings.filters[0][:2] == ("error", None)
+
+
+@pytest.mark.parametrize(
+    ("ending", "code"), [(None, 0), (SystemExit(5), 5), (SystemExit(), 0), (SystemExit("text"), 1), (ValueError(), 1)]
+)
+def test_contained_ends_a_process_that_was_forked_inside(ending, code):
+    reader, writer = os.pipe()
+    with contained():
+        child = os.fork()
+        if not child and ending is not None:
+            raise ending
+    os.write(writer, str(os.getpid()).encode() + b"\n")  # only the parent gets here
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == code
+    assert os.read(reader, 1000) == f"{os.getpid()}\n".encode()
+
+
+class TestControlC:
+    def test_interrupt_counts_as_control_c_where_none_is_noticed(self):
+        with pytest.raises(KeyboardInterrupt), contained():
+            raise KeyboardInterrupt
+
+    def test_interrupt_without_a_signal_is_the_models_own(self):
+        with noticing_control_c(), pytest.raises(Uncaught, match="KeyboardInterrupt"), contained():
+            raise KeyboardInterrupt
+
+    def test_signal_is_control_c(self):
+        import signal
+
+        with noticing_control_c(), pytest.raises(KeyboardInterrupt), contained():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_interrupt_in_another_thread_is_never_control_c(self):
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append(is_control_c(KeyboardInterrupt())))
+        thread.start()
+        thread.join()
+        assert seen == [False]
