@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 import regrade
-from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, ScoreKind, TestSet
+from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, ScoreKind, TestSet, no_fingerprints
 from regrade.ledger import Ballot, Ledger, Person, Question, Role
 from regrade.store import Signed, Source, Store, manifest_of
 from regrade.workspace import Workspace
@@ -80,7 +80,9 @@ def _add_features(store: Store, test_set: TestSet, rng: np.random.Generator) -> 
     classes = rng.permuted(np.tile(np.arange(len(CLASSES)), (IMAGES, 1)), axis=1)
     scores = np.sort(rng.normal(size=classes.shape), axis=1)[:, ::-1].astype(np.float32)
     features = rng.normal(size=(IMAGES, 8)).astype(np.float32)
-    row = Predictions("fourth", "shelf", "toys", classes, scores, None, ScoreKind.LOGITS, features)
+    images = no_fingerprints(IMAGES)
+    images["digest"] = rng.integers(1, 2**63, IMAGES)
+    row = Predictions("fourth", "shelf", "toys", classes, scores, None, ScoreKind.LOGITS, features, fingerprints=images)
     store.add_predictions(test_set, [(row, manifest_of(row, test_set, SPACE, Source()))], SPACE)
 
 
@@ -125,7 +127,9 @@ def read_every_file(store: Store) -> dict[str, object]:
         found[f"map {name}"] = None if class_map is None else class_map.digest
         for model in (*store.model_names(name), *store.people_names(name)):
             manifest = replace(store.manifest(test_set, model), created="")
-            found[f"predictions {name} {model}"] = (store.predictions(test_set, model).digest, manifest)
+            predictions = store.predictions(test_set, model)
+            images = None if predictions.fingerprints is None else predictions.fingerprints.tobytes()
+            found[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
         for labels in store.label_set_names(name):
             label_set = store.label_set(test_set, labels)
             frame = store.review(test_set, label_set)

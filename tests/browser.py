@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Browser, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from running import HANG_LIMIT
 from skipping import skip
+
+expect.set_options(timeout=1000 * HANG_LIMIT)
 
 CONTRASTS = """() => {
   const channel = value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -57,12 +61,17 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def new_window(browser: Browser, **options: Any) -> BrowserContext:
+    """A window with cookies of its own, in which nothing fails because the machine is slow."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(1000 * HANG_LIMIT)
+    return context
+
+
 @contextmanager
 def opened(browser: Browser, path: Path, *, width: int, height: int = 800, script: bool = True) -> Iterator[Opened]:
     """A page from a file, in a window of its own."""
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, offline=True, java_script_enabled=script
-    )  # fmt: skip
+    context = new_window(browser, viewport={"width": width, "height": height}, offline=True, java_script_enabled=script)
     shown = Opened(context.new_page())
 
     def watch(route: Route) -> None:

@@ -5,6 +5,8 @@ import hashlib
 import io
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
@@ -12,6 +14,9 @@ from unittest import mock
 from regrade.cli import main
 
 EXECUTABLE = Path(sys.executable).parent / "regrade"
+
+HANG_LIMIT = 600
+"""Seconds after which a command is taken to hang: however busy the machine, none that works takes as long."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,17 @@ def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
 def run_process(*arguments: object, **options) -> Ran:
     """Run the installed executable as a process of its own."""
     command = [EXECUTABLE, *(str(argument) for argument in arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_LIMIT, check=False, **options)
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def wait_until(condition: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
+    """Wait for a condition; a process that ends before it holds, or that hangs, fails the test."""
+    deadline = time.monotonic() + HANG_LIMIT
+    while not condition():
+        assert process is None or process.poll() is None, "the process ended too early"
+        assert time.monotonic() < deadline, "the condition never held"
+        time.sleep(0.005)
 
 
 def snapshot(folder: Path) -> dict[str, str]:

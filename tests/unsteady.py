@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
+from browser import new_window
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from regrade.app.sessions import Sessions
@@ -81,13 +82,12 @@ class Unsteady:
 
     def context(self, name: str, **options) -> BrowserContext:
         """A window in which someone is signed in."""
-        context = self.browser.new_context(
-            **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
+        context = new_window(
+            self.browser, **{"viewport": {"width": 1280, "height": 800}, **options}, base_url=self.address
         )
         sessions = Sessions(Accounts(self.workspace.ledger.engine))
         cookie = sessions.cookie_for(self.workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": self.address, "httpOnly": True}])
-        context.set_default_timeout(20_000)
         context.on("weberror", lambda error: self.complaints.append(str(error.error)))
         self.contexts.append(context)
         return context

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import uvicorn
+from browser import new_window
 from desk import PASSWORD
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -191,8 +192,8 @@ def context_of(browser: Browser, workspace: Workspace):
     made: list[BrowserContext] = []
 
     def opened(server: Server, name: str, *, width: int = 1280, height: int = 800, scheme="light") -> BrowserContext:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
+        context = new_window(
+            browser, viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
         )
         cookie = sessions.cookie_for(workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])

@@ -49,7 +49,7 @@ def vote_unseen(pages: dict[str, Page], address: str, keys: str) -> None:
         if page is not list(pages.values())[-1]:
             expect(page.locator("#waiting")).to_contain_text("once all have voted")
     for page in pages.values():
-        expect(page.locator("#votes li")).to_have_count(3, timeout=10_000)
+        expect(page.locator("#votes li")).to_have_count(3)
 
 
 def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
@@ -64,7 +64,7 @@ def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
     rita.keyboard.press("Control+Enter")
     comment = rob.locator("#comments .text")
     expect(comment).to_have_text(
-        "The loop is closed: https://example.org/loops?a=1&b=2. <b>See</b> javascript:alert(1)", timeout=10_000
+        "The loop is closed: https://example.org/loops?a=1&b=2. <b>See</b> javascript:alert(1)"
     )
     link = comment.locator("a")
     expect(link).to_have_count(1)
@@ -80,21 +80,21 @@ def test_three_people_run_a_whole_panel(workspace, gammas, server, page_of):
     expect(rob.get_by_label("Why do you change it?")).to_be_focused()
     rob.get_by_label("Why do you change it?").fill("Rita has shown me")
     rob.keyboard.press("Enter")
-    expect(rose.locator("#votes")).to_contain_text("Rob correct", timeout=10_000)
+    expect(rose.locator("#votes")).to_contain_text("Rob correct")
     expect(rose.locator("#text")).to_have_value("half a thought")
     rose.get_by_text("Changed votes").click()
     expect(rose.locator("#changes")).to_contain_text("Rob: from wrong to correct. Rita has shown me")
 
     rita.locator("body").click(position={"x": 5, "y": 5})
     rita.keyboard.press("Escape")
-    expect(rita.locator("#votes")).to_contain_text("Rob correct", timeout=10_000)
+    expect(rita.locator("#votes")).to_contain_text("Rob correct")
     rita.locator("#lock").focus()
     rita.keyboard.press("l")
     expect(rita.locator("#lock-dialog")).to_contain_text("It will be correct, as 2 of 3 say")
     rita.locator("#lock-why").fill("the loop")
     rita.keyboard.press("Enter")
     expect(rita.locator("#verdict")).to_contain_text("Verdict: correct by majority, locked by Rita")
-    expect(rose.locator("#verdict")).to_contain_text("Verdict: correct", timeout=10_000)
+    expect(rose.locator("#verdict")).to_contain_text("Verdict: correct")
     expect(rose.locator("#text")).to_have_value("half a thought")
 
     before = accuracy(workspace)
@@ -144,7 +144,7 @@ def test_nothing_is_lost_when_the_connection_is(workspace, gammas, server, conte
     page.locator("#cast").click()
     expect(page.locator("#notice")).to_contain_text("kept in this browser")
     context.set_offline(False)
-    expect(page.locator("#votes")).to_contain_text("Olga correct", timeout=20_000)
+    expect(page.locator("#votes")).to_contain_text("Olga correct")
     page.reload()
     shown(page)
     expect(page.locator("#text")).to_have_value("said in a tunnel")

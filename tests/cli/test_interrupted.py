@@ -7,7 +7,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pets import ANSWERS, IDS, LABELS, wide
-from running import EXECUTABLE, assert_one_line, run, run_process, run_well, snapshot
+from running import EXECUTABLE, assert_one_line, run, run_process, run_well, snapshot, wait_until
 from skipping import skip
 
 from regrade.store import transaction
@@ -159,10 +158,7 @@ class TestKilled:
         command = [str(part) for part in (EXECUTABLE, *import_many(file, pets))]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         staging = pets / ".staging"
-        deadline = time.monotonic() + 30
-        while not list(staging.glob("*/5/manifest.json")):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda: list(staging.glob("*/5/manifest.json")), process)
         process.kill()
         process.wait()
         assert staging.exists()

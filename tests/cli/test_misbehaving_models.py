@@ -4,14 +4,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from predicting import noise
-from running import EXECUTABLE, assert_one_line, run, run_process, run_well
+from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
 
 GOOD = """
 import numpy as np
@@ -198,7 +197,7 @@ def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder)
 def test_predict_tells_control_c_from_an_interrupt_that_a_model_raises(folder):
     """The real one ends the run with 130, also while model code runs that catches and raises it again."""
     text = """
-import time
+import threading
 from pathlib import Path
 from good import scores as plain
 calls = 0
@@ -208,7 +207,7 @@ def scores(batch):
     if calls > 5:
         Path(__file__).with_name("ready").touch()
         try:
-            time.sleep(60)
+            threading.Event().wait()
         except KeyboardInterrupt:
             raise KeyboardInterrupt("by the model")
     return plain(batch)
@@ -216,12 +215,9 @@ def scores(batch):
     (folder / "slow.py").write_text(text)
     arguments = [str(part) for part in (EXECUTABLE, *command(folder, "slow.py:scores"))]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (folder / "ready").exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until((folder / "ready").exists, process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=50)
+    out, err = process.communicate(timeout=HANG_LIMIT)
     assert (process.returncode, out) == (130, "") and err.startswith("stopped: ")
 
 

@@ -9,18 +9,20 @@ import pty
 import resource
 import signal
 import subprocess
-import time
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 from predicting import noise
-from running import EXECUTABLE, assert_one_line, run, run_process, run_well
+from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
 from skipping import skip
+
+from regrade.store import checked_json, read_checked_json
 
 MODEL = """
 import time
+from pathlib import Path
 import numpy as np
 
 weights = np.random.default_rng(0).normal(size=(192, 10)).astype(np.float32)
@@ -28,8 +30,14 @@ weights = np.random.default_rng(0).normal(size=(192, 10)).astype(np.float32)
 def scores(batch):
     return batch.reshape(len(batch), -1) @ weights
 
-def slow(batch):
-    time.sleep(0.02)
+def same(batch):
+    return scores(batch)
+
+def held(batch):
+    # blocks once a part is stored, until the file is removed
+    folder = Path(__file__).parent
+    while (folder / "held").exists() and list(folder.glob("W/.partial/*/*/*/*.part")):
+        time.sleep(0.01)
     return scores(batch)
 
 def nan(batch):
@@ -97,11 +105,11 @@ class TestResult:
 
     def test_as_csv_over_two_models_and_two_sets(self, workspace):
         many(workspace, 20)
-        other = f"python:{workspace.parent / 'toy.py'}:slow"
+        other = f"python:{workspace.parent / 'toy.py'}:same"
         ran = run_well(*predict(workspace, other, "-t", "many", "--csv", "--keep", "scores"))
         rows = list(csv.DictReader(io.StringIO(ran.out)))
         assert [(row["model"].rpartition(":")[2], row["test_set"]) for row in rows] == [
-            ("scores", "noise"), ("scores", "many"), ("slow", "noise"), ("slow", "many")
+            ("scores", "noise"), ("scores", "many"), ("same", "noise"), ("same", "many")
         ]  # fmt: skip
         assert len(list(workspace.glob("predictions/*/*/scores.npy"))) == 4
 
@@ -274,10 +282,10 @@ def broken_later(batch):
     def test_predict_accepts_predictions_from_before_code_was_hashed(self, layered):
         run_well(*predict(layered))
         (path,) = layered.glob("predictions/*/*/manifest.json")
-        manifest = json.loads(path.read_text())
+        manifest = read_checked_json(path)
         assert manifest["model"]["code_hash"] and manifest["model"]["code_note"] == ""
         del manifest["model"]["code_hash"], manifest["model"]["code_note"]
-        path.write_text(json.dumps(manifest))
+        path.write_bytes(checked_json(manifest))
         (layered.parent / "helper.py").write_text("SEED = 1\n")
         assert json.loads(run_well(*predict(layered, "--json")).out)["pairs"][0]["already"]
 
@@ -349,7 +357,7 @@ class TestSeveralModels:
 
     def test_other_predictions_under_a_name_end_the_run(self, workspace):
         run_well(*predict(workspace))
-        ran = run(*self.several(workspace, "scores", "slow"), "--keep", "scores")
+        ran = run(*self.several(workspace, "scores", "same"), "--keep", "scores")
         assert_one_line(ran, "are stored with only the best classes: remove ")
 
 
@@ -413,25 +421,24 @@ def test_a_full_disk_keeps_earlier_parts(workspace):
 
 def test_control_c_keeps_what_is_done_and_says_how_to_go_on(workspace):
     many(workspace, 8000)
-    command = predict(workspace, "--json", function="slow", test_set="many")
+    (workspace.parent / "held").touch()
+    command = predict(workspace, "--json", function="held", test_set="many")
     process = subprocess.Popen(
         [EXECUTABLE, *(str(part) for part in command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
-    while not list(workspace.glob(".partial/*/*/*/*.part")):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: list(workspace.glob(".partial/*/*/*/*.part")), process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=HANG_LIMIT)
     assert (process.returncode, out) == (130, "")
     assert err == "stopped: what is done is kept, and the same command goes on from there\n"
+    (workspace.parent / "held").unlink()
     (pair,) = json.loads(run_well(*command).out)["pairs"]
     assert pair["resumed"] >= 1024 and pair["resumed"] % 1024 == 0
 
 
 def test_a_bar_where_someone_sees_it(workspace):
     screen, terminal = pty.openpty()
-    command = [str(part) for part in (EXECUTABLE, *predict(workspace, function="slow"))]
+    command = [str(part) for part in (EXECUTABLE, *predict(workspace))]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "150"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environment, text=True)
     os.close(terminal)
@@ -445,7 +452,7 @@ def test_a_bar_where_someone_sees_it(workspace):
             break
         seen += more
     os.close(screen)
-    assert process.wait(30) == 0
+    assert process.wait(HANG_LIMIT) == 0
     process.stdout.close()
     assert b"on noise" in seen and b"40/40" in seen and b"images/s" in seen
 

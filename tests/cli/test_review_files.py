@@ -1,5 +1,8 @@
 """The ledger to a file and back, by the command line."""
 
+import os
+import stat
+
 import pytest
 from judging import people, queue_of, vote
 from running import assert_one_line, run, run_well
@@ -53,3 +56,15 @@ def test_what_cannot_be(judged, tmp_path):
 def test_an_empty_ledger(pets, tmp_path):
     assert "an empty ledger" in run_well("review", "export", tmp_path / "a.json", "-w", pets).err
     assert run_well("review", "import", tmp_path / "a.json", "-w", pets).err.endswith("0 new votes\n")
+
+
+@pytest.mark.parametrize("file", ["ledger.csv", "ledger.json", "ledger.parquet"])
+def test_export_and_backup_are_readable_by_their_owner_only(judged, tmp_path, file):
+    before = os.umask(0)
+    try:
+        run_well("review", "export", tmp_path / file, "-w", judged)
+        run_well("review", "backup", tmp_path / "copy.sqlite", "-w", judged)
+    finally:
+        os.umask(before)
+    for path in (tmp_path / file, tmp_path / "copy.sqlite"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600

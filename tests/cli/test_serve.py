@@ -13,7 +13,7 @@ from contextlib import closing
 from http.cookiejar import CookieJar
 
 import pytest
-from running import run, run_process, run_well
+from running import HANG_LIMIT, run, run_process, run_well
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ class TestEnd:
             assert idle.getresponse().read()
             assert (workspace / "ledger.sqlite-wal").exists()
             serving.send_signal(number)
-            _, err = serving.communicate(timeout=60)
+            _, err = serving.communicate(timeout=HANG_LIMIT)
         assert (serving.returncode, err) == (code, "")
         assert sorted(path.name for path in workspace.glob("ledger*")) == ["ledger.json", "ledger.sqlite"]
 
@@ -100,7 +100,7 @@ class TestEnd:
             line.sendall((head + "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n").encode())
             assert line.recv(100).startswith(b"HTTP/1.1 100")  # the server reads what does not come
             serving.send_signal(signal.SIGTERM)
-            _, err = serving.communicate(timeout=60)
+            _, err = serving.communicate(timeout=HANG_LIMIT)
             assert serving.returncode == 0
             assert "Traceback" not in err
             assert line.recv(1000).startswith(b"HTTP/1.1 503")
@@ -108,7 +108,7 @@ class TestEnd:
     def test_leave_does_not_wait_for_threads(self):
         script = "import threading; from regrade.cli.interrupts import leave; "
         script += "threading.Thread(target=threading.Event().wait).start(); leave(7)"
-        assert subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode == 7
+        assert subprocess.run([sys.executable, "-c", script], timeout=HANG_LIMIT, check=False).returncode == 7
 
 
 INTERRUPT = """
@@ -143,7 +143,7 @@ main()
 def test_control_c_while_it_starts_shows_nothing(workspace, port, where):
     arguments = [where, "serve", "--port", str(port), "-w", str(workspace)]
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPT, *arguments], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", INTERRUPT, *arguments], capture_output=True, text=True, timeout=HANG_LIMIT, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 

@@ -4,13 +4,12 @@ import importlib.util
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from predicting import CIFAR, RECIPE, noisy
-from running import EXECUTABLE, Ran
+from running import EXECUTABLE, HANG_LIMIT, Ran, wait_until
 from skipping import skip
 from two_nodes import two_nodes
 
@@ -107,7 +106,7 @@ def command(where, *more):
 
 
 def ran(process) -> Ran:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANG_LIMIT)
     return Ran(process.returncode, out, err)
 
 
@@ -197,14 +196,10 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
         command(folder / "killed", "--on", "ray", "--address", cluster.address, "--keep", "scores,features"),
         cluster.environment,
     )
-    deadline = time.monotonic() + 100
-    while len(at_work := set((folder / "seen").iterdir()) - before) < 2:  # both machines are at work
-        assert time.monotonic() < deadline and process.poll() is None
-        time.sleep(0.05)
-    cluster.kill_one()
-    while all(Path("/proc", worker.name).exists() for worker in at_work):  # the workers of a dead machine die too
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: len(set((folder / "seen").iterdir()) - before) >= 2, process)  # both machines are at work
+    at_work = set((folder / "seen").iterdir()) - before
+    cluster.kill_one()  # the workers of a dead machine die too
+    wait_until(lambda: not all(Path("/proc", worker.name).exists() for worker in at_work))
     (folder / "hold").unlink()
     done = ran(process)
     assert done.code == 3, done.err

@@ -4,21 +4,24 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import PIL
 import pytest
 from predicting import CIFAR, RECIPE, Toy, failing, linear, noisy
-from running import snapshot
+from running import HANG_LIMIT, snapshot
 from skipping import skip
 
+from benchmarks.kills import run_killed
 from regrade.core import AlreadyStored, ClassSpace, FormatError, InputError, ModelError, StoreError
 from regrade.models import Resizer
 from regrade.predict import How, engine, predict
+from regrade.store import Store
 from regrade.workspace import Workspace
 
 SMALL = How(batch=4, part_size=8, keep_scores=True)
@@ -292,35 +295,32 @@ def test_processes_at_the_same_time(store, tmp_path):
     other = noisy(tmp_path / "other")
     predict(other, Toy(), other.test_set("noise"), SMALL)
     processes = [start(store) for _ in range(3)]
-    said = [process.communicate(timeout=60)[0].split("\n")[1] for process in processes]
+    said = [process.communicate(timeout=HANG_LIMIT)[0].split("\n")[1] for process in processes]
     assert sum(line.startswith("done") for line in said) == 1, said
     assert all(line.startswith(("done", "already", "refused another process")) for line in said), said
     assert stored(store) == stored(other)
     assert not (store.root / ".partial").exists()
 
 
-def test_killed_at_ten_random_moments(tmp_path):
-    """kill -9, then go on: the same bytes as without."""
+def test_predict_killed_at_any_change_of_the_disk_goes_on_to_the_same_bytes(tmp_path):
     whole = noisy(tmp_path / "whole", 120)
     predict(whole, Toy(), whole.test_set("noise"), SMALL)
     store = noisy(tmp_path, 120)
-    rng = np.random.default_rng()
-    left = []
-    for moment in rng.uniform(0, 0.8, size=10):
-        process = start(store)
-        process.stdout.readline()
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(moment)
-        process.kill()
-        process.communicate()
+    test_set = store.test_set("noise")
+    kept = []
+    for at in count(0, 3):
+        through = run_killed(partial(predict, store, Toy(), test_set, SMALL), at=at, below=store.root)
+        store = Store.open(store.root)
         finished = store.model_names("noise") == ("toy",)
-        left.append(120 if finished else 8 * len(parts(store)))
-        again = predict(store, Toy(), store.test_set("noise"), SMALL)
-        assert (again.already, again.resumed) == (finished, left[-1]), moment
-        assert stored(store) == stored(whole), moment
-        assert not (store.root / ".partial").exists(), moment
+        kept.append(120 if finished else 8 * len(parts(store)))
+        again = predict(store, Toy(), test_set, SMALL)
+        assert (again.already, again.resumed) == (finished, kept[-1]), at
+        assert stored(store) == stored(whole), at
+        assert not (store.root / ".partial").exists(), at
+        if through:
+            break
         shutil.rmtree(store.prediction_folder("noise", "toy"))
-    assert len(set(left)) > 2, left
+    assert kept == sorted(kept) and len(set(kept)) > 5, kept
 
 
 def test_killed_between_storing_and_clearing_up(store):

@@ -1,6 +1,5 @@
 """Unreadable images: few are stored as such, many stop the run, and all can be tried again later."""
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from regrade.core import NO_ANSWER, ImageSourceError, InputError, ModelError
 from regrade.models import Settings
 from regrade.predict import How, NamedModel, predict, predict_all, run_all
 from regrade.predict.unreadable import Tolerance
+from regrade.store import checked_json, read_checked_json
 from regrade.workspace import Workspace
 
 SMALL = How(batch=4, part_size=8, keep_scores=True)
@@ -214,9 +214,9 @@ def test_manifest_from_before_has_no_retries_and_no_fingerprints(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
     path = store.prediction_folder("noise", "toy") / "manifest.json"
-    content = json.loads(path.read_text())
+    content = read_checked_json(path)
     del content["retries"], content["fingerprints"]
-    path.write_text(json.dumps(content))
+    path.write_bytes(checked_json(content))
     manifest = store.manifest(test_set, "toy")
     assert (manifest.retries, manifest.fingerprints) == ((), False)
     assert store.predictions(test_set, "toy").fingerprints is None

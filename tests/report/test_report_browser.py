@@ -249,20 +249,17 @@ class TestTables:
             page.wait_for_function(
                 "order => document.querySelector('#table-overview th:nth-child(2)').ariaSort === order", arg=order
             )
-            page.wait_for_timeout(50)
             rows = page.locator(f"{OVERVIEW} tbody tr")
             numbers = [row.evaluate(values) for row in rows.all()]
             assert numbers == sorted(numbers, key=lambda number, sign=sign: sign * number)
         heading.locator("button").click()
         page.wait_for_function("() => document.querySelector('#table-overview th:nth-child(2)').ariaSort === 'none'")
-        page.wait_for_timeout(50)
         assert first_column(page) == before
 
     def test_names_sort_by_letters(self, desktop):
         page = desktop.page
         page.locator(f"{OVERVIEW} th").first.locator("button").click()
         page.wait_for_function("() => document.querySelector('#table-overview th').ariaSort === 'ascending'")
-        page.wait_for_timeout(50)
         names = first_column(page)
         assert [name for name in names if name.isalnum() or "-" in name][:3] == ["alike", "extra-00", "extra-01"]
 

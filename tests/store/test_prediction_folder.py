@@ -55,6 +55,16 @@ def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
     assert json.loads((folder / "manifest.json").read_text())["features"] is True
 
 
+def test_stored_array_takes_operators_functions_and_methods_as_arrays_do(store):
+    add(store, FEATURES)
+    features, expected = store.predictions(SET, "m").features, FEATURES.astype(np.float16)
+    assert ((features > 0) == (expected > 0)).all()
+    np.testing.assert_array_equal(features @ np.ones(features.shape[1]), expected.sum(axis=1, dtype=float))
+    np.testing.assert_array_equal(np.exp(features), np.exp(expected))
+    np.testing.assert_array_equal(features.astype(np.float32).argmax(axis=1), expected.argmax(axis=1))
+    assert not hasattr(features, "no_such_method")
+
+
 def test_more_examples_than_are_written_at_a_time(store):
     size = 40_000
     rng = np.random.default_rng(0)

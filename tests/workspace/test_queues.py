@@ -152,7 +152,7 @@ class TestNovel:
         with pytest.raises(MismatchError, match="asks something else"):
             novel(workspace, name="mine")
         novel(workspace, overlap=2)
-        with pytest.raises(InputError, match="for 2 people each"):
+        with pytest.raises(InputError, match="need 2 votes each"):
             novel(workspace, overlap=3)
 
 

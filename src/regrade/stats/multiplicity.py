@@ -27,7 +27,7 @@ def holm_threshold(p_values: FloatArray, level: float) -> float:
 
     A p-value is at or below it exactly where `holm` makes it at most the level. The array is sorted in place.
 
-    >>> holm_threshold(np.array([0.01, 0.04, 0.02]), 0.05)
+    >>> holm_threshold(np.array([0.01, 0.06, 0.02]), 0.05)
     0.02
     """
     p_values.sort()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regrade.core import FormatError
 from regrade.store.checksums import BLOCK, Checksums
@@ -33,10 +34,10 @@ def write_array(file: BinaryIO, values: Array) -> None:
     add_rows(file, values)
 
 
-class StoredArray:
+class StoredArray(NDArrayOperatorsMixin):
     """An array on disk: a memory map whose blocks are checked before they are first used.
 
-    It is read as an array is: by rows, by any other index, or as a whole through ``np.asarray``.
+    It is read as an array is: by rows, by any other index, by operators and methods, or through ``np.asarray``.
     """
 
     def __init__(self, path: Path, checksums: Checksums) -> None:
@@ -88,6 +89,17 @@ class StoredArray:
         self._check(0, len(self._bytes))
         values = self._values if dtype is None else self._values.astype(dtype, copy=False)
         return values.copy() if copy else values
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """What a function of numpy, or an operator, makes of the whole array."""
+        arrays = [np.asarray(value) if isinstance(value, StoredArray) else value for value in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        """The methods of arrays."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)
 
     def _rows(self, index: Any) -> tuple[int, int]:
         """The first row that an index reaches and the one after the last; all of them where that is not plain."""

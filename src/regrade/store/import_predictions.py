@@ -136,6 +136,7 @@ def manifest_of(
         by=predictions.by.value,
         asked=None if predictions.asked is None else int(predictions.asked.sum()),
         times=predictions.times is not None,
+        fingerprints=predictions.fingerprints is not None,
         queues=queues,
     )
 

@@ -13,7 +13,7 @@ from regrade.ledger.item_images import images_without_content, keep_contents
 from regrade.neighbours import pixel_hash, unwatched
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
-from regrade.testsets import decode_pixels, open_pictures
+from regrade.testsets import decode, open_pictures, pixels_of
 from regrade.workspace.signing import WatchPictures
 
 _STEP = 512  # images that are read before their contents are kept
@@ -90,8 +90,8 @@ def _reader(source: PictureSource) -> Callable[[int], str | None] | None:
 
     def read(position: int) -> str | None:
         try:
-            stored = pictures.read(position)
-            return pixel_hash(decode_pixels(stored, orientation=source.orientation, border=source.border)).hex()
+            image = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+            return pixel_hash(pixels_of(image)).hex()
         except RegradeError:
             return None
 
