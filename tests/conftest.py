@@ -1,5 +1,6 @@
 """What every test may ask for."""
 
+import gc
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")  # how long an example takes is the machine's affair
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collection made out of garbage collection, which otherwise walks through all of it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

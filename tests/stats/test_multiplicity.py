@@ -1,3 +1,5 @@
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +24,14 @@ def test_benjamini_hochberg_by_hand():
     assert benjamini_hochberg([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.02, 0.04, 0.04, 0.02])
 
 
+@pytest.fixture(scope="module")
+def _statsmodels_without_garbage_collection():
+    """statsmodels collects garbage on every call, which takes most of a second where much is loaded."""
+    with mock.patch("statsmodels.stats.multitest.gc"):
+        yield
+
+
+@pytest.mark.usefixtures("_statsmodels_without_garbage_collection")
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @given(p_values=p_lists)
 @quick
