@@ -71,15 +71,23 @@ def test_chain_of_an_empty_ledger_is_whole(ledger):
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("UPDATE vote SET answer = 'correct' WHERE id = 2", "link 2, vote 2: its row was changed"),
-        ("UPDATE vote SET seconds = 1.26 WHERE id = 1", "link 1, vote 1: its row was changed"),
-        ("UPDATE comment SET text = 'look'", "link 4, comment 1: its row was changed"),
-        ("UPDATE decision SET why = ''", "link 5, decision 1: its row was changed"),
-        ("UPDATE guide_entry SET text = 'square'", "link 6, guide_entry 1: its row was changed"),
-        ("UPDATE vote SET at = '2026-01-01T00:00:00.000000Z' WHERE id = 3", "link 3, vote 3: its row was changed"),
+        ("UPDATE vote SET answer = 'correct' WHERE id = 2", "link 2, vote 2: its row, "),
+        ("UPDATE vote SET seconds = 1.26 WHERE id = 1", "link 1, vote 1: its row, "),
+        ("UPDATE comment SET text = 'look'", "link 4, comment 1: its row, "),
+        ("UPDATE decision SET why = ''", "link 5, decision 1: its row, "),
+        ("UPDATE guide_entry SET text = 'square'", "link 6, guide_entry 1: its row, "),
+        (
+            "UPDATE vote SET at = '2026-01-01T00:00:00.000000Z' WHERE id = 3",
+            "link 3, vote 3: its row, ",
+        ),
+        ("UPDATE item SET example = example || 'x'", "link 1, vote 1: its row, "),
+        ("UPDATE item SET class = 'dog'", "link 1, vote 1: its row, "),
+        ("UPDATE person SET name = 'Eve' WHERE id = 2", "link 2, vote 2: its row, "),
+        ("UPDATE queue SET labels = 'real@2'", "link 1, vote 1: its row, "),
+        ("UPDATE queue SET mode = 'training'", "link 1, vote 1: its row, "),
         ("DELETE FROM comment", "link 4, comment 1: its row was removed"),
         ("DELETE FROM chain WHERE position = 4", "link 5, decision 1: link 4 before it was removed"),
-        ("UPDATE chain SET hash = '00' WHERE position = 3", "link 3, vote 3: its row was changed"),
+        ("UPDATE chain SET hash = '00' WHERE position = 3", "link 3, vote 3: its row, "),
         (
             "INSERT INTO comment (id, item_id, person_id, text, at) "
             "VALUES (9, 1, 1, 'mine', '2026-01-01T00:00:00.000000Z')",
@@ -172,3 +180,23 @@ def test_upsert_cannot_change_a_row(filled):
     statement = "INSERT INTO vote SELECT * FROM vote WHERE true ON CONFLICT (id) DO UPDATE SET answer = 'correct'"
     with pytest.raises(DatabaseError, match="append-only"), filled.engine.begin() as connection:
         connection.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    ("statements", "problem"),
+    [
+        (("DROP TRIGGER vote_no_update",), "the trigger vote_no_update is missing"),
+        (
+            ("DROP TRIGGER vote_no_update", "CREATE TRIGGER vote_no_update BEFORE UPDATE ON vote BEGIN SELECT 1; END"),
+            "the trigger vote_no_update was changed",
+        ),
+        (("CREATE TRIGGER mine AFTER INSERT ON vote BEGIN SELECT 1; END",), "the trigger mine is not the ledger's own"),
+    ],
+)
+def test_triggers_that_differ_from_those_of_a_new_ledger_are_named(tmp_path, statements, problem):
+    ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
+    with ledger.engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    assert ledger.problems() == (problem,)
+    ledger.engine.dispose()

@@ -1,6 +1,8 @@
 """The file of a ledger: found whatever it is called, never begun anew by accident, copied while it is written to."""
 
 import os
+import resource
+import signal
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from regrade.core import AlreadyStored, InputError, StoreError
+from regrade.core import AlreadyStored, InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
 from regrade.ledger import Ballot, Ledger, NewItem, Question, Role
 
 
@@ -61,6 +63,38 @@ def test_vote_into_a_lost_file_is_not_acknowledged(ledger, tmp_path, loss):
         path.write_bytes(kept)
     with pytest.raises(StoreError, match="removed or replaced while it was in use"):
         ledger.add_person("Bob", Role.OWNER)
+
+
+def test_ledger_that_is_gone_is_not_made_anew_by_reading_it(ledger, tmp_path):
+    ledger.add_person("Ada", Role.OWNER)
+    ledger.engine.dispose()
+    for file in tmp_path.glob("ledger.sqlite*"):
+        file.unlink()
+    with pytest.raises(LedgerUnavailable, match="its file or folder is missing"):
+        ledger.queues()
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_ledger_in_the_place_of_one_in_use_is_refused(ledger, tmp_path):
+    ledger.identity()
+    other = Ledger.open(tmp_path / "other.sqlite")
+    other.identity()
+    other.engine.dispose()
+    ledger.engine.dispose()
+    (tmp_path / "other.sqlite").rename(tmp_path / "ledger.sqlite")
+    for _ in range(2):
+        with pytest.raises(LedgerUnavailable, match="exchanged for another one"):
+            ledger.queues()
+
+
+@pytest.mark.parametrize("word", ["mode = 'dxamination'", "question = 'lable'"])
+def test_word_that_was_never_written_is_damage(ledger, word):
+    ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
+        connection.exec_driver_sql(f"UPDATE queue SET {word}")
+    with pytest.raises(LedgerDamaged, match="stands for"):
+        ledger.queues()
 
 
 def test_ledger_that_was_put_back_is_used_again(ledger, tmp_path):
@@ -132,6 +166,24 @@ def test_backup_refuses_a_file_that_exists(ledger, tmp_path):
     with pytest.raises(AlreadyStored, match="exists already"):
         ledger.back_up(tmp_path / "copy.sqlite")
     assert (tmp_path / "copy.sqlite").read_text() == "mine"
+
+
+def test_backup_needs_a_name(ledger):
+    with pytest.raises(InputError, match="give its name"):
+        ledger.back_up(Path())
+
+
+def test_backup_on_a_full_disk_is_one_line_and_leaves_nothing(ledger, tmp_path):
+    (folder := tmp_path / "copies").mkdir()
+    before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
+    try:
+        with pytest.raises(LedgerRefused, match="cannot be copied"):
+            ledger.back_up(folder / "copy.sqlite")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert not list(folder.iterdir())
 
 
 def test_backup_of_postgres_names_the_tool(postgres):

@@ -93,3 +93,13 @@ class TestControlC:
         thread.start()
         thread.join()
         assert seen == [False]
+
+
+def test_contained_restores_the_mode_of_new_files():
+    before = os.umask(0o022)
+    try:
+        with contained():
+            os.umask(0o777)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)

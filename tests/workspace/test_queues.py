@@ -1,5 +1,9 @@
 """Filling queues: only what no one has judged, no one is asked twice, and nothing tells whose answer it is."""
 
+import shutil
+from itertools import count
+from pathlib import Path
+
 import numpy as np
 import pytest
 from judging import people as add_people
@@ -7,6 +11,7 @@ from judging import vote
 from sqlalchemy import func, select
 
 import regrade
+from benchmarks.kills import run_killed
 from regrade.classes import class_space
 from regrade.core import UNLABELED, InputError, MismatchError, TestSet, UnknownName
 from regrade.ledger import Mode, NewItem, Question, Role
@@ -175,6 +180,28 @@ class TestSample:
         assert (novel(workspace, size=1).items, asked(workspace, "sample s own@1")) == (4, NOVEL)
         with pytest.raises(InputError, match="0 novel predictions are left"):
             novel(workspace, size=1)
+
+    def test_killed_at_any_step_asks_nothing_that_is_drawn_again_and_goes_on(self, workspace, tmp_path):
+        workspace.ledger.engine.dispose()
+        before = set()
+        for at in count():
+            root = Path(shutil.copytree(workspace.store.root, tmp_path / f"W{at}"))
+            through = run_killed(lambda root=root: novel(regrade.open(root), size=2), at=at, below=root)
+            copy = regrade.open(root)
+            target = copy.store.test_set("s")
+            queues = [queue.name for queue in copy.ledger.queues()]
+            in_queue = asked(copy, queues[0]) if queues else set()
+            frame, rows = (drawn := copy.draw_review("s", labels="own", size=2)).frame, drawn.rows
+            pairs = {(target.ids[frame.examples[r]], target.class_space.ids[frame.classes[r]]) for r in rows.tolist()}
+            assert not pairs & in_queue, at
+            before.add(len(in_queue))
+            if frame.drawn == 4 and not in_queue:  # drawn, and killed before anyone was asked
+                assert asked(copy, novel(copy, size=2).queue) | pairs == NOVEL, at
+                before.add("went on")
+            copy.ledger.engine.dispose()
+            if through:
+                break
+        assert before == {0, 2, "went on"}
 
     def test_it_is_whole_even_if_another_queue_asks_the_same(self, workspace):
         """Without those it would not be a random sample."""

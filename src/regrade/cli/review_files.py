@@ -49,7 +49,7 @@ def verify(workspace: WorkspaceOption = Path()) -> None:
         say(f"ledger: {problem}")
     if problems:
         raise typer.Exit(1)
-    say("the ledger is whole: nothing that people said was changed, removed or added past it")
+    say("the ledger is whole: nothing that people said, nor what it is about, was changed, removed or added past it")
 
 
 def import_(

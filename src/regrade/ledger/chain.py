@@ -1,7 +1,9 @@
 """The hash chain: every row that people added has a link whose hash covers that of the link before it.
 
-Whoever changes, removes or inserts a row without the help of the ledger, past the triggers, breaks the chain from there
-on. A chain that was cut off at its end looks whole by itself: links that are noted elsewhere, as publishing does, tell.
+A link covers the row, the name of its person, and what it is about: the item's image and class, and what its queue asks
+of which test set. Whoever changes, removes or inserts any of that without the help of the ledger, past the triggers,
+breaks the chain from there on. A chain that was cut off at its end looks whole by itself: links that are noted
+elsewhere, as publishing does, tell.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Table, exists, func, insert, select
+from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists, func, insert, select
 
-from regrade.ledger.schema import APPEND_ONLY, chain
+from regrade.ledger.schema import APPEND_ONLY, chain, item, person, queue
 
 _FIRST = "0" * 64  # what the first link has in place of the hash before it
 _LOCK = 0x72656772616465  # of PostgreSQL's advisory locks: the chain grows by one transaction at a time
@@ -34,7 +36,9 @@ _COLUMNS = {
         "id", "class_space", "class", "replaces", "text", "traits", "examples", "alike", "person_id", "why", "at"
     ),
 }  # fmt: skip
-"""What a link covers: columns that come later do not change the hashes of earlier links."""
+"""What a link covers of a row: columns that come later do not change the hashes of earlier links."""
+_ITEM = ("example", "class", "stratum")
+_QUEUE = ("name", "question", "test_set", "labels", "model", "mode")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,27 @@ class ChainLink:
     hash: str
 
 
+def _with_subject(table: Table) -> Select[Any]:
+    """The rows of a table with all that their links cover."""
+    columns = [
+        *(table.c[name] for name in _COLUMNS[table.name]),
+        person.c.name.label("person"),
+    ]
+    source = table.outerjoin(person, person.c.id == table.c.person_id)
+    if "item_id" in table.c:
+        source = source.outerjoin(item, item.c.id == table.c.item_id).outerjoin(queue, queue.c.id == item.c.queue_id)
+        columns += [item.c[name].label(f"item {name}") for name in _ITEM]
+        columns += [queue.c[name].label(f"queue {name}") for name in _QUEUE]
+    return select(*columns).select_from(source)
+
+
+_ROWS = {table.name: _with_subject(table) for table in APPEND_ONLY}
+_ADDED = {
+    table.name: _ROWS[table.name].where(table.c.id.in_(bindparam("added", expanding=True))).order_by(table.c.id)
+    for table in APPEND_ONLY
+}
+
+
 def last_link(connection: Connection) -> ChainLink:
     """The last link of the chain; position 0 where it is empty."""
     row = connection.execute(_LAST).mappings().first()
@@ -53,18 +78,16 @@ def last_link(connection: Connection) -> ChainLink:
 
 def extend_chain(connection: Connection, table: Table, rows: Sequence[RowMapping]) -> None:
     """Link rows that were just added, in their order; others who add rows wait until this transaction ends."""
-    _lock(connection)
-    links = list(_links(last_link(connection), ((table.name, row) for row in rows)))
-    if links:
-        connection.execute(_ADD, links)
+    added = connection.execute(_ADDED[table.name], {"added": [row["id"] for row in rows]}).mappings().all()
+    _extend(connection, table, added)
 
 
 def link_rows_after(connection: Connection, table: Table, newest: int) -> None:
     """Link the rows of a table whose numbers are larger than one, as far as they have no link yet."""
     _lock(connection)  # whoever adds a row at the same time has linked it by then
     linked = exists(select(chain.c.position).where(chain.c.kind == table.name, chain.c.row_id == table.c.id))
-    rows = connection.execute(select(table).where(table.c.id > newest, ~linked).order_by(table.c.id))
-    extend_chain(connection, table, rows.mappings().all())
+    rows = connection.execute(_ROWS[table.name].where(table.c.id > newest, ~linked).order_by(table.c.id))
+    _extend(connection, table, rows.mappings().all())
 
 
 def link_everything(connection: Connection) -> None:
@@ -100,7 +123,16 @@ def _trouble(position: int, link: RowMapping, row: RowMapping | None, before: st
         return f"link {position} before it was removed"
     if row is None:
         return "its row was removed"
-    return "" if _hash(before, link["kind"], row) == link["hash"] else "its row was changed after it was added"
+    if _hash(before, link["kind"], row) != link["hash"]:
+        return "its row, the name of its person, or the item or queue that it is about was changed after it was added"
+    return ""
+
+
+def _extend(connection: Connection, table: Table, rows: Sequence[RowMapping]) -> None:
+    _lock(connection)
+    links = list(_links(last_link(connection), ((table.name, row) for row in rows)))
+    if links:
+        connection.execute(_ADD, links)
 
 
 def _lock(connection: Connection) -> None:
@@ -118,19 +150,15 @@ def _links(last: ChainLink, rows: Iterable[tuple[str, RowMapping]]) -> Iterator[
 
 
 def _rows(connection: Connection) -> Iterator[tuple[str, RowMapping]]:
-    for table in APPEND_ONLY:
-        columns = (table.c[name] for name in _COLUMNS[table.name])
-        for row in connection.execute(select(*columns)).mappings():
-            yield table.name, row
+    for kind, rows in _ROWS.items():
+        for row in connection.execute(rows).mappings():
+            yield kind, row
 
 
 def _hash(before: str, kind: str, row: RowMapping) -> str:
-    content = {name: _plain(name, row[name]) for name in _COLUMNS[kind]}
+    content = {name: _plain(value) for name, value in row.items()}
     return hashlib.sha256(json.dumps([before, kind, content], sort_keys=True).encode()).hexdigest()
 
 
-def _plain(name: str, value: Any) -> Any:
-    """A value as every database gives it back, also when it has just been added."""
-    if isinstance(value, datetime):
-        return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
-    return float(value) if name == "seconds" and value is not None else value  # SQLite returns 2.0 as 2 at first
+def _plain(value: Any) -> Any:
+    return f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else value

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -15,11 +17,14 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.pool import StaticPool
 
 from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
 from regrade.ledger.database_errors import first_line, shown_place, translate_errors
-from regrade.ledger.ledger_file import check_file, create_whole, note_file, sqlite_url
+from regrade.ledger.ledger_file import check_file, chosen_identity, connect, create_whole, note_file, sqlite_url
 from regrade.ledger.private_file import keep_private
+from regrade.ledger.schema import secret
+from regrade.ledger.upsert import put_once
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
@@ -32,9 +37,42 @@ _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it i
 def open_database(place: str | Path) -> Engine:
     """The database of a ledger: a file (made if missing) or an address such as ``postgresql://host/name``."""
     if isinstance(place, Path) or "://" not in place:
-        create_whole(Path(place), lambda staged: _upgraded(_sqlite(staged)).dispose())
+        create_whole(Path(place), _fill_new)
         return _upgraded(_sqlite(Path(place)))
     return _upgraded(_postgres(place))
+
+
+def identity(engine: Engine) -> str:
+    """What tells a ledger from every other: a random text that was chosen when it was created."""
+    chosen = select(secret.c.value).where(secret.c.name == "ledger")
+    with engine.connect() as connection:
+        known = connection.execute(chosen).scalar()
+    if known is not None:
+        return str(known)
+    with writing(engine) as connection:
+        put_once(connection, secret, {"name": "ledger"}, value=uuid.uuid4().hex)
+        return str(connection.execute(chosen).scalar_one())
+
+
+def _fill_new(path: Path) -> None:
+    """Make an empty file a ledger."""
+    engine = _upgraded(_sqlite(path))
+    identity(engine)
+    engine.dispose()
+
+
+def triggers(connection: Connection) -> dict[str, str]:
+    """The triggers of a database in SQLite by name, each as it was written."""
+    stored = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+    return {str(name): str(text) for name, text in stored}
+
+
+@cache
+def expected_triggers() -> dict[str, str]:
+    """The triggers that a ledger in SQLite has when it is new."""
+    engine = _upgraded(create_engine("sqlite://", poolclass=StaticPool))
+    with engine.connect() as connection:
+        return triggers(connection)
 
 
 def _upgraded(engine: Engine) -> Engine:
@@ -111,18 +149,19 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 def _sqlite(path: Path) -> Engine:
     keep_private(path)
-    engine = create_engine(
-        sqlite_url(path), connect_args={"timeout": _WAIT, "check_same_thread": False}, pool_size=_CONNECTIONS
-    )
+    engine = create_engine(sqlite_url(path), creator=lambda: connect(path, wait=_WAIT), pool_size=_CONNECTIONS)
+    identities: set[str] = set()
 
     _turns[engine] = Lock()
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, record: Any) -> None:
-        connection.isolation_level = None  # transactions begin where `begin` says so, not at the first change
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            connection.execute(f"PRAGMA {pragma}")
         note_file(path, record.info)
+        identity = chosen_identity(connection)
+        if identity is not None and identities - {identity}:
+            connection.close()
+            raise LedgerUnavailable(f"the ledger {path} was exchanged for another one while it was in use: put it back")
+        identities.update({identity} if identity else ())
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:

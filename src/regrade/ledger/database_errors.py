@@ -14,7 +14,7 @@ from regrade.core import LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreE
 _READ_ONLY = (LedgerRefused, "cannot be written: its file or its disk is read-only, or permission is denied")
 _FULL = (LedgerRefused, "cannot be written: the disk is full; free some space and try again, nothing is half-written")
 _LOCKED = (LedgerUnavailable, "is locked: another process has been writing to it for too long; try again later")
-_NO_FILE = (LedgerUnavailable, "cannot be opened: its folder is missing, or permission is denied")
+_NO_FILE = (LedgerUnavailable, "cannot be opened: its file or folder is missing or read-only, or permission is denied")
 _BAD_DISK = (LedgerUnavailable, "cannot be used: its disk reports an I/O error; check the disk and the free space")
 _DAMAGED = (LedgerDamaged, "cannot be opened: it is damaged, or is not a ledger; restore it from a backup")
 

@@ -6,27 +6,32 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection
 
+from regrade.ledger.database import expected_triggers, triggers
 from regrade.ledger.schema import APPEND_ONLY, chain
 
 _PROTECTED = (*(table.name for table in APPEND_ONLY), chain.name)
-_POSTGRES_TRIGGERS = "SELECT tgname FROM pg_trigger WHERE tgenabled <> 'D'"
-_SQLITE_TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+_POSTGRES_TRIGGERS = """
+SELECT tgname FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+WHERE tgenabled <> 'D' AND tgqual IS NULL AND prosrc LIKE '%%RAISE EXCEPTION%%'
+"""
 
 
 def integrity_problems(connection: Connection) -> Iterator[str]:
-    """What SQLite's own checks find, and triggers that are missing."""
+    """What SQLite's own checks find, and triggers that are missing, changed or not the ledger's own."""
     if connection.dialect.name == "sqlite":
         for check in ("integrity_check", "foreign_key_check"):
             for row in connection.exec_driver_sql(f"PRAGMA {check}"):
                 if tuple(row) != ("ok",):
                     yield f"{check}: {', '.join(map(str, row))}"
-    yield from (f"the trigger {name} is missing" for name in _missing_triggers(connection))
+        yield from _sqlite_triggers(triggers(connection), expected_triggers())
+    else:
+        active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS).scalars())
+        expected = (f"{table}_append_only" for table in _PROTECTED)
+        yield from (f"the trigger {name} is missing or changed" for name in expected if name not in active)
 
 
-def _missing_triggers(connection: Connection) -> Iterator[str]:
-    """The triggers that forbid changes and are not there, or not active."""
-    postgres = connection.dialect.name == "postgresql"
-    active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS if postgres else _SQLITE_TRIGGERS).scalars())
-    kinds = ("append_only",) if postgres else ("no_update", "no_delete", "no_replacement")
-    for table in _PROTECTED:
-        yield from (name for kind in kinds if (name := f"{table}_{kind}") not in active)
+def _sqlite_triggers(stored: dict[str, str], expected: dict[str, str]) -> Iterator[str]:
+    yield from (f"the trigger {name} is missing" for name in expected if name not in stored)
+    yield from (f"the trigger {name} is not the ledger's own" for name in stored if name not in expected)
+    both = stored.keys() & expected.keys()
+    yield from (f"the trigger {name} was changed" for name in sorted(both) if stored[name] != expected[name])

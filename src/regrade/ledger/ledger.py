@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -18,7 +17,7 @@ from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, last_link
 from regrade.ledger.clock import now_in_utc
-from regrade.ledger.database import filling, open_database, snapshot, writing
+from regrade.ledger.database import filling, identity, open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
@@ -31,8 +30,7 @@ from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
 from regrade.ledger.reveal import is_revealed
-from regrade.ledger.schema import comment, item, person, queue, secret
-from regrade.ledger.upsert import put_once
+from regrade.ledger.schema import comment, item, person, queue
 
 
 class Ledger:
@@ -353,14 +351,7 @@ class Ledger:
 
     def identity(self) -> str:
         """What tells this ledger from every other: a random text that was chosen when it was created."""
-        chosen = select(secret.c.value).where(secret.c.name == "ledger")
-        with self.engine.connect() as connection:
-            known = connection.execute(chosen).scalar()
-        if known is not None:
-            return str(known)
-        with writing(self.engine) as connection:
-            put_once(connection, secret, {"name": "ledger"}, value=uuid.uuid4().hex)
-            return str(connection.execute(chosen).scalar_one())
+        return identity(self.engine)
 
     def back_up(self, path: Path) -> None:
         """Copy the ledger, as it is at one moment, to a new file; others go on voting meanwhile."""

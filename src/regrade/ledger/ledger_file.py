@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine
 
@@ -44,9 +45,34 @@ def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
         os.link(staged, path)
 
 
+def connect(path: Path, *, wait: float) -> sqlite3.Connection:
+    """Connect to a database file that is there: none is ever made by connecting.
+
+    On a disk that takes no writes the file is read as it is, which SQLite otherwise refuses.
+    """
+    address = f"file:{quote(os.fsencode(path.absolute()))}"
+    options = "mode=ro&immutable=1" if _is_read_only(path) else "mode=rw"
+    connection = sqlite3.connect(f"{address}?{options}", uri=True, timeout=wait, check_same_thread=False)
+    connection.isolation_level = None  # transactions begin where it is said, not at the first change
+    connection.execute("PRAGMA foreign_keys=ON")
+    if not _is_read_only(path):
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
 def note_file(path: Path, info: dict[str, object]) -> None:
     """Note which file a new connection has open."""
     info[_OPENED] = _identity(path)
+
+
+def chosen_identity(connection: sqlite3.Connection) -> str | None:
+    """The random text that tells a ledger from every other; none where it is not chosen yet."""
+    try:
+        row = connection.execute("SELECT value FROM secret WHERE name = 'ledger'").fetchone()
+    except sqlite3.OperationalError:  # there is no such table yet
+        return None
+    return None if row is None else str(row[0])
 
 
 def check_file(connection: Connection) -> None:
@@ -69,17 +95,26 @@ def back_up(engine: Engine, path: Path) -> None:
         raise InputError(
             "this ledger is in PostgreSQL: back it up with pg_dump, or write it with regrade review export"
         )
-    with _temporary(path) as staged, engine.connect() as connection, closing(sqlite3.connect(staged)) as target:
-        source = connection.connection.driver_connection
-        if source is None:
-            raise StoreError("the ledger is closed")
-        source.backup(target)
-        target.close()
+    if not path.name:
+        raise InputError("a backup is a new file: give its name")
+    with _temporary(path) as staged:
+        _copy(engine, staged)
         _close_journal(staged)
         try:
             os.link(staged, path)
         except FileExistsError:
             raise AlreadyStored(f"{path} exists already: choose another name, or remove it first") from None
+
+
+def _copy(engine: Engine, path: Path) -> None:
+    with engine.connect() as connection, closing(sqlite3.connect(path)) as target:
+        source = connection.connection.driver_connection
+        if source is None:
+            raise StoreError("the ledger is closed")
+        try:
+            source.backup(target)
+        except sqlite3.Error as error:
+            raise LedgerRefused(f"the ledger cannot be copied to {path.parent}: {error}") from error
 
 
 @contextmanager
@@ -100,6 +135,11 @@ def _close_journal(path: Path) -> None:
     """Bring everything into the one file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether a file that is complete by itself lies where nothing can be written."""
+    return not os.access(path.parent, os.W_OK) and not _beside(path, "-wal").exists()
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -15,7 +15,7 @@ from regrade.core.panel import Reached
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
-from regrade.ledger.schema import Moment, comment, decision, guide_entry, item, person, queue, report, vote
+from regrade.ledger.schema import Moment, OneOf, comment, decision, guide_entry, item, person, queue, report, vote
 from regrade.ledger.whole_text import is_whole
 
 Row = Mapping[str, Any]
@@ -178,6 +178,7 @@ _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
     Moment: _moment,
     Integer: _whole,
     Float: _seconds,
+    OneOf: _text,
     String: _text,
 }
 

@@ -22,6 +22,8 @@ from sqlalchemy import (
     text,
 )
 
+from regrade.core import LedgerDamaged
+
 
 class Moment(TypeDecorator[datetime]):
     """A moment in UTC as text that sorts, the same in every database."""
@@ -36,6 +38,25 @@ class Moment(TypeDecorator[datetime]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """From text."""
         return None if value is None else datetime.fromisoformat(value)
+
+
+class OneOf(TypeDecorator[str]):
+    """One of some words; anything else that is read is damage, since nothing else was ever written."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, length: int, *words: str) -> None:
+        super().__init__(length)
+        self.words = words
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """The word."""
+        if value is not None and value not in self.words:
+            raise LedgerDamaged(
+                f"the ledger is damaged: {value!r} stands for {', '.join(self.words[:-1])} or {self.words[-1]}"
+            )
+        return value
 
 
 metadata = MetaData(
@@ -53,7 +74,7 @@ person = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(80), nullable=False, unique=True),
-    Column("role", String(10), nullable=False),
+    Column("role", OneOf(10, "owner", "reviewer", "labeler"), nullable=False),
     Column("joined", Moment, nullable=False),
     CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name="role"),
 )
@@ -63,13 +84,13 @@ queue = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("name", String(80), nullable=False, unique=True),
-    Column("question", String(10), nullable=False),
+    Column("question", OneOf(10, "judge", "label", "mistake"), nullable=False),
     Column("test_set", String(200), nullable=False),
     Column("labels", String(200), nullable=False),
     Column("overlap", Integer, nullable=False),
     Column("opened", Moment, nullable=False),
     Column("model", String(200), nullable=False, server_default=""),
-    Column("mode", String(12), nullable=False, server_default="examination"),
+    Column("mode", OneOf(12, "training", "examination"), nullable=False, server_default="examination"),
     CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
     CheckConstraint("overlap >= 1", name="overlap"),
 )

@@ -36,10 +36,10 @@ def needs(extra: str, what: str) -> Iterator[None]:
 def contained() -> Iterator[None]:
     """Around other people's code: what it raises is always an `Exception`, unless the user pressed Control-C.
 
-    Its changes to numpy's error state and to the filters that turn warnings into errors are undone, and a process
-    that it forked does not go on with our work.
+    Its changes to numpy's error state, to the filters that turn warnings into errors and to the mode of new files are
+    undone, and a process that it forked does not go on with our work.
     """
-    process, strict = os.getpid(), _strict_filters()
+    process, strict, mask = os.getpid(), _strict_filters(), _umask()
     with np.errstate():
         try:
             yield
@@ -53,6 +53,14 @@ def contained() -> Iterator[None]:
             if os.getpid() != process:
                 _end_child(sys.exc_info()[1])
             _undo_strict_filters(strict)
+            os.umask(mask)
+
+
+def _umask() -> int:
+    """The mode that new files do not get; it can be read only by setting it, here to a stricter one for a moment."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 class Uncaught(Exception):

@@ -31,6 +31,7 @@ from regrade.core import (
     TestSet,
     UnknownName,
 )
+from regrade.core.arrays import IntArray
 from regrade.store.checked_json import checked_json, read_checked_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
@@ -65,6 +66,7 @@ from regrade.store.review_files import (
     draw_more,
     read_frame,
     read_verdict_file,
+    rows_given_to,
     stored_frame_digest,
     with_decisions,
     write_frame,
@@ -539,10 +541,14 @@ class Store:
         folder = self._review_folder(test_set.name, labels.full_name)
         return read_frame(folder, test_set) if (folder / FRAME).is_file() else None
 
-    def draw_more(self, frame: ReviewFrame, size: int) -> ReviewFrame:
-        """Give out the next predictions of a review."""
+    def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+        """Give out the next predictions of a review, and note for which queue, if for one."""
         with self.transaction() as change:
-            return draw_more(change, self._review_folder(frame.test_set, frame.labels), frame, size)
+            return draw_more(change, self._review_folder(frame.test_set, frame.labels), frame, size, queue=queue)
+
+    def rows_given_to(self, frame: ReviewFrame, queue: str) -> IntArray:
+        """The rows of a review that were drawn for a queue, in their order."""
+        return rows_given_to(self._review_folder(frame.test_set, frame.labels), frame, queue)
 
     def add_verdicts(
         self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""

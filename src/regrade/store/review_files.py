@@ -125,16 +125,30 @@ def _with_stored_verdicts(
     return replace(frame, states=states, reasons=kept)
 
 
-def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int) -> ReviewFrame:
-    """Give out the next ``size`` turns of a review."""
+def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
+    """Give out the next ``size`` turns of a review, and note for which queue, if for one."""
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
     total = frame.drawn + size
-    content = checked_json({"drawn": total})
+    queues = _turns_by_queue(folder)
+    if queue:
+        queues[queue] = [*queues.get(queue, []), [frame.drawn, total]]
+    content = checked_json({"drawn": total, "queues": queues})
     staged = change.write(change.new_folder() / _DRAWN, lambda file: file.write(content))
     change.replace(staged, folder / _DRAWN)
     return replace(frame, drawn=total)
+
+
+def rows_given_to(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
+    """The rows that were drawn for a queue, in their order."""
+    rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(folder).get(queue, [])]
+    return np.concatenate([np.empty(0, dtype=np.int64), *rows])
+
+
+def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
+    path = folder / _DRAWN
+    return dict(read_checked_json(path).get("queues", {})) if path.is_file() else {}
 
 
 def _drawn(folder: Path) -> int:

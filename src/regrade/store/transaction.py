@@ -57,6 +57,7 @@ class Transaction:
         self._count = 0
         self._steps: dict[str, _Step] = {}  # by place: what comes later takes the place of what came before
         self._written: list[Path] = []
+        self._parts = 0  # transactions that are open within this one
 
     def new_folder(self) -> Path:
         """An empty folder to fill."""
@@ -95,6 +96,14 @@ class Transaction:
         step = self._steps.get(self._below_root(final))
         return step is not None and bool(step.staged)
 
+    def commit_now(self) -> None:
+        """Make what is staged so far visible and go on, still alone: for what must be stored before something else.
+
+        As a part of another transaction this does nothing, since that one decides when its changes are made.
+        """
+        if not self._parts:
+            self._commit()
+
     def _add(self, staged: Path | None, final: Path) -> None:
         source, target = "" if staged is None else self._below_root(staged), self._below_root(final)
         self._steps[target] = _Step(source, target, self._below_root(self._new_path()))
@@ -115,6 +124,7 @@ class Transaction:
             sync_files(self._written)
             journal.rename(self._folder / _JOURNAL)  # from here on the change is made, whatever happens to the process
             _carry_out_or_undo(self.root, self._folder)
+        self._steps, self._written = {}, []
 
 
 @contextmanager
@@ -148,11 +158,14 @@ def transaction(root: Path) -> Iterator[Transaction]:
 def _part_of(outer: Transaction) -> Iterator[None]:
     """Within a transaction: an error takes back what was staged since, whoever handles it further out."""
     before = dict(outer._steps)
+    outer._parts += 1
     try:
         yield
     except BaseException:
         outer._steps = before
         raise
+    finally:
+        outer._parts -= 1
 
 
 def recover(root: Path) -> None:

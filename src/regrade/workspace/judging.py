@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.amounts import amount
 from regrade.core.label_set import without_version
@@ -13,7 +15,7 @@ from regrade.studies import StratifyBy
 from regrade.workspace.filling import Filling
 from regrade.workspace.loading import Watch, chosen_models
 from regrade.workspace.queued import Queued
-from regrade.workspace.reviewing import all_novel, draw_next, review_of_labels
+from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, review_of_labels
 
 
 def queue_all_novel(
@@ -63,7 +65,10 @@ def queue_sample(
     filling = Filling(ledger, name or f"sample {test_set.name} {full}", Question.JUDGE, test_set, full, overlap)
     if filling.queue is not None and filling.queue.labels != full:
         raise MismatchError(f"queue {filling.name!r} is under {filling.queue.labels}: give another --name for {full}")
-    drawn = draw_next(store, test_set, labels, size=size, by=by, seed=seed)
+    waiting = _drawn_before(store, filling, labels)
+    with store.transaction() as change:
+        drawn = _drawn_with(store, filling, labels, waiting, size=size, by=by, seed=seed)
+    change.commit_now()  # drawn first: what is asked was never drawn for someone else
     frame, rows = drawn.frame, drawn.rows
     elsewhere = filling.is_asked(frame.examples[rows], frame.classes[rows], filling.asked_elsewhere())
     notes = [
@@ -72,6 +77,34 @@ def queue_sample(
     ]
     notes += [f"asked in another queue too: {elsewhere.sum():,}"] if elsewhere.any() else []
     return filling.add_pairs(frame.examples[rows], frame.classes[rows], frame.strata[rows], notes=notes)
+
+
+def _drawn_before(store: Store, filling: Filling, labels: str) -> DrawnReview | None:
+    """What a command that was stopped has drawn for the queue and not put into it; none if there is no such thing."""
+    frame = review_of_labels(store, filling.test_set, labels)
+    if frame is None:
+        return None
+    rows = store.rows_given_to(frame, filling.name)
+    waiting = rows[~filling.is_asked(frame.examples[rows], frame.classes[rows], filling.asked_here())]
+    return DrawnReview(frame, waiting) if len(waiting) else None
+
+
+def _drawn_with(
+    store: Store,
+    filling: Filling,
+    labels: str,
+    waiting: DrawnReview | None,
+    *,
+    size: int,
+    by: StratifyBy | None,
+    seed: int,
+) -> DrawnReview:
+    """So many predictions for the queue: those that wait for it first, then the next ones of the random order."""
+    if waiting is not None and len(waiting.rows) >= size:
+        return waiting
+    ahead = 0 if waiting is None else len(waiting.rows)
+    drawn = draw_next(store, filling.test_set, labels, size=size - ahead, by=by, seed=seed, queue=filling.name)
+    return drawn if waiting is None else DrawnReview(drawn.frame, np.concatenate([waiting.rows, drawn.rows]))
 
 
 def _asked(elsewhere: int) -> str:

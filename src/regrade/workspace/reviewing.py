@@ -35,9 +35,9 @@ def review_of_labels(store: Store, test_set: TestSet, labels: str) -> ReviewFram
 
 
 def draw_next(
-    store: Store, test_set: TestSet, labels: str, *, size: int, by: StratifyBy | None, seed: int
+    store: Store, test_set: TestSet, labels: str, *, size: int, by: StratifyBy | None, seed: int, queue: str = ""
 ) -> DrawnReview:
-    """Draw the next predictions of a review; the first draw lays down its random order.
+    """Draw the next predictions of a review, for a ``queue`` if one is named; the first draw fixes the random order.
 
     No one else draws meanwhile: the same predictions are never given out twice.
     """
@@ -51,7 +51,7 @@ def draw_next(
             store.add_review(frame, test_set)
         elif by is not None and by.value != frame.stratified_by:
             raise InputError(f"the review of {labels} is stratified by {frame.stratified_by}: it cannot change now")
-        drawn = store.draw_more(frame, size)
+        drawn = store.draw_more(frame, size, queue=queue)
     return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
 
 
