@@ -185,6 +185,7 @@ class TestVerdicts:
         assert snapshot(workspace) == stored
         both = judge(rows[:80], workspace.parent / "both.csv")
         assert "30 new verdicts" in run_well(*bring(workspace, both)).err
+        del stored["reviews/imagenet-val/v3@1/drawn.json"]  # it counts the files of verdicts
         assert stored.items() < snapshot(workspace).items()
 
     def test_a_contradiction_is_refused(self, workspace):
