@@ -206,6 +206,7 @@ class TestVerdicts:
         turned = [row | {"verdict": "wrong"} for row in csv.DictReader(first.read_text().splitlines())]
         path = write(workspace.parent / "turned.csv", turned)
         changed = sum(row["verdict"] != "wrong" for row in csv.DictReader(first.read_text().splitlines()))
+        assert_one_line(run(*bring(workspace, path), "--correct", "   "), "the reason of a correction is blank")
         assert f"{changed} new verdicts" in run_well(*bring(workspace, path), "--correct", "seen at full size").err
         assert "0 new verdicts" in run_well(*bring(workspace, path)).err
         for file in workspace.rglob("verdicts-*.parquet"):

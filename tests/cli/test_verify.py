@@ -64,8 +64,11 @@ def test_verify_and_list_name_missing_images(root):
     assert_one_line(run("predict", "python:x:y", "-t", "shelf", "-w", root))
 
 
-def test_missing_images_are_registered_at_their_new_place(root):
+@pytest.mark.parametrize("empty_folder", [False, True])
+def test_missing_images_are_registered_at_their_new_place(root, empty_folder):
     (root / "images").rename(root.parent / "away")
+    if empty_folder:  # as where a disk is not mounted
+        (root / "images").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0
     assert regrade.open(root).missing_images() == {}

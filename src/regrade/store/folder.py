@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -94,6 +94,10 @@ FIRST_MODEL = "regrade predict, or regrade import predictions"
 
 FIRST_LABELS = "regrade import labels, or from the images' own labels with regrade labels create"
 """What brings the first label set of a test set."""
+
+
+def _has_no_root(source: PictureSource) -> bool:
+    return not source.path.exists()
 
 
 @dataclass(frozen=True)
@@ -457,24 +461,37 @@ class Store:
 
     # Pictures
 
-    def add_pictures(self, test_set: TestSet, source: PictureSource, class_map: ClassMap | None = None) -> Stored:
+    def add_pictures(
+        self,
+        test_set: TestSet,
+        source: PictureSource,
+        class_map: ClassMap | None = None,
+        *,
+        is_missing: Callable[[PictureSource], bool] = _has_no_root,
+    ) -> Stored:
         """Store where a test set's pictures are, and the test set and its class map as far as they are new.
 
-        Other places than before raise.
+        Other places than before raise, unless ``is_missing`` says that the images at the place before are gone.
         """
         with self.transaction() as change:
             self._place_test_set(change, test_set)
             placed = [*self._place_class_map(change, test_set, class_map)]
-            placed.append(self._place_pictures(change, test_set, source))
+            placed.append(self._place_pictures(change, test_set, source, is_missing))
         return _together(test_set.name, placed)
 
-    def _place_pictures(self, change: Transaction, test_set: TestSet, source: PictureSource) -> Stored:
+    def _place_pictures(
+        self,
+        change: Transaction,
+        test_set: TestSet,
+        source: PictureSource,
+        is_missing: Callable[[PictureSource], bool],
+    ) -> Stored:
         path, given = self._picture_path(test_set.name), inside_workspace(source, self.root)
         if path.is_file():
             stored = read_pictures(path, test_set, self.root)
             if stored == given:
                 return Stored((), (test_set.name,))
-            if stored.path.exists():
+            if not is_missing(stored):
                 raise AlreadyStored(
                     f"the images of {test_set.name} are registered at {stored.path}, which exists: remove {path} to "
                     f"read them from {given.path} instead"

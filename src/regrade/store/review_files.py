@@ -267,6 +267,8 @@ def add_verdicts(
     Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
     the reason; it is then a new row, and the last one counts.
     """
+    if correction and not correction.strip():
+        raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
     examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
     rows = frame.find(examples, classes)
     outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
