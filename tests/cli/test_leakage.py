@@ -10,6 +10,8 @@ from PIL import Image
 from planted import flipped, reencoded, textures
 from running import run, run_well
 
+from regrade.store import PartialSignatures
+
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
@@ -43,6 +45,20 @@ def work(folders, tmp_path):
 
 
 TWINS = {("t0.png", "exact.png"), ("t1.png", "packed.png"), ("t2.png", "mirrored.png"), ("<b>&.png", "same & <i>.png")}
+
+
+def test_study_leakage_removes_the_parts_of_finished_signatures(work, monkeypatch):
+    options = ("study", "leakage", "--test-set", "test", "--against", "train", "--size", "64", "-w", work)
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialSignatures, "remove", interrupt)
+        assert run(*options).code != 0
+    assert list((work / ".partial").rglob("*.part"))
+    run_well(*options)
+    assert not (work / ".partial").exists()
 
 
 def test_a_study(work, tmp_path):

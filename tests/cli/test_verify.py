@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
@@ -33,6 +34,26 @@ def test_verify_names_a_damaged_file_and_fails(root):
     assert "predictions/shelf/first/scores.npy" in ran.out and "does not match its checksum" in ran.out
 
 
+def test_grade_and_verify_refuse_swapped_versions_of_labels(root):
+    version = ("--name", "own", "--complete", "--new-version")
+    run_well("import", "labels", root.parent / "labels.csv", "-t", "shelf", *version, "-w", root)
+    first, second = (root / "labels" / "shelf" / f"own@{number}.parquet" for number in (1, 2))
+    first.rename(root / "spare")
+    second.rename(first)
+    (root / "spare").rename(second)
+    assert_one_line(run("grade", "-t", "shelf", "-l", "own@1", "-w", root), "it holds labels/shelf/own@2.parquet")
+    ran = run("verify", "-w", root)
+    assert ran.code == 1 and "2 problems" in ran.out
+
+
+@pytest.mark.parametrize("names", [("frame", "verdicts-0001"), ("verdicts-0001", "frame")], ids="-over-".join)
+def test_grade_refuses_exchanged_files_of_a_review(root, names):
+    source, target = (root / "reviews" / "shelf" / "own@1" / f"{name}.parquet" for name in names)
+    shutil.copy(source, target)
+    expected = f"{target.name} is damaged (it holds reviews/shelf/own@1/{source.name}"
+    assert_one_line(run("grade", "-t", "shelf", "-l", "own", "-w", root), expected)
+
+
 def test_verify_and_list_name_missing_images(root):
     (root / "images").rename(root.parent / "away")
     ran = run("verify", "-w", root)
@@ -43,8 +64,11 @@ def test_verify_and_list_name_missing_images(root):
     assert_one_line(run("predict", "python:x:y", "-t", "shelf", "-w", root))
 
 
-def test_missing_images_are_registered_at_their_new_place(root):
+@pytest.mark.parametrize("empty_folder", [False, True])
+def test_missing_images_are_registered_at_their_new_place(root, empty_folder):
     (root / "images").rename(root.parent / "away")
+    if empty_folder:  # as where a disk is not mounted
+        (root / "images").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0
     assert regrade.open(root).missing_images() == {}
@@ -67,15 +91,15 @@ def without_checksums(root) -> None:
         for path in root.glob(pattern):
             table = pq.read_table(path)
             meta = json.loads(table.schema.metadata[b"regrade"])
-            meta = {key: value for key, value in meta.items() if key not in ("sha256", "files")}
+            meta = {key: value for key, value in meta.items() if key not in ("sha256", "files", "place", "frame")}
             if path.parent.name == "pictures":
                 meta["root"] = str((root / meta["root"]).resolve())
             pq.write_table(table.replace_schema_metadata({b"regrade": json.dumps(meta)}), path)
     for pattern in (*OBJECTS, PREDICTIONS, CHECKPOINTS):
         for path in root.glob(pattern):
             content = read_checked_json(path)
-            content.pop("files", None)
-            path.write_text(json.dumps(content))
+            since = ("files", "place", "frame", "verdict_files")
+            path.write_text(json.dumps({key: value for key, value in content.items() if key not in since}))
     config = root / "regrade.toml"
     config.write_text(re.sub(r"version = \d", "version = 1", config.read_text()))
 
@@ -88,6 +112,35 @@ def test_upgrade_brings_an_older_workspace_along(root):
     assert read_every_file(Store.open(root)) == new
     assert run("verify", "-w", root).code == 0
     assert_one_line(run("upgrade", "-w", root), "has layout 2")
+
+
+@pytest.mark.parametrize("kind", ["labels/shelf", "slices/shelf", "mistakes/shelf", "testsets", "classes", "pictures"])
+def test_upgrade_keeps_a_swapped_file_noticeable(root, kind):
+    without_checksums(root)
+    (path, *_) = sorted((root / kind).iterdir())
+    path.rename(path.with_stem("other@7" if kind.startswith("labels") else "other"))
+    run_well("upgrade", "-w", root)
+    ran = run("verify", "-w", root)
+    assert ran.code == 1 and f"it holds {kind}/{path.name}" in ran.out
+
+
+def test_upgrade_brings_a_review_along_of_which_nothing_was_drawn(root):
+    without_checksums(root)
+    folder = root / "reviews" / "shelf" / "own@1"
+    for path in (folder / "drawn.json", *folder.glob("verdicts-*.parquet")):
+        path.unlink()
+    run_well("upgrade", "-w", root)
+    assert run("verify", "-w", root).code == 0
+    assert len(regrade.open(root).draw_review("shelf", labels="own", size=2).rows) == 2
+
+
+@pytest.mark.parametrize("name", ["drawn.json", "verdicts-0001.parquet"])
+def test_upgrade_refuses_a_review_that_lacks_a_file(root, name):
+    folder = root / "reviews" / "shelf" / "own@1"
+    shutil.copy(folder / "verdicts-0001.parquet", folder / "verdicts-0002.parquet")
+    without_checksums(root)
+    (folder / name).unlink()
+    assert_one_line(run("upgrade", "-w", root), f"{name} is damaged (it is missing")
 
 
 def test_upgrade_of_a_workspace_with_an_unreadable_file_changes_nothing(root):

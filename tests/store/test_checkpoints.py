@@ -10,7 +10,7 @@ import regrade
 from regrade.classes import class_space
 from regrade.core import AlreadyStored, FormatError, InputError, MismatchError, ScoreKind, TestSet, UnknownName
 from regrade.metrics import confusion_score
-from regrade.store import read_checkpoint_files
+from regrade.store import CheckpointWriter, read_checkpoint_files
 from regrade.store.array_file import StoredArray
 from regrade.store.checkpoint_folder import array_name
 
@@ -29,6 +29,10 @@ def workspace(tmp_path):
 
 def stored(workspace, name="E"):
     return workspace.store.checkpoints(workspace.store.test_set("six"), name)
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def writer(workspace, kind="logits"):
@@ -72,6 +76,18 @@ class TestWriting:
         assert stored(workspace).epochs == (0, 1)
         with pytest.raises(InputError, match="no scores yet"):
             writer(workspace).finish()
+
+    def test_writer_goes_on_after_a_kill_between_storing_and_cleaning_up(self, workspace, monkeypatch):
+        first = writer(workspace)
+        first.add(SCORES[0, 0], seed=0, epoch=0)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(CheckpointWriter, "discard", interrupt)
+            first.finish()
+        again = writer(workspace)
+        assert not again.has(seed=0, epoch=0)
+        again.add(SCORES[0, 0], seed=0, epoch=0)
+        assert not again.finish()  # the same is stored already
+        assert not (workspace.store.root / ".partial").exists()
 
     def test_other_scores_than_those_that_are_kept_are_refused(self, workspace):
         under_way = writer(workspace)
@@ -225,6 +241,9 @@ class TestFiles:
             ({"scores": SCORES[0, 0]}, "must state one epoch"),
             ({"deep_3": SCORES[0, 0]}, "must state one epoch"),
             ({"epoch1_epoch2": SCORES[0, 0]}, "must state one epoch"),
+            ({"epoch-1.5": SCORES[0, 0]}, "states the number 1.5: epochs and seeds are whole numbers"),
+            ({"seed-0.5_epoch-1": SCORES[0, 0]}, "states the number 0.5: epochs and seeds are whole numbers"),
+            ({f"epoch-{'9' * 20}": SCORES[0, 0]}, "an epoch is a whole number from 0 to 1,000,000,000,000, got 9999"),
             ({"seed0_epoch1": SCORES[0, 0], "seed-0_epoch-1": SCORES[0, 0]}, "both state seed 0 and epoch 1"),
             (
                 {"seed0_epoch0": SCORES[0, 0], "seed0_epoch1": SCORES[0, 1], "seed1_epoch0": SCORES[1, 0]},

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regrade.classes import class_space
-from regrade.core import ClassSpace, FormatError, InputError, LabelState, TestSet, UnknownName
+from regrade.core import ClassSpace, FormatError, InputError, LabelState, MismatchError, TestSet, UnknownName
 from regrade.store import LabelFile, LabelFormat, read_label_file
 from regrade.tables import Columns, Reading
 
@@ -101,6 +101,23 @@ class TestTables:
     def test_read_label_file_refuses_a_misspelled_state_column(self, read, column):
         with pytest.raises(UnknownName, match=f"unknown column '{column}'; did you mean state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
+
+    @pytest.mark.parametrize("column", ["status", "verdict", "Judgement", "judgment"])
+    def test_read_label_file_refuses_another_name_of_the_state_column(self, read, column):
+        with pytest.raises(UnknownName, match=f"unknown column '{column}': call it state"):
+            read(f"image,class,{column}\np0,cat,wrong\n")
+        file = read(f"image,class,{column},state\np0,cat,done,wrong\n")
+        assert judged(file) == {("p0", "cat"): "wrong"} and file.notes == (f"ignored the column {column}",)
+
+    def test_read_label_file_refuses_two_columns_of_labels_that_disagree(self, read):
+        text = "image,class,label,state\np0,cat,cat,correct\np1,dog,cat,correct\n"
+        with pytest.raises(MismatchError, match=r"class and label hold different labels in row 1: .*--label-column"):
+            read(text)
+        assert judged(read(text, columns=Columns(label="label"))) == {
+            ("p0", "cat"): "correct",
+            ("p1", "cat"): "correct",
+        }
+        assert len(judged(read(text.replace("dog,cat", "dog,dog")))) == 2
 
     def test_read_label_file_says_that_classes_are_taken_as_correct(self, read):
         notes = read("image,class,split\np0,cat,a\n").notes

@@ -19,8 +19,10 @@ SOURCE = PictureSource("folder", "/data/ça va", ("cat/a.png", "dog/b ü.png", "
 def written(tmp_path, source: PictureSource = SOURCE):
     file = io.BytesIO()
     write_pictures(source, PETS, file)
-    (tmp_path / "pets.parquet").write_bytes(file.getvalue())
-    return tmp_path / "pets.parquet"
+    path = tmp_path / "pictures" / "pets.parquet"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(file.getvalue())
+    return path
 
 
 @pytest.mark.parametrize("source", [SOURCE, PictureSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])

@@ -77,7 +77,7 @@ class TestList:
     @pytest.mark.parametrize(
         ("name", "text"),
         [
-            ("x.txt", f"{val_name(2)}\n\n  {val_name(4)}\r\n"),
+            ("x.txt", f"{val_name(2)}\n\n{val_name(4)}\r\n"),
             ("x", f"﻿{val_name(2)[:-5]}\n{val_name(4)}"),
             ("x.json", json.dumps([val_name(4), val_name(2)])),
             ("x.csv", f"file_name\n{val_name(2)}\n{val_name(4)}\n"),
@@ -102,6 +102,8 @@ class TestList:
             ("x.txt", b"no such image\n", "not in test set imagenet-val, for instance 'no such image'"),
             ("x.txt", f"{val_name(1)}\n{val_name(1)}\n".encode(), "stands more than once"),
             ("x.txt", b"\n \n", "names no image"),
+            ("x.txt", f" {val_name(1)}\n".encode(), "has blanks around it"),
+            ("x.csv", f"image\n {val_name(1)}\n".encode(), "has blanks around it"),
             ("x.txt", b"", "is empty"),
             ("x.txt", b"\xff\xfe", "not UTF-8"),
             ("x.json", b'{"a": 1}', "a JSON list of images is wanted"),

@@ -10,7 +10,7 @@ from regrade.store.atomic import (
     write_new_file,
     write_picture,
 )
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import checked_json, read_checked_json, read_stored_json, stored_json
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
 from regrade.store.checkpoint_folder import CheckpointManifest
 from regrade.store.checkpoint_writer import CheckpointWriter
@@ -23,6 +23,7 @@ from regrade.store.import_predictions import ImportedPredictions, import_predict
 from regrade.store.import_slices import ImportedSlices, import_slices, keep_slices
 from regrade.store.label_export import Authors, KnownAuthors, labels_as_file
 from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
+from regrade.store.links import broken_links
 from regrade.store.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
 from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
 from regrade.store.partial_signatures import PartialSignatures
@@ -80,6 +81,7 @@ __all__ = [
     "Verdicts",
     "amended",
     "answers_from_scores",
+    "broken_links",
     "check_folder",
     "check_stored_file",
     "checked_json",
@@ -102,10 +104,12 @@ __all__ = [
     "read_people_file",
     "read_prediction_file",
     "read_slice_file",
+    "read_stored_json",
     "replace_file",
     "replace_folder",
     "store_answers",
     "stored_files",
+    "stored_json",
     "upgrade_workspace",
     "write_file",
     "write_new_file",

@@ -10,6 +10,7 @@ from typing import Any
 
 from regrade.core import FormatError
 from regrade.store.damage import damaged
+from regrade.store.metadata import PLACE, Metadata, metadata_in_place
 
 _CHECKSUM = "sha256"
 
@@ -19,7 +20,7 @@ def checked_json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps({**content, _CHECKSUM: _checksum(content)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def read_checked_json(path: Path) -> dict[str, Any]:
+def read_checked_json(path: Path) -> Metadata:
     """Read what `checked_json` wrote; anything else raises and names the file."""
     try:
         content = json.loads(path.read_bytes())
@@ -30,7 +31,19 @@ def read_checked_json(path: Path) -> dict[str, Any]:
         raise damaged(path) from None
     if stored != _checksum(content):
         raise damaged(path)
-    return dict(content)
+    return Metadata(path, content)
+
+
+def stored_json(content: Mapping[str, Any], *, place: str) -> bytes:
+    """A JSON object for a place in a workspace, with its checksum."""
+    return checked_json({**content, PLACE: place})
+
+
+def read_stored_json(path: Path) -> Metadata:
+    """Read what `stored_json` wrote for this place; anything else raises and names the file."""
+    metadata = metadata_in_place(path, read_checked_json(path))
+    del metadata[PLACE]
+    return metadata
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ from regrade.store.checkpoint_writer import same_epochs
 from regrade.store.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
 from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, passed_over_files
 
-_SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+)", re.IGNORECASE)
-_EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+)", re.IGNORECASE)
+_SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
+_EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,9 @@ def _seed_and_epoch(path: Path) -> tuple[str, int]:
         raise FormatError(
             f"{path} must state one epoch, and one seed where there are several: call it seed-0/epoch-003.npy"
         )
+    for number in (*epochs, *seeds):
+        if not number.isdecimal():
+            raise FormatError(f"{path} states the number {number}: epochs and seeds are whole numbers")
     return str(int(seeds[0])) if seeds else "0", int(epochs[0])
 
 

@@ -14,8 +14,9 @@ from regrade.core import Checkpoints, FormatError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.cores import on_all_cores
 from regrade.store.array_file import StoredArray
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checksums import Checksums
+from regrade.store.layout import folder_of_checkpoints
 from regrade.store.names import file_name
 
 CHECKPOINT_MANIFEST = "manifest.json"
@@ -60,13 +61,14 @@ def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epo
 def manifest_text(manifest: CheckpointManifest) -> bytes:
     """The manifest as its file has it."""
     files = {name: stated.as_json() for name, stated in manifest.files.items()}
-    return checked_json({**asdict(manifest), "files": files})
+    place = f"{folder_of_checkpoints(manifest.test_set, manifest.ensemble)}/{CHECKPOINT_MANIFEST}"
+    return stored_json({**asdict(manifest), "files": files}, place=place)
 
 
 def read_checkpoint_manifest(folder: Path) -> CheckpointManifest:
     """Read and check manifest.json."""
     path = folder / CHECKPOINT_MANIFEST
-    raw = read_checked_json(path)
+    raw = read_stored_json(path)
     try:
         files = {name: Checksums.from_json(stated) for name, stated in raw["files"].items()}
         return CheckpointManifest(**{**raw, "files": files})

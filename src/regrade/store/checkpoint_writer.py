@@ -33,6 +33,8 @@ from regrade.store.damage import damaged
 from regrade.store.names import original_name
 from regrade.store.refusals import refusals_as_errors
 
+_LAST_EPOCH = 10**12  # steps count as epochs; anything beyond is a time or a hash
+
 
 @dataclass(frozen=True)
 class CheckpointWriter:
@@ -57,7 +59,8 @@ class CheckpointWriter:
 
     def has(self, *, seed: int | str, epoch: int) -> bool:
         """Whether the scores of a seed after an epoch are kept already."""
-        return self._checksum_path(array_name(str(seed), epoch)).is_file()
+        name = array_name(str(seed), epoch)  # its checksum alone is left by a process that was killed after finishing
+        return self._checksum_path(name).is_file() and (self.folder / name).is_file()
 
     def add(self, scores: ArrayLike, *, seed: int | str, epoch: int) -> None:
         """Keep the scores (n, c) of one seed after one epoch, rows in the order of the test set.
@@ -174,8 +177,8 @@ def _in_order(path: Path) -> tuple[int, str]:
 
 
 def _whole(epoch: int) -> int:
-    if isinstance(epoch, bool) or int(epoch) != epoch or epoch < 0:
-        raise InputError(f"an epoch is a whole number of at least 0, got {epoch!r}")
+    if isinstance(epoch, bool) or int(epoch) != epoch or not 0 <= epoch <= _LAST_EPOCH:
+        raise InputError(f"an epoch is a whole number from 0 to {_LAST_EPOCH:,}, got {epoch!r}")
     return int(epoch)
 
 

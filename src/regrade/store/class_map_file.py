@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule, TestSet
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.layout import place_of_class_map
 
 
 def class_map_content(class_map: ClassMap, test_set: TestSet) -> bytes:
@@ -24,12 +25,12 @@ def class_map_content(class_map: ClassMap, test_set: TestSet) -> bytes:
             for class_id, entry in zip(class_map.target.ids, class_map.sources, strict=True)
         },
     }
-    return checked_json(content)
+    return stored_json(content, place=place_of_class_map(test_set.name))
 
 
 def read_class_map(path: Path, test_set: TestSet, space_named: Callable[[str], ClassSpace]) -> ClassMap:
     """Read the map back; one that was changed by hand, or made for other classes, raises."""
-    content = read_checked_json(path)
+    content = read_stored_json(path)
     try:
         found = _class_map(content, test_set.class_space, space_named(content["source"]))
         digest = content["digest"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +32,7 @@ from regrade.core import (
     UnknownName,
 )
 from regrade.core.arrays import IntArray
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
     CheckpointManifest,
@@ -43,6 +43,19 @@ from regrade.store.checkpoint_writer import CheckpointWriter
 from regrade.store.class_map_file import class_map_content, read_class_map
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.label_file import read_label_set, write_label_set
+from regrade.store.layout import (
+    folder_of_checkpoints,
+    folder_of_predictions,
+    folder_of_review,
+    folder_of_signatures,
+    place_of_class_map,
+    place_of_class_space,
+    place_of_labels,
+    place_of_mistakes,
+    place_of_pictures,
+    place_of_slices,
+    place_of_test_set,
+)
 from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
 from regrade.store.parquet import read_meta, stored_digest
@@ -58,18 +71,18 @@ from regrade.store.prediction_folder import (
 )
 from regrade.store.refusals import refusals_as_errors
 from regrade.store.review_files import (
-    FRAME,
     AddedVerdicts,
     Verdicts,
     add_decisions,
     add_verdicts,
+    begin_review,
     draw_more,
+    has_review,
     read_frame,
     read_verdict_file,
     rows_given_to,
     stored_frame_digest,
     with_decisions,
-    write_frame,
 )
 from regrade.store.signature_folder import TABLE, Signed, read_signatures, stage_signatures, taken_over
 from regrade.store.slice_file import read_slice_set, write_slice_set
@@ -83,6 +96,10 @@ FIRST_MODEL = "regrade predict, or regrade import predictions"
 
 FIRST_LABELS = "regrade import labels, or from the images' own labels with regrade labels create"
 """What brings the first label set of a test set."""
+
+
+def _has_no_root(source: PictureSource) -> bool:
+    return not source.path.exists()
 
 
 @dataclass(frozen=True)
@@ -138,9 +155,9 @@ class Store:
 
     def class_space(self, name: str) -> ClassSpace:
         """A built-in class space, or one stored here."""
-        path = self.root / "classes" / f"{file_name(name)}.json"
+        path = self.root / place_of_class_space(name)
         if path.is_file():
-            return class_space_from_json(read_checked_json(path))
+            return class_space_from_json(read_stored_json(path))
         if name not in BUILT_IN:
             raise UnknownName("class space", name, self.class_space_names())
         return class_space(name)
@@ -151,14 +168,15 @@ class Store:
             return self._place_class_space(change, space)
 
     def _place_class_space(self, change: Transaction, space: ClassSpace) -> Stored:
-        path = self.root / "classes" / f"{file_name(space.name)}.json"
+        place = place_of_class_space(space.name)
+        path = self.root / place
         if change.will_place(path):
             return Stored((), (space.name,))
         if space.name in self.class_space_names():
             if self.class_space(space.name).digest != space.digest:
                 raise AlreadyStored(f"a class space {space.name!r} with other classes exists: choose another name")
             return Stored((), (space.name,))
-        content = checked_json(class_space_as_json(space))
+        content = stored_json(class_space_as_json(space), place=place)
         change.write_at(path, lambda file: file.write(content))
         return Stored((space.name,), ())
 
@@ -225,7 +243,7 @@ class Store:
         return [Stored((test_set.name,), ())]
 
     def _class_map_path(self, test_set: str) -> Path:
-        return self.root / "maps" / f"{file_name(test_set)}.json"
+        return self.root / place_of_class_map(test_set)
 
     # Slices that came after a test set
 
@@ -235,7 +253,7 @@ class Store:
             return self._place_slice_set(change, slices, test_set)
 
     def _place_slice_set(self, change: Transaction, slices: SliceSet, test_set: TestSet) -> Stored:
-        path = self._slice_folder(test_set.name) / f"{file_name(slices.name)}.parquet"
+        path = self.root / place_of_slices(test_set.name, slices.name)
         if path.is_file():
             if read_slice_set(path, test_set).digest != slices.digest:
                 raise AlreadyStored(
@@ -389,7 +407,7 @@ class Store:
         return True
 
     def _checkpoint_folder(self, test_set: str, ensemble: str) -> Path:
-        return self.root / "checkpoints" / file_name(test_set) / file_name(ensemble)
+        return self.root / folder_of_checkpoints(test_set, ensemble)
 
     # Label sets
 
@@ -445,24 +463,37 @@ class Store:
 
     # Pictures
 
-    def add_pictures(self, test_set: TestSet, source: PictureSource, class_map: ClassMap | None = None) -> Stored:
+    def add_pictures(
+        self,
+        test_set: TestSet,
+        source: PictureSource,
+        class_map: ClassMap | None = None,
+        *,
+        is_missing: Callable[[PictureSource], bool] = _has_no_root,
+    ) -> Stored:
         """Store where a test set's pictures are, and the test set and its class map as far as they are new.
 
-        Other places than before raise.
+        Other places than before raise, unless ``is_missing`` says that the images at the place before are gone.
         """
         with self.transaction() as change:
             self._place_test_set(change, test_set)
             placed = [*self._place_class_map(change, test_set, class_map)]
-            placed.append(self._place_pictures(change, test_set, source))
+            placed.append(self._place_pictures(change, test_set, source, is_missing))
         return _together(test_set.name, placed)
 
-    def _place_pictures(self, change: Transaction, test_set: TestSet, source: PictureSource) -> Stored:
+    def _place_pictures(
+        self,
+        change: Transaction,
+        test_set: TestSet,
+        source: PictureSource,
+        is_missing: Callable[[PictureSource], bool],
+    ) -> Stored:
         path, given = self._picture_path(test_set.name), inside_workspace(source, self.root)
         if path.is_file():
             stored = read_pictures(path, test_set, self.root)
             if stored == given:
                 return Stored((), (test_set.name,))
-            if stored.path.exists():
+            if not is_missing(stored):
                 raise AlreadyStored(
                     f"the images of {test_set.name} are registered at {stored.path}, which exists: remove {path} to "
                     f"read them from {given.path} instead"
@@ -486,13 +517,13 @@ class Store:
         return self._picture_path(test_set).is_file()
 
     def _picture_path(self, test_set: str) -> Path:
-        return self.root / "pictures" / f"{file_name(test_set)}.parquet"
+        return self.root / place_of_pictures(test_set)
 
     # Signatures of pictures
 
     def signatures(self, name: str, signed: Signed) -> Signatures | None:
         """What was kept of the pictures of a set; none where it is not known yet."""
-        folder = self._signature_folder(name) / signed.digest[:16]
+        folder = self.root / folder_of_signatures(name, signed.digest)
         return read_signatures(folder) if (folder / TABLE).is_file() else None
 
     def signature_sizes(self, name: str) -> frozenset[int]:
@@ -514,8 +545,8 @@ class Store:
         """Store the signatures of a set, given in parts that follow one another."""
         with self.transaction() as change:
             staged = change.new_folder()
-            stage_signatures(change, staged, signed, parts)
-            change.place(staged, self._signature_folder(name) / signed.digest[:16])
+            stage_signatures(change, staged, name, signed, parts)
+            change.place(staged, self.root / folder_of_signatures(name, signed.digest))
 
     def _signature_folder(self, name: str) -> Path:
         return self.root / "neighbours" / file_name(name)
@@ -526,20 +557,20 @@ class Store:
         """Store the frame of a review; the same again is no change, another for the same labels raises."""
         folder = self._review_folder(test_set.name, frame.labels)
         with self.transaction() as change:
-            if (folder / FRAME).is_file():
+            if has_review(folder):
                 if stored_frame_digest(folder) != frame.digest:
                     raise AlreadyStored(
                         f"a sample for {frame.labels} of {test_set.name} was drawn already, and drawing again would "
                         f"bias it: judge that one, or remove {folder} first"
                     )
                 return Stored((), (frame.labels,))
-            change.write_at(folder / FRAME, lambda file: write_frame(frame, test_set, file))
+            begin_review(change, folder, frame, test_set)
         return Stored((frame.labels,), ())
 
     def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
         """The review of what is novel under a label set, with its verdicts; none if none was drawn."""
         folder = self._review_folder(test_set.name, labels.full_name)
-        return read_frame(folder, test_set) if (folder / FRAME).is_file() else None
+        return read_frame(folder, test_set) if has_review(folder) else None
 
     def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
         """Give out the next predictions of a review, and note for which queue, if for one."""
@@ -575,7 +606,7 @@ class Store:
             add_decisions(change, folder, before, after, test_set, queue=queue)
 
     def _review_folder(self, test_set: str, labels: str) -> Path:
-        return self.root / "reviews" / file_name(test_set) / file_name(labels)
+        return self.root / folder_of_review(test_set, labels)
 
     # Reviews of mistakes
 
@@ -585,7 +616,7 @@ class Store:
 
     def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
         """Read what people said of a model's mistakes."""
-        path = self._mistake_folder(test_set.name) / f"{file_name(model)}.parquet"
+        path = self.root / place_of_mistakes(test_set.name, model)
         if not path.is_file():
             names = self.mistake_review_names(test_set.name)
             raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
@@ -596,7 +627,7 @@ class Store:
 
         Decisions of a ledger may replace earlier ones, which it still has.
         """
-        path = self._mistake_folder(test_set.name) / f"{file_name(review.model)}.parquet"
+        path = self.root / place_of_mistakes(test_set.name, review.model)
         with self.transaction() as change:
             if path.is_file():
                 meta = read_meta(path)
@@ -614,23 +645,23 @@ class Store:
     def remove_mistake_review(self, test_set: str, model: str) -> None:
         """Take away a review of mistakes that came from a ledger and of which no decision stands."""
         with self.transaction() as change:
-            change.remove(self._mistake_folder(test_set) / f"{file_name(model)}.parquet")
+            change.remove(self.root / place_of_mistakes(test_set, model))
 
     def _mistake_folder(self, test_set: str) -> Path:
         return self.root / "mistakes" / file_name(test_set)
 
     def _test_set_path(self, name: str) -> Path:
-        return self.root / "testsets" / f"{file_name(name)}.parquet"
+        return self.root / place_of_test_set(name)
 
     def prediction_folder(self, test_set: str, model: str) -> Path:
         """Where one model's predictions on a test set are, or will be."""
-        return self.root / "predictions" / file_name(test_set) / file_name(model)
+        return self.root / folder_of_predictions(test_set, model)
 
     def _label_folder(self, test_set: str) -> Path:
         return self.root / "labels" / file_name(test_set)
 
     def _label_path(self, test_set: str, full: str) -> Path:
-        return self._label_folder(test_set) / f"{file_name(full)}.parquet"
+        return self.root / place_of_labels(test_set, full)
 
 
 def _together(name: str, placed: Iterable[Stored]) -> Stored:

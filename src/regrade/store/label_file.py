@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from regrade.core import LabelSet, LabelState, MismatchError, TestSet, Unlisted
 from regrade.core.arrays import IntArray
+from regrade.store.layout import place_of_labels
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import number_array, text_array
 
@@ -25,6 +27,7 @@ def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None
         columns[state.name.lower()] = _class_lists(labels, test_set, state, covered)
     columns["problematic"] = [labels.reasons[i] for i in covered]
     meta = {
+        PLACE: place_of_labels(test_set.name, labels.full_name),
         "name": labels.name,
         "version": labels.version,
         "test_set": labels.test_set,

@@ -15,7 +15,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import FormatError, InputError, LabelSet, LabelState, MismatchError, SliceSet, TestSet, Unlisted
+from regrade.core import (
+    FormatError,
+    InputError,
+    LabelSet,
+    LabelState,
+    MismatchError,
+    SliceSet,
+    TestSet,
+    UnknownName,
+    Unlisted,
+)
 from regrade.core.amounts import amount
 from regrade.store.places import Places
 from regrade.tables import (
@@ -30,6 +40,7 @@ from regrade.tables import (
     ignored_names,
     read_json,
     read_table,
+    refuse_other_labels,
     texts,
 )
 
@@ -40,6 +51,7 @@ _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
 _LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
 _CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
 _OPTIONAL_COLUMNS = ("state", "problematic")
+_STATE_SYNONYMS = ("status", "verdict", "judgement", "judgment")
 _KEYS = (*_LISTS, "problematic")
 _EXPORTED_KEYS = ("problematic_by", "problematic_at", "decided")  # who decided, as `labels_as_file` writes it
 _MULTILABEL_KEYS = ("initial_annots", "problematic_images", "imagenet_m")
@@ -282,8 +294,17 @@ class _PlainColumns:
 
     def notes(self, table: pa.Table) -> tuple[str, ...]:
         used = {name for name in (self.id, self.classes, self.state, self.problematic) if name}
+        if self.state is None:
+            _refuse_other_state(table)
         notes = ignored_columns(table, used, optional=_OPTIONAL_COLUMNS)
         return notes if self.state else (*notes, "there is no column state: every class is taken as correct")
+
+
+def _refuse_other_state(table: pa.Table) -> None:
+    """Raise where a column is called as states may be called: without it every class would be taken as correct."""
+    for name in table.column_names:
+        if name.casefold() in _STATE_SYNONYMS:
+            raise UnknownName("column", name, None, hint=": call it state, or remove it if it is something else")
 
 
 def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
@@ -300,16 +321,18 @@ def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judge
         examples = [example for example, empty in zip(examples, bare, strict=True) if not empty]
         table = table.filter(pa.array([not empty for empty in bare]))
     if examples:
-        _add_rows(judgements, examples, table, named, columns.reading)
+        _add_rows(judgements, examples, table, named, columns)
     return judgements
 
 
 def _add_rows(
-    judgements: _Judgements, examples: list[int], table: pa.Table, named: _PlainColumns, reading: Reading
+    judgements: _Judgements, examples: list[int], table: pa.Table, named: _PlainColumns, columns: Columns
 ) -> None:
     states = texts(table, named.state) if named.state else ("correct",) * table.num_rows
     space = judgements.test_set.class_space
-    classes = class_indices(table[named.classes], space, name=named.classes, reading=reading)
+    classes = class_indices(table[named.classes], space, name=named.classes, reading=columns.reading)
+    if not columns.label and classes.shape[1] == 1:
+        refuse_other_labels(table, named.classes, classes[:, 0], space, columns.reading)
     for example, row, state in zip(examples, classes, states, strict=True):
         for index in row:
             judgements.add(example, int(index), state_named(state))

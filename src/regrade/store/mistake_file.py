@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity, TestSet
+from regrade.store.layout import place_of_mistakes
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import Reading, number_array, one_class_each, text_array
 
@@ -24,6 +26,7 @@ def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryI
         "spelling": pa.array(review.spellings, type=text),
     }
     meta = {
+        PLACE: place_of_mistakes(test_set.name, review.model),
         "model": review.model,
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from regrade.core import FormatError
 from regrade.store.damage import damaged
+from regrade.store.metadata import Metadata, metadata_in_place
 
 _KEY = b"regrade"
 _CHECKSUM = "sha256"  # the last key of the metadata, which is the last part of the file
@@ -21,7 +22,10 @@ _BLANK = b"0" * 64  # stands for the checksum while it is computed
 
 
 def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None:
-    """Write a table with the facts about it, and the SHA-256 of the file with zeros in the checksum's place."""
+    """Write a table with the facts about it, and the SHA-256 of the file with zeros in the checksum's place.
+
+    The facts of a file in a workspace state its `PLACE`.
+    """
     stated = json.dumps({**meta, _CHECKSUM: _BLANK.decode()})
     buffer = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata({_KEY: stated}), buffer, compression="zstd")
@@ -30,8 +34,8 @@ def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None
         file.write(part)
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a table, or some columns of it, and the facts about it; a damaged or foreign file raises."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, Metadata]:
+    """Read a table, or some columns of it, and the facts about it; a damaged, misplaced or foreign file raises."""
     file, meta = _opened(path)
     try:
         return file.read(columns=columns, use_threads=False), meta  # every thread would keep memory of its own
@@ -39,7 +43,7 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.T
         raise FormatError(f"{path} cannot be read: {error}") from None
 
 
-def read_meta(path: Path) -> dict[str, Any]:
+def read_meta(path: Path) -> Metadata:
     """Read only the facts."""
     return _opened(path)[1]
 
@@ -49,8 +53,8 @@ def stored_digest(path: Path) -> str:
     return str(read_meta(path)["digest"])
 
 
-def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
-    """A file whose checksum is right: nothing else is parsed."""
+def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:
+    """A file whose checksum and place are right: nothing else is parsed."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -64,7 +68,7 @@ def _opened(path: Path) -> tuple[pq.ParquetFile, dict[str, Any]]:
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
     del meta[_CHECKSUM]
-    return file, meta
+    return file, metadata_in_place(path, meta)
 
 
 def _split(content: bytes) -> tuple[memoryview, bytes, memoryview]:

@@ -9,6 +9,8 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from regrade.core import MismatchError, Orientation, PictureSource, TestSet
+from regrade.store.layout import place_of_pictures
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import packed_column, text_array
 
@@ -25,6 +27,7 @@ def write_pictures(source: PictureSource, test_set: TestSet, file: BinaryIO) -> 
     """Write each example's place, with reader, root and how the pictures are to be read."""
     table = pa.table({"example": text_array(test_set.ids), "location": text_array(source.locations)})
     meta = {
+        PLACE: place_of_pictures(test_set.name),
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,
         "reader": source.reader,

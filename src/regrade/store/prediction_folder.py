@@ -25,8 +25,9 @@ from regrade.core import (
     TestSet,
 )
 from regrade.store.array_file import StoredArray, write_array
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checksums import Checksums, read_checked
+from regrade.store.layout import folder_of_predictions
 from regrade.store.transaction import Transaction
 from regrade.tables import number_array, text_array
 
@@ -92,7 +93,9 @@ def stage_predictions(
     """Fill a staged folder; the manifest goes last and holds the checksums of the other files."""
     writers = _writers(predictions, test_set)
     files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
-    text = checked_json({**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}})
+    content = {**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}}
+    place = f"{folder_of_predictions(manifest.test_set, manifest.model.name)}/{MANIFEST}"
+    text = stored_json(content, place=place)
     change.write(folder / MANIFEST, lambda file: file.write(text))
 
 
@@ -114,7 +117,7 @@ def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[
 def read_manifest(folder: Path) -> Manifest:
     """Read and check manifest.json."""
     path = folder / MANIFEST
-    raw = read_checked_json(path)
+    raw = read_stored_json(path)
     try:
         parts = {
             "model": ModelSpec(**raw["model"]),

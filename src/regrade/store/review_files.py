@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +15,11 @@ import pyarrow.compute as pc
 from regrade.core import AlreadyStored, FormatError, InputError, LabelState, MismatchError, ReviewFrame, TestSet
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.store.checked_json import checked_json, read_checked_json
+from regrade.store.checked_json import read_stored_json, stored_json
+from regrade.store.damage import damaged
 from regrade.store.label_files import state_named
+from regrade.store.layout import folder_of_review
+from regrade.store.metadata import PLACE, Metadata
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.store.transaction import Transaction
 from regrade.tables import (
@@ -32,8 +35,8 @@ from regrade.tables import (
 )
 
 FRAME = "frame.parquet"
-_DRAWN = "drawn.json"
-_VERDICTS = "verdicts-*.parquet"
+DRAWN = "drawn.json"
+VERDICT_FILES = "verdicts-*.parquet"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
 _SAMPLE_NAMES = "name"  # the column of class names in what `regrade labels sample` writes
 _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
@@ -61,7 +64,22 @@ class AddedVerdicts:
     notes: tuple[str, ...] = ()
 
 
-def write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
+def has_review(folder: Path) -> bool:
+    """Whether a review was begun; a folder that has lost its frame and kept other files raises."""
+    if (folder / FRAME).is_file():
+        return True
+    if any(folder.glob("[!.]*")):
+        raise damaged(folder / FRAME, "it is missing, and other files of the review are there")
+    return False
+
+
+def begin_review(change: Transaction, folder: Path, frame: ReviewFrame, test_set: TestSet) -> None:
+    """Write the frame of a review of which nothing is drawn yet."""
+    change.write_at(folder / FRAME, lambda file: _write_frame(frame, test_set, file))
+    _write_drawn(change, folder, frame, verdict_files=0, queues={})
+
+
+def _write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
     """Write all novel pairs, with their strata, turns and guesses; the verdicts go elsewhere."""
     table = pa.table(
         {
@@ -73,6 +91,7 @@ def write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
         }
     )
     meta = {
+        PLACE: _place(frame, FRAME),
         "test_set": frame.test_set,
         "test_set_digest": test_set.digest,
         "labels": frame.labels,
@@ -105,7 +124,15 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
         np.full(len(examples), LabelState.UNJUDGED, dtype=np.int8),
         meta["stratified_by"],
     )
-    return _with_stored_verdicts(folder, replace(frame, drawn=_drawn(folder)), test_set)
+    return _with_stored_verdicts(folder, _with_drawn(folder, frame), test_set)
+
+
+def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
+    """The frame with the number of predictions that were drawn from it."""
+    stated = _read_drawn(folder)
+    if stated["frame"] != frame.digest:
+        raise damaged(folder / DRAWN, f"it belongs to another sample than {FRAME}")
+    return replace(frame, drawn=int(stated["drawn"]))
 
 
 def _with_stored_verdicts(
@@ -113,11 +140,15 @@ def _with_stored_verdicts(
 ) -> ReviewFrame:
     """The frame with the verdicts of all files, the last one on a pair, or of those whose queue is wanted."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
-    for path in sorted(folder.glob(_VERDICTS)):
+    for path in _verdict_paths(folder):
         verdicts, meta = read_parquet(path)
+        if meta["frame"] != frame.digest:
+            raise damaged(path, f"it was given on another sample than {FRAME}")
         if not of(meta.get("queue", "")):
             continue
         rows = frame.find(*_pairs(verdicts, test_set))
+        if (frame.turns[rows] >= frame.drawn).any():
+            raise damaged(folder / DRAWN, f"{path.name} judges more than the {frame.drawn:,} predictions it counts")
         states[rows] = [LabelState[word.upper()] for word in verdicts["verdict"].to_pylist()]
         said = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
         reasons.update(zip(rows.tolist(), said, strict=True))
@@ -130,14 +161,12 @@ def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, 
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
-    total = frame.drawn + size
-    queues = _turns_by_queue(folder)
+    more = replace(frame, drawn=frame.drawn + size)
+    turns = _turns_by_queue(folder)
     if queue:
-        queues[queue] = [*queues.get(queue, []), [frame.drawn, total]]
-    content = checked_json({"drawn": total, "queues": queues})
-    staged = change.write(change.new_folder() / _DRAWN, lambda file: file.write(content))
-    change.replace(staged, folder / _DRAWN)
-    return replace(frame, drawn=total)
+        turns[queue] = [*turns.get(queue, []), [frame.drawn, more.drawn]]
+    _write_drawn(change, folder, more, verdict_files=len(list(folder.glob(VERDICT_FILES))), queues=turns)
+    return more
 
 
 def rows_given_to(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
@@ -147,13 +176,57 @@ def rows_given_to(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
 
 
 def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
-    path = folder / _DRAWN
-    return dict(read_checked_json(path).get("queues", {})) if path.is_file() else {}
+    """The turns that were drawn for queues, from the first up to the one after the last of each draw."""
+    return dict(_read_drawn(folder).get("queues", {})) if (folder / DRAWN).is_file() else {}
 
 
-def _drawn(folder: Path) -> int:
-    path = folder / _DRAWN
-    return int(read_checked_json(path)["drawn"]) if path.is_file() else 0
+def _write_drawn(
+    change: Transaction,
+    folder: Path,
+    frame: ReviewFrame,
+    *,
+    verdict_files: int,
+    queues: Mapping[str, list[list[int]]],
+) -> None:
+    """Write what a review must have: by this an older copy and files that were lost are noticed."""
+    stated = {"drawn": frame.drawn, "queues": queues, "verdict_files": verdict_files, "frame": frame.digest}
+    content = stored_json(stated, place=_place(frame, DRAWN))
+    staged = change.write(change.new_folder() / DRAWN, lambda file: file.write(content))
+    change.replace(staged, folder / DRAWN)
+
+
+def _read_drawn(folder: Path) -> Metadata:
+    path = folder / DRAWN
+    if not path.is_file():
+        raise damaged(path, "it is missing")
+    return read_stored_json(path)
+
+
+def _verdict_paths(folder: Path) -> list[Path]:
+    """All files of verdicts in their order; one that is missing, or more than were counted, raises."""
+    for path, trouble in verdict_file_problems(folder, int(_read_drawn(folder)["verdict_files"])):
+        raise damaged(path, trouble)
+    return sorted(folder.glob(VERDICT_FILES))
+
+
+def verdict_file_problems(folder: Path, expected: int) -> Iterator[tuple[Path, str]]:
+    """The files of verdicts that a review lacks by its numbers, and its count where there are more."""
+    present = {path.name for path in folder.glob(VERDICT_FILES)}
+    expected_names = [verdict_file(number) for number in range(1, expected + 1)]
+    for name in expected_names:
+        if name not in present:
+            yield folder / name, "it is missing"
+    if uncounted := sorted(present.difference(expected_names)):
+        yield folder / DRAWN, f"it counts {amount(expected, 'file')} of verdicts, and {uncounted[0]} is there too"
+
+
+def verdict_file(number: int) -> str:
+    """The name of a file of verdicts, numbered from 1."""
+    return f"verdicts-{number:04d}.parquet"
+
+
+def _place(frame: ReviewFrame, name: str) -> str:
+    return f"{folder_of_review(frame.test_set, frame.labels)}/{name}"
 
 
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
@@ -215,6 +288,8 @@ def add_verdicts(
     Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
     the reason; it is then a new row, and the last one counts.
     """
+    if correction and not correction.strip():
+        raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
     examples, classes, states = verdicts.examples, verdicts.classes, verdicts.states
     rows = frame.find(examples, classes)
     outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
@@ -322,10 +397,12 @@ def _write_verdicts(
         }
     )
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    meta: dict[str, Any] = {"created": created, "correction": reason, "queue": queue}
-    number = len(list(folder.glob(_VERDICTS))) + 1
-    path = folder / f"verdicts-{number:04d}.parquet"
-    change.write_at(path, lambda file: write_parquet(table, meta, file))
+    number = len(_verdict_paths(folder)) + 1
+    name = verdict_file(number)
+    stated = {PLACE: _place(frame, name), "frame": frame.digest, "created": created}
+    meta: dict[str, Any] = {**stated, "correction": reason, "queue": queue}
+    change.write_at(folder / name, lambda file: write_parquet(table, meta, file))
+    _write_drawn(change, folder, _with_drawn(folder, frame), verdict_files=number, queues=_turns_by_queue(folder))
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:

@@ -18,6 +18,8 @@ from regrade.core import FormatError, PictureSource, Signatures, joined_signatur
 from regrade.core.arrays import IntArray
 from regrade.store.array_file import StoredArray, add_rows, begin_array
 from regrade.store.checksums import Checksums
+from regrade.store.layout import folder_of_signatures
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.store.transaction import Transaction
 
@@ -53,7 +55,7 @@ class Signed:
         return state.hexdigest()
 
 
-def stage_signatures(change: Transaction, folder: Path, signed: Signed, parts: Iterable[Signatures]) -> None:
+def stage_signatures(change: Transaction, folder: Path, name: str, signed: Signed, parts: Iterable[Signatures]) -> None:
     """Fill a staged folder from parts that follow one another, a part at a time; the table goes last."""
     columns: list[Signatures] = []
 
@@ -68,6 +70,7 @@ def stage_signatures(change: Transaction, folder: Path, signed: Signed, parts: I
     thumbnails = Checksums.of_file(change.write(folder / THUMBNAILS, write_thumbnails))
     table = _table(joined_signatures(columns), signed)
     meta = {
+        PLACE: f"{folder_of_signatures(name, signed.digest)}/{TABLE}",
         "way": signed.way,
         "digest": signed.digest,
         "size": signed.size,

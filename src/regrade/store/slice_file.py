@@ -8,6 +8,8 @@ from typing import BinaryIO
 import pyarrow as pa
 
 from regrade.core import MismatchError, SliceSet, TestSet
+from regrade.store.layout import place_of_slices
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.tables import number_array, shared_column, text_array
 
@@ -23,6 +25,7 @@ def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None
         **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in slices.columns.items()},
     }
     meta = {
+        PLACE: place_of_slices(test_set.name, slices.name),
         "name": slices.name,
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,

@@ -17,6 +17,7 @@ from regrade.tables import (
     TABLE_SUFFIXES,
     Columns,
     check_file,
+    check_ids,
     check_unique,
     ignored_columns,
     read_json,
@@ -124,7 +125,7 @@ def _images(path: Path, columns: Columns) -> tuple[Sequence[str], tuple[str, ...
         lines = read_text(path).splitlines()
     except FormatError as error:
         raise FormatError(f"{path} {error}, one image a line") from None
-    return [line.strip() for line in lines if line.strip()], ()
+    return [line for line in lines if line.strip()], ()
 
 
 def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Parts:
@@ -153,6 +154,7 @@ def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Par
 def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray:
     """Shape (n,): where the images of a file stand in the test set; strangers and repeats raise."""
     check_unique(images)
+    check_ids(images)
     found = Places(test_set).of_all(images, path)
     if len(np.unique(found)) < len(found):
         raise FormatError(f"{path} names an image of {test_set.name} twice, with and without its file ending")

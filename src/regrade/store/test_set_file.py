@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from regrade.core import UNLABELED, ClassSpace, FormatError, TestSet
 from regrade.core.arrays import IntArray
+from regrade.store.layout import place_of_test_set
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
 from regrade.tables import number_array, packed_column, shared_column, text_array
 
@@ -26,6 +28,7 @@ def write_test_set(test_set: TestSet, file: BinaryIO) -> None:
         **{_GROUP + name: pa.array(values, type=pa.string()) for name, values in test_set.groups.items()},
     }
     meta = {
+        PLACE: place_of_test_set(test_set.name),
         "test_set": test_set.name,
         "class_space": test_set.class_space.name,
         "class_space_digest": test_set.class_space.digest,

@@ -1,4 +1,4 @@
-"""Bringing a workspace of an older layout up to date: its files get checksums, and its own images relative paths."""
+"""Bringing a workspace of an older layout up to date: its files state their place and get checksums."""
 
 from __future__ import annotations
 
@@ -12,12 +12,32 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FormatError, InputError, StoreError
-from regrade.store.checked_json import checked_json
+from regrade.store.checked_json import stored_json
 from regrade.store.checksums import Checksums
 from regrade.store.config import CONFIG, FORMAT, stated_version
-from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
+from regrade.store.damage import damaged
+from regrade.store.layout import (
+    CHECKPOINTS,
+    FRAMES,
+    OBJECTS,
+    PREDICTIONS,
+    SIGNATURES,
+    TABLES,
+    folder_of_checkpoints,
+    folder_of_predictions,
+    folder_of_review,
+    place_of_class_map,
+    place_of_class_space,
+    place_of_labels,
+    place_of_mistakes,
+    place_of_pictures,
+    place_of_slices,
+    place_of_test_set,
+)
+from regrade.store.metadata import PLACE
 from regrade.store.parquet import write_parquet
 from regrade.store.prediction_folder import MANIFEST
+from regrade.store.review_files import DRAWN, FRAME, VERDICT_FILES, verdict_file_problems
 from regrade.store.signature_folder import TABLE, THUMBNAILS
 from regrade.store.transaction import transaction
 
@@ -48,18 +68,21 @@ def _rewritten(root: Path) -> Iterator[tuple[Path, Callable[[Any], object]]]:
             yield path, _table_writer(path, root)
     for pattern in OBJECTS:
         for path in sorted(root.glob(pattern)):
-            yield path, _bytes_writer(checked_json(_json_object(path)))
+            if path.name != DRAWN:
+                yield path, _object_writer(path, root, _json_object(path))
+    for path in sorted(root.glob(FRAMES)):
+        yield path.with_name(DRAWN), _drawn_writer(path, root)
     for pattern in (PREDICTIONS, CHECKPOINTS):
         for path in sorted(root.glob(pattern)):
-            yield path, _bytes_writer(checked_json(_json_object(path) | {"files": _files_of(path.parent), "format": 2}))
+            content = _json_object(path) | {"files": _files_of(path.parent), "format": 2}
+            yield path, _object_writer(path, root, content)
 
 
 def _table_writer(path: Path, root: Path) -> Callable[[Any], object]:
-    try:
-        table = pq.read_table(path, use_threads=False)
-        meta = json.loads(table.schema.metadata[b"regrade"])
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
+    table, meta = _table(path)
+    meta[PLACE] = _place(path, root, meta)
+    if path.match(VERDICT_FILES):
+        meta["frame"] = _frame_digest(path)
     if path.name == TABLE:
         meta["files"] = {THUMBNAILS: Checksums.of_file(path.parent / THUMBNAILS).as_json()}
     if path.parent == root / "pictures":
@@ -67,8 +90,65 @@ def _table_writer(path: Path, root: Path) -> Callable[[Any], object]:
     return lambda file: write_parquet(table, meta, file)
 
 
-def _bytes_writer(content: bytes) -> Callable[[Any], object]:
-    return lambda file: file.write(content)
+def _table(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    try:
+        table = pq.read_table(path, use_threads=False)
+        return table, json.loads(table.schema.metadata[b"regrade"])
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path} cannot be read: {error}") from None
+
+
+def _frame_digest(path: Path) -> str:
+    """The digest of the frame of the review that a file belongs to."""
+    return str(_table(path.with_name(FRAME))[1]["digest"])
+
+
+def _drawn_writer(frame: Path, root: Path) -> Callable[[Any], object]:
+    """Layout 1 has no such file before the first draw, and it counts no files of verdicts."""
+    path = frame.with_name(DRAWN)
+    verdict_files = list(frame.parent.glob(VERDICT_FILES))
+    for missing, trouble in verdict_file_problems(frame.parent, len(verdict_files)):
+        raise damaged(missing, trouble)
+    if verdict_files and not path.is_file():
+        raise damaged(path, "it is missing")
+    drawn = _json_object(path)["drawn"] if path.is_file() else 0
+    content = {"drawn": drawn, "verdict_files": len(verdict_files), "frame": _frame_digest(path)}
+    return _object_writer(path, root, content)
+
+
+def _object_writer(path: Path, root: Path, content: dict[str, Any]) -> Callable[[Any], object]:
+    stored = stored_json(content, place=_place(path, root, content))
+    return lambda file: file.write(stored)
+
+
+def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
+    """Where a file belongs by the names that it states, or where it lies if it states none.
+
+    A file that was renamed or swapped before the upgrade is thereby refused after it.
+    """
+    place = path.relative_to(root)
+    place_by_names = _PLACES.get(place.parts[0])
+    if place_by_names is None or path.name == DRAWN or path.match(VERDICT_FILES):
+        return place.as_posix()
+    try:
+        return place_by_names(stated)
+    except (KeyError, TypeError) as error:
+        raise FormatError(f"{path} cannot be read: {error} is missing") from None
+
+
+_PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
+    "classes": lambda stated: place_of_class_space(stated["name"]),
+    "testsets": lambda stated: place_of_test_set(stated["test_set"]),
+    "pictures": lambda stated: place_of_pictures(stated["test_set"]),
+    "maps": lambda stated: place_of_class_map(stated["test_set"]),
+    "slices": lambda stated: place_of_slices(stated["test_set"], stated["name"]),
+    "labels": lambda stated: place_of_labels(stated["test_set"], f"{stated['name']}@{stated['version']}"),
+    "mistakes": lambda stated: place_of_mistakes(stated["test_set"], stated["model"]),
+    "reviews": lambda stated: f"{folder_of_review(stated['test_set'], stated['labels'])}/{FRAME}",
+    "predictions": lambda stated: f"{folder_of_predictions(stated['test_set'], stated['model']['name'])}/{MANIFEST}",
+    "checkpoints": lambda stated: f"{folder_of_checkpoints(stated['test_set'], stated['ensemble'])}/{MANIFEST}",
+}
+"""The place of a file by what layout 1 states in it, by the folder of the kind."""
 
 
 def _inside(path: Path, root: Path) -> str:

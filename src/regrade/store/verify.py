@@ -1,14 +1,14 @@
-"""Checking every stored file of a workspace against its checksum."""
+"""Checking every stored file of a workspace: its checksum, its place, and the other files that it needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from regrade.core import FormatError
-from regrade.store.checked_json import read_checked_json
+from regrade.store.checked_json import read_stored_json
 from regrade.store.checkpoint_folder import read_checkpoint_manifest
 from regrade.store.checksums import Checksums
 from regrade.store.damage import damaged
@@ -16,16 +16,18 @@ from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, 
 from regrade.store.parquet import read_meta
 from regrade.store.prediction_folder import read_manifest
 
-_Stated = Mapping[str, Checksums]
+_Facts = Mapping[str, Any]
+_FILES = "files"
 
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """One stored file: its path in the workspace, its size, and what is wrong with it, if anything is."""
+    """One stored file: its path in the workspace, its size, what is wrong with it if anything is, and its metadata."""
 
     path: str
     bytes: int
     trouble: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 def stored_files(root: Path) -> list[Path]:
@@ -37,18 +39,18 @@ def check_stored_file(root: Path, path: Path) -> Iterator[CheckedFile]:
     """Check a stored file, and the files beside it whose checksums it holds."""
     pattern = next(pattern for pattern in _READERS if path.relative_to(root).match(pattern))
     try:
-        stated = _READERS[pattern](path)
+        metadata = _READERS[pattern](path)
     except FormatError as error:
         yield _checked(root, path, str(error))
         return
-    yield _checked(root, path)
-    for name, checksums in stated.items():
+    yield _checked(root, path, metadata=metadata)
+    for name, checksums in metadata.get(_FILES, {}).items():
         yield _checked(root, path.parent / name, _trouble_with(path.parent / name, checksums))
 
 
-def _checked(root: Path, path: Path, trouble: str = "") -> CheckedFile:
+def _checked(root: Path, path: Path, trouble: str = "", metadata: _Facts | None = None) -> CheckedFile:
     size = path.stat().st_size if path.is_file() else 0
-    return CheckedFile(path.relative_to(root).as_posix(), size, trouble)
+    return CheckedFile(path.relative_to(root).as_posix(), size, trouble, metadata or {})
 
 
 def _trouble_with(path: Path, checksums: Checksums) -> str:
@@ -57,20 +59,16 @@ def _trouble_with(path: Path, checksums: Checksums) -> str:
     return "" if Checksums.of_file(path) == checksums else str(damaged(path))
 
 
-def _nothing_beside(read: Callable[[Path], object], path: Path) -> _Stated:
-    read(path)
-    return {}
+def _facts_of_signatures(path: Path) -> _Facts:
+    meta = read_meta(path)
+    return {**meta, _FILES: {name: Checksums.from_json(stated) for name, stated in meta[_FILES].items()}}
 
 
-def _beside_signatures(path: Path) -> _Stated:
-    return {name: Checksums.from_json(stated) for name, stated in read_meta(path)["files"].items()}
-
-
-_READERS: Mapping[str, Callable[[Path], _Stated]] = {
-    **dict.fromkeys(TABLES, partial(_nothing_beside, read_meta)),
-    **dict.fromkeys(OBJECTS, partial(_nothing_beside, read_checked_json)),
-    PREDICTIONS: lambda path: read_manifest(path.parent).files,
-    CHECKPOINTS: lambda path: read_checkpoint_manifest(path.parent).files,
-    SIGNATURES: _beside_signatures,
+_READERS: Mapping[str, Callable[[Path], _Facts]] = {
+    **dict.fromkeys(TABLES, read_meta),
+    **dict.fromkeys(OBJECTS, read_stored_json),
+    PREDICTIONS: lambda path: vars(read_manifest(path.parent)),
+    CHECKPOINTS: lambda path: vars(read_checkpoint_manifest(path.parent)),
+    SIGNATURES: _facts_of_signatures,
 }
-"""What reads and checks the files of a pattern, and gives the checksums of the files beside each."""
+"""What reads and checks the files of a pattern, with the checksums of the files beside each under ``files``."""

@@ -13,6 +13,7 @@ from regrade.tables.examples import (
     check_unique,
     column_named,
     read_examples,
+    refuse_other_labels,
     rows_of,
     texts,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "read_json_rows",
     "read_table",
     "read_text",
+    "refuse_other_labels",
     "rows_of",
     "shared_column",
     "text_array",

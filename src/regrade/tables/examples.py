@@ -120,7 +120,7 @@ def read_examples(table: pa.Table, space: ClassSpace, columns: Columns) -> Examp
     if label_column is not None:
         labels = one_class_each(table[label_column], space, name=label_column, reading=columns.reading)
         if not columns.label:
-            _refuse_other_labels(table, label_column, labels, space, columns.reading)
+            refuse_other_labels(table, label_column, labels, space, columns.reading)
     groups = {name: texts(table, _group_column(table, name)) for name in columns.groups}
     return Examples(ids, labels, groups)
 
@@ -218,7 +218,7 @@ def _refuse_two_ids(table: pa.Table) -> None:
         )
 
 
-def _refuse_other_labels(
+def refuse_other_labels(
     table: pa.Table, label_column: str, labels: IntArray, space: ClassSpace, reading: Reading
 ) -> None:
     """Raise where another column is called as labels are, holds classes, and they are not the same."""

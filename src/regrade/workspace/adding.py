@@ -31,6 +31,7 @@ from regrade.testsets import (
     brings_classes,
     entry,
     find_released,
+    images_are_missing,
     locations_for,
     names,
     reader_for,
@@ -119,7 +120,7 @@ def add_test_set(
     else:
         test_set = known or _test_set_of(here.found, name, here.space)
         source = _source(here.reader, path, locations_for(known, here.found) if known else here.found.locations, listed)
-        stored = store.add_pictures(test_set, source, class_map)
+        stored = store.add_pictures(test_set, source, class_map, is_missing=images_are_missing)
     found = here.found
     return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), found.missing, found.notes)
 

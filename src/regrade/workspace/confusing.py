@@ -12,6 +12,7 @@ from regrade.core.arguments import refuse_text
 from regrade.core.arrays import FloatArray
 from regrade.store import Store, keep_slices
 from regrade.studies import Confusion, HardRule, Scoring, WithoutLabels, confusion, scoring_for
+from regrade.testsets import images_are_missing
 from regrade.workspace.adding import listed_in_catalogue
 from regrade.workspace.loading import Watch, chosen_models, scored_predictions
 
@@ -88,7 +89,8 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
             positions = np.flatnonzero(found.hard.inside).tolist()
             images = store.pictures(source)
             locations = tuple(images.locations[position] for position in positions)
-            stored = store.add_pictures(test_set, replace(images, locations=locations), class_map)
+            kept_images = replace(images, locations=locations)
+            stored = store.add_pictures(test_set, kept_images, class_map, is_missing=images_are_missing)
         else:
             stored = store.add_test_set(test_set, class_map)
     return KeptHardSet(test_set, slices, pictures, bool(stored.new or kept.new))

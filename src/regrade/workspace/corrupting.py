@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import InputError
 from regrade.store import Store
-from regrade.testsets import corrupted
+from regrade.testsets import corrupted, images_are_missing
 from regrade.workspace.adding import AddedTestSet, listed_in_catalogue
 
 
@@ -36,5 +36,5 @@ def corrupt_test_set(
         rng=np.random.default_rng(seed),
     )
     class_map = store.class_map(test_set)
-    stored = store.add_pictures(made.test_set, made.source, class_map)
+    stored = store.add_pictures(made.test_set, made.source, class_map, is_missing=images_are_missing)
     return AddedTestSet(made.test_set, made.source, bool(stored.new), class_map)

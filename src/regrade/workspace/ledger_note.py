@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regrade.core import StoreError
-from regrade.store import Store, checked_json, read_checked_json
+from regrade.store import Store, read_stored_json, stored_json
 
 if TYPE_CHECKING:
     from regrade.ledger import ChainLink, Ledger
@@ -64,14 +64,14 @@ def _place(store: Store) -> str | Path:
 def _read(store: Store) -> dict[str, Any] | None:
     """What was noted of the ledger that regrade.toml names now."""
     path = store.root / NOTE
-    notes = read_checked_json(path) if path.is_file() else {}
+    notes = read_stored_json(path) if path.is_file() else {}
     return notes.get(store.config.ledger)
 
 
 def _write(store: Store, identity: str, link: ChainLink | None) -> None:
     path = store.root / NOTE
     with store.transaction() as change:
-        notes = read_checked_json(path) if path.is_file() else {}
+        notes = read_stored_json(path) if path.is_file() else {}
         note = {"ledger": identity, "link": None if link is None else vars(link)}
-        content = checked_json({**notes, store.config.ledger: note})
+        content = stored_json({**notes, store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)

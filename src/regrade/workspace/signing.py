@@ -41,8 +41,10 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
     """
     signed = Signed(source, size)
     found = store.signatures(name, signed)
-    if found is None:
-        partial = store.partial_signatures(name, signed, part_size=PART_SIZE)
+    partial = store.partial_signatures(name, signed, part_size=PART_SIZE)
+    if found is not None:
+        partial.remove()  # a process that was killed after it had stored them leaves its parts
+    else:
         with partial.alone():
             missing = partial.missing()
             known = list(store.signatures_elsewhere(name, signed)) if missing else []

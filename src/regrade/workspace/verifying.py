@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regrade.core import Column, StoreError, Table, Tabular
+from regrade.core import Column, FormatError, RegradeError, StoreError, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.store import CheckedFile, Store, check_stored_file, stored_files
+from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
 from regrade.testsets import images_are_missing
 from regrade.workspace.ledger_note import has_ledger, ledger_problems
 from regrade.workspace.loading import Watch
@@ -72,17 +72,19 @@ class Verification(Tabular):
 
 
 def verify_workspace(store: Store, ledger: Callable[[], Ledger], *, watch: Watch) -> Verification:
-    """Check every stored file against its checksum, the ledger if there is one, and that images are where they were."""
+    """Check every stored file, what files need of one another, the ledger, and that images are where they were."""
     paths = {str(path): path for path in stored_files(store.root)}
     files = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
-    problems = [Problem(result.path, result.trouble) for result in files if result.trouble]
-    if has_ledger(store):
+    broken = broken_links(store.root, files, store.class_space)
+    problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
+    ledger_troubles = _ledger_problems(store, ledger)
+    if ledger_troubles is not None:
         checked.append(CheckedPart("ledger", 1, 0))
-        problems += [Problem("ledger", problem) for problem in _ledger_problems(store, ledger)]
-    if not problems:  # a damaged file may be the one that says where images are
-        missing = missing_images(store).items()
-        problems += [Problem(f"pictures/{name}", f"its images are not at {path}") for name, path in missing]
+        problems += [Problem("ledger", trouble) for trouble in ledger_troubles]
+    reported = {problem.trouble for problem in problems}
+    for name in store.test_set_names():
+        problems += _test_set_problems(store, name, reported)
     return Verification(tuple(checked), tuple(problems))
 
 
@@ -94,11 +96,26 @@ def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
     return CheckedPart(name, len(files), sum(file.bytes for file in files))
 
 
-def _ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...]:
+def _ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...] | None:
+    """What is wrong with the ledger; none if the workspace has no ledger."""
     try:
-        return ledger_problems(store, ledger())
-    except StoreError as error:
+        return ledger_problems(store, ledger()) if has_ledger(store) else None
+    except (StoreError, FormatError) as error:
         return (str(error),)
+
+
+def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> Iterator[Problem]:
+    """Why a test set cannot be read, unless that is reported already, or that its images are missing."""
+    try:
+        test_set = store.test_set(name)
+        store.class_map(test_set)
+        source = store.pictures(test_set) if store.has_pictures(name) else None
+    except RegradeError as error:
+        if str(error) not in reported:
+            yield Problem(f"testsets/{name}", str(error))
+        return
+    if source is not None and images_are_missing(source):
+        yield Problem(f"pictures/{name}", f"its images are not at {source.path}")
 
 
 def missing_images(store: Store) -> dict[str, Path]:

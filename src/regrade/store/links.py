@@ -1,0 +1,122 @@
+"""What stored files need of one another: that the files they were stored with are there, and are still the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from regrade.core import ClassSpace, InputError
+from regrade.store.checkpoint_folder import CHECKPOINT_MANIFEST
+from regrade.store.damage import damaged
+from regrade.store.layout import place_of_class_space, place_of_labels, place_of_test_set
+from regrade.store.names import original_name
+from regrade.store.prediction_folder import MANIFEST
+from regrade.store.review_files import DRAWN, FRAME, verdict_file_problems
+from regrade.store.signature_folder import TABLE
+from regrade.store.verify import CheckedFile
+
+_Metadata = Mapping[str, Mapping[str, Any]]
+_BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes")
+_FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbours": TABLE}
+"""The file that every folder of a kind must have."""
+
+
+def broken_links(
+    root: Path, files: Sequence[CheckedFile], class_space: Callable[[str], ClassSpace]
+) -> Iterator[CheckedFile]:
+    """Files that others need and that are missing, and files that were stored with others than are there now.
+
+    ``files`` are all that were checked. What a damaged one states is not known, and nothing is said of it.
+    """
+    present = {file.path for file in files}
+    metadata = {file.path: file.metadata for file in files if not file.trouble}
+    yield from _missing_first_files(root)
+    yield from _broken_reviews(root, metadata, present)
+    yield from _missing_test_sets(root, present)
+    yield from _other_test_sets(metadata)
+    yield from _other_class_spaces(metadata, present, class_space)
+
+
+def _missing_first_files(root: Path) -> Iterator[CheckedFile]:
+    for kind, name in _FIRST_FILES.items():
+        for folder in _folders(root / kind, "*/*"):
+            if not (folder / name).is_file():
+                yield _missing(root, folder / name, "other files of its folder are there")
+
+
+def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Iterator[CheckedFile]:
+    for folder in _folders(root / "reviews", "*/*"):
+        place = folder.relative_to(root).as_posix()
+        for name in (FRAME, DRAWN):
+            if f"{place}/{name}" not in present:
+                yield _missing(root, folder / name, "other files of the review are there")
+        labels = place_of_labels(original_name(folder.parent.name), original_name(folder.name))
+        if labels not in present:
+            yield _missing(root, root / labels, f"{place} is a review of it")
+        yield from _broken_samples(root, folder, metadata)
+
+
+def _broken_samples(root: Path, folder: Path, metadata: _Metadata) -> Iterator[CheckedFile]:
+    """Verdicts that are missing, and files that belong to another sample than the frame."""
+    place = folder.relative_to(root).as_posix()
+    if drawn := metadata.get(f"{place}/{DRAWN}"):
+        for path, trouble in verdict_file_problems(folder, int(drawn["verdict_files"])):
+            yield CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, trouble)))
+    frame = metadata.get(f"{place}/{FRAME}", {}).get("digest")
+    for stored_place, stated in metadata.items():
+        if frame and stored_place.startswith(f"{place}/") and stated.get("frame", frame) != frame:
+            yield CheckedFile(stored_place, 0, f"it belongs to another sample than {place}/{FRAME}")
+
+
+def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
+    for name, path in _needing_test_sets(root).items():
+        place = place_of_test_set(name)
+        if place not in present:
+            yield _missing(root, root / place, f"{path.relative_to(root).as_posix()} belongs to it")
+
+
+def _needing_test_sets(root: Path) -> dict[str, Path]:
+    """By the name of a test set, one of the files or folders that belong to it."""
+    folders = [folder for kind in _BY_TEST_SET for folder in _folders(root / kind, "*")]
+    files = [path for pattern in ("pictures/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
+    return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}
+
+
+def _other_test_sets(metadata: _Metadata) -> Iterator[CheckedFile]:
+    for path, stated in metadata.items():
+        place = place_of_test_set(stated["test_set"]) if "test_set_digest" in stated else ""
+        if place in metadata and metadata[place]["digest"] != stated["test_set_digest"]:
+            yield CheckedFile(path, 0, f"it was made for another version of {place}: restore the one or the other")
+
+
+def _other_class_spaces(
+    metadata: _Metadata, present: set[str], class_space: Callable[[str], ClassSpace]
+) -> Iterator[CheckedFile]:
+    in_classes = {path: stated for path, stated in metadata.items() if "class_space_digest" in stated}
+    needed_by = {stated["class_space"]: path for path, stated in in_classes.items()}
+    digests = {name: _digest(class_space, name) for name in needed_by}
+    for name, path in needed_by.items():
+        place = place_of_class_space(name)
+        if not digests[name] and place not in present:
+            yield CheckedFile(place, 0, f"it is missing, and {path} needs it: restore it from a copy")
+    for path, stated in in_classes.items():
+        if digests[stated["class_space"]] not in ("", stated["class_space_digest"]):
+            yield CheckedFile(path, 0, f"it was stored with other classes than the present {stated['class_space']!r}")
+
+
+def _digest(class_space: Callable[[str], ClassSpace], name: str) -> str:
+    """The digest of a class space, empty where it cannot be read: its own check says why."""
+    try:
+        return class_space(name).digest
+    except InputError:
+        return ""
+
+
+def _folders(base: Path, pattern: str) -> list[Path]:
+    """The folders that hold anything but hidden files."""
+    return [folder for folder in sorted(base.glob(pattern)) if folder.is_dir() and any(folder.glob("[!.]*"))]
+
+
+def _missing(root: Path, path: Path, evidence: str) -> CheckedFile:
+    return CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, f"it is missing, and {evidence}")))
