@@ -13,6 +13,7 @@ from regrade.ledger import Role
 
 _RANK = {Role.LABELER: 0, Role.REVIEWER: 1, Role.OWNER: 2}
 _HEADER = "x-regrade-token"
+_LEDGER_HEADER = "x-regrade-ledger"
 
 
 class SignInFirst(Exception):
@@ -36,7 +37,8 @@ async def token_of(request: Request) -> str:
 def session_of(
     request: Request, site: Annotated[Site, Depends(site_of)], token: Annotated[str, Depends(token_of)]
 ) -> Session:
-    """The session of a request; a write without its token is refused."""
+    """The session of a request; a write without its token is refused, and so is a page of another ledger."""
+    _check_ledger(request, site)
     session = site.session_of(request)
     if session is None:
         raise SignInFirst
@@ -44,6 +46,13 @@ def session_of(
         raise HTTPException(403, "this page is out of date: load it again, and send it once more")
     request.state.session = session
     return session
+
+
+def _check_ledger(request: Request, site: Site) -> None:
+    """Refuse a page that was loaded when this address served another ledger: its numbers mean other items here."""
+    ledger_name = request.headers.get(_LEDGER_HEADER)
+    if ledger_name is not None and not same(ledger_name, site.sessions.ledger_name):
+        raise HTTPException(403, "this page was loaded from another workspace than the one served here now: open it again")
 
 
 def at_least(role: Role) -> Callable[[Session], Awaitable[Session]]:
