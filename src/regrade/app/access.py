@@ -60,7 +60,7 @@ def at_least(role: Role) -> Callable[[Session], Awaitable[Session]]:
 
     async def check(session: Annotated[Session, Depends(session_of)]) -> Session:
         if _RANK[session.person.role] < _RANK[role]:
-            raise HTTPException(403, f"this is for a {role.value}; you are a {session.person.role.value}")
+            raise HTTPException(403, f"this needs the role {role.value}; yours is {session.person.role.value}")
         return session
 
     return check
