@@ -4,7 +4,7 @@ import pytest
 from desk import ready, saved
 from paneling import said
 from playwright.sync_api import expect
-from unsteady import JUDGE, LATENCY, MISTAKE, Failure
+from unsteady import JUDGE, LATENCY, MISTAKE, Failure, holding
 
 QUESTION = "Why do you change your vote?"
 
@@ -138,13 +138,11 @@ def test_reason_dialog_closes_without_a_vote_when_the_item_changes(unsteady, sta
     saved(page)
     ready(page)
     said(unsteady.workspace, int(item), Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major"))
-    held = []
-    page.route("**/undo", lambda route: held.append(route), times=1)
-    page.keyboard.press("z")
-    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
-    page.keyboard.press("p" if station is JUDGE else "n")
-    expect(page.locator("#reasons")).to_be_visible()
-    held[0].continue_()
+    with holding(page, "undo"):
+        page.keyboard.press("z")
+        expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
+        page.keyboard.press("p" if station is JUDGE else "n")
+        expect(page.locator("#reasons")).to_be_visible()
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.keyboard.press("Escape")
     assert ready(page) != item
@@ -184,7 +182,7 @@ def test_ask_reason_asks_for_each_vote_on_its_own(unsteady):
     assert page.evaluate("() => window.reasons") == ["it is a nine", "it is a four"]
 
 
-def test_key_acts_while_the_field_of_a_closed_dialog_still_has_the_focus(unsteady, open_on):
+def test_key_acts_while_the_field_of_a_closed_dialog_still_has_the_focus(open_on):
     _, page, _ = open_on(JUDGE)
     JUDGE.answer(page, 0)
     saved(page)

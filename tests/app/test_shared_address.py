@@ -43,6 +43,7 @@ class SharedAddress:
 @pytest.fixture
 def shared_address(workspace, judge_queue, tmp_path, browser, serve_app):
     """The second workspace is a copy of the first: people, queues and items have the same numbers in both."""
+    assert judge_queue in workspace.ledger.queues()
     workspace.ledger.engine.dispose()
     shutil.copytree(workspace.store.root, tmp_path / "copy")
     workspaces = [regrade.open(workspace.store.root), regrade.open(tmp_path / "copy")]

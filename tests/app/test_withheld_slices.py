@@ -32,13 +32,15 @@ def shown(visitor, slice_name):
     return seen(visitor("Rita").get("/explore", params={"set": "digits-c", "slice": slice_name}))
 
 
-def test_explore_offers_no_slice_per_image(corrupted, visitor):
+@pytest.mark.usefixtures("corrupted")
+def test_explore_offers_no_slice_per_image(visitor):
     text = visitor("Rita").get("/explore", params={"set": "digits-c"}).text
     assert "corruption=fog" in text
     assert "image=" not in text
 
 
-def test_explore_withholds_small_slices_while_an_image_is_pending(corrupted, pending, visitor):
+@pytest.mark.usefixtures("pending")
+def test_explore_withholds_small_slices_while_an_image_is_pending(corrupted, visitor):
     first, second = corrupted.store.test_set("digits").ids[:2]
     for slice_name in (f"image={first}", f"image={second}"):
         page = shown(visitor, slice_name)

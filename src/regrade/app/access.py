@@ -52,7 +52,7 @@ def _check_ledger(request: Request, site: Site) -> None:
     """Refuse a page that was loaded when this address served another ledger: its numbers mean other items here."""
     ledger_name = request.headers.get(_LEDGER_HEADER)
     if ledger_name is not None and not same(ledger_name, site.sessions.ledger_name):
-        raise HTTPException(403, "this page was loaded from another workspace than the one served here now: open it again")
+        raise HTTPException(403, "this page was loaded from another workspace than this server now has: open it again")
 
 
 def at_least(role: Role) -> Callable[[Session], Awaitable[Session]]:

@@ -25,7 +25,7 @@ _TEST_SETS = 4  # whose answers are kept
 _VIEWS = 8  # pairs of test sets and labels whose outcomes are kept
 _GRADES = 64
 _MOST_VALUES = 60  # of a group column that are offered as slices
-_PER_IMAGE = "image"  # the group column of corrupted sets that names the clean image: its slices have one image each
+_PER_IMAGE = "image"  # the group column of corrupted sets that names the clean image
 
 
 @dataclass(frozen=True, eq=False)

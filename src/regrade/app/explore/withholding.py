@@ -17,7 +17,7 @@ def is_withheld(test_set: TestSet, inside: BoolArray, hidden: HiddenImages) -> b
 
     Small slices are withheld whether or not their own images are hidden: otherwise this would tell which ones are.
     """
-    few = np.count_nonzero(inside) < FEWEST
+    few = bool(np.count_nonzero(inside) < FEWEST)
     if few:
         hidden.visible(test_set, np.flatnonzero(inside).tolist())  # reads the contents, by which copies are found
     mask = hidden.mask(test_set)
