@@ -168,6 +168,19 @@ def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
     hurry(page)
 
 
+@contextmanager
+def holding(page: Page, what: str) -> Iterator[None]:
+    """Hold one request to an address back for as long as the block lasts."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/{what}", hold, times=1)
+    yield
+    held[0].continue_()
+
+
 def hurry(page: Page) -> None:
     """Let a page try again at once, as it does when a connection is back, and not after its pause."""
     page.evaluate("() => window.dispatchEvent(new Event('online'))")

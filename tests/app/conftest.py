@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,6 +141,13 @@ def serving(app):
         server.should_exit = True
         server.force_exit = True
         thread.join()
+
+
+@pytest.fixture
+def serve_app():
+    """Serves an app until the test ends; gives the address."""
+    with ExitStack() as running:
+        yield lambda app: f"http://127.0.0.1:{running.enter_context(serving(app))}"
 
 
 @pytest.fixture

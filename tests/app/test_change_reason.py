@@ -4,7 +4,7 @@ import pytest
 from desk import ready, saved
 from paneling import said
 from playwright.sync_api import expect
-from unsteady import JUDGE, LATENCY, MISTAKE, Failure
+from unsteady import JUDGE, LATENCY, MISTAKE, Failure, holding
 
 QUESTION = "Why do you change your vote?"
 
@@ -127,6 +127,69 @@ def test_panel_asks_for_the_reason_of_a_vote_given_anew(unsteady, open_on):
     page.keyboard.press("Enter")
     expect(page.locator("#votes li")).to_have_count(2)
     assert unsteady.votes(queue, "Rita")[-1]["why"] == "now I see it"
+
+
+@pytest.mark.parametrize("station", [JUDGE, MISTAKE], ids=lambda station: station.name)
+def test_reason_dialog_closes_without_a_vote_when_the_item_changes(unsteady, station):
+    queue = unsteady.queue(station.question, items=2, overlap=2)
+    page = station.open(unsteady, queue)
+    item = ready(page)
+    station.answer(page, 0)
+    saved(page)
+    ready(page)
+    said(unsteady.workspace, int(item), Rob=station.answers[0] if station is JUDGE else (station.answers[0], "major"))
+    with holding(page, "undo"):
+        page.keyboard.press("z")
+        expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
+        page.keyboard.press("p" if station is JUDGE else "n")
+        expect(page.locator("#reasons")).to_be_visible()
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    page.keyboard.press("Escape")
+    assert ready(page) != item
+    expect(page.locator("#reasons")).to_be_hidden()
+    page.keyboard.press("1")
+    expect(page.locator("#count")).to_have_text("2")
+    saved(page)
+    assert [row["answer"] for row in unsteady.votes(queue, "Rita")] == [station.answers[0]]
+
+
+def test_number_key_chooses_no_reason_behind_another_dialog(unsteady):
+    queue = unsteady.queue(JUDGE.question, items=2)
+    page = JUDGE.open(unsteady, queue)
+    ready(page)
+    page.keyboard.press("p")
+    expect(page.locator("#reasons")).to_be_visible()
+    page.evaluate("async () => { (await import('/static/reason.js')).askReason(); }")
+    page.get_by_role("button", name="Keep my vote").focus()
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    expect(page.locator("#reasons")).to_be_visible()
+    saved(page)
+    assert unsteady.votes(queue, "Rita") == []
+
+
+def test_ask_reason_asks_for_each_vote_on_its_own(unsteady):
+    queue = unsteady.queue(JUDGE.question)
+    page = JUDGE.open(unsteady, queue)
+    ready(page)
+    page.evaluate("""async () => {
+      const { askReason } = await import('/static/reason.js');
+      window.reasons = Promise.all([askReason(), askReason()]);
+    }""")
+    give_reason(page, "it is a nine")
+    expect(page.get_by_label("What made you change it?")).to_have_value("")
+    give_reason(page, "it is a four")
+    assert page.evaluate("() => window.reasons") == ["it is a nine", "it is a four"]
+
+
+def test_key_acts_while_the_field_of_a_closed_dialog_still_has_the_focus(open_on):
+    _, page, _ = open_on(JUDGE)
+    JUDGE.answer(page, 0)
+    saved(page)
+    ready(page)
+    press = "new KeyboardEvent('keydown', { key: 'z', bubbles: true })"
+    page.evaluate(f"() => document.getElementById('change-reason-text').dispatchEvent({press})")
+    expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
 
 
 def test_undo_that_the_server_refuses_leaves_the_vote(unsteady, open_on):

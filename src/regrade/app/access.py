@@ -13,6 +13,7 @@ from regrade.ledger import Role
 
 _RANK = {Role.LABELER: 0, Role.REVIEWER: 1, Role.OWNER: 2}
 _HEADER = "x-regrade-token"
+_LEDGER_HEADER = "x-regrade-ledger"
 
 
 class SignInFirst(Exception):
@@ -36,7 +37,8 @@ async def token_of(request: Request) -> str:
 def session_of(
     request: Request, site: Annotated[Site, Depends(site_of)], token: Annotated[str, Depends(token_of)]
 ) -> Session:
-    """The session of a request; a write without its token is refused."""
+    """The session of a request; a write without its token is refused, and so is a page of another ledger."""
+    _check_ledger(request, site)
     session = site.session_of(request)
     if session is None:
         raise SignInFirst
@@ -46,12 +48,19 @@ def session_of(
     return session
 
 
+def _check_ledger(request: Request, site: Site) -> None:
+    """Refuse a page that was loaded when this address served another ledger: its numbers mean other items here."""
+    ledger_name = request.headers.get(_LEDGER_HEADER)
+    if ledger_name is not None and not same(ledger_name, site.sessions.ledger_name):
+        raise HTTPException(403, "this page was loaded from another workspace than this server now has: open it again")
+
+
 def at_least(role: Role) -> Callable[[Session], Awaitable[Session]]:
     """A dependency that lets in people of a role and of those above it."""
 
     async def check(session: Annotated[Session, Depends(session_of)]) -> Session:
         if _RANK[session.person.role] < _RANK[role]:
-            raise HTTPException(403, f"this is for a {role.value}; you are a {session.person.role.value}")
+            raise HTTPException(403, f"this needs the role {role.value}; yours is {session.person.role.value}")
         return session
 
     return check

@@ -26,14 +26,16 @@ class Sessions:
     """Makes and reads the cookie of a session.
 
     Browsers do not separate cookies by port, so the cookie's name is that of the ledger: another server on the same
-    host leaves it alone.
+    host leaves it alone. Pages carry ``ledger_name`` too, since what they store in the browser is shared by all
+    workspaces that were ever served at their address.
     """
 
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
         self._key = accounts.key()
         self._rows = BrowserSessions(accounts.engine)
-        self.cookie_name = f"regrade_{self._signed(f'cookie {_place(accounts)}')[:16]}"
+        self.ledger_name = self._signed(f"cookie {_place(accounts)}")[:16]
+        self.cookie_name = f"regrade_{self.ledger_name}"
 
     def begin(self, account: OpenAccount) -> str:
         """A cookie for someone who has just signed in."""

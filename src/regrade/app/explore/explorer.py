@@ -25,6 +25,7 @@ _TEST_SETS = 4  # whose answers are kept
 _VIEWS = 8  # pairs of test sets and labels whose outcomes are kept
 _GRADES = 64
 _MOST_VALUES = 60  # of a group column that are offered as slices
+_PER_IMAGE = "image"  # the group column of corrupted sets that names the clean image
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +169,8 @@ def _slices_of(test_set: TestSet) -> dict[str, tuple[str, ...]]:
     if test_set.subsets:
         offered["subsets"] = tuple(test_set.subsets)
     for column in test_set.group_columns:
+        if column == _PER_IMAGE:
+            continue
         values = test_set.slices_of(column)
         if len(values) <= _MOST_VALUES:
             offered[column] = values

@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"])
 class CommentForm(StrictForm):
     """What someone says, with links to evidence in its text."""
 
-    text: Annotated[PlainText, Field(min_length=1, max_length=5000)]
+    text: Annotated[PlainText, Field(max_length=5000)]
 
 
 class LockForm(StrictForm):
@@ -33,7 +33,7 @@ class LockForm(StrictForm):
 class ReopenForm(StrictForm):
     """Why a decision is taken back."""
 
-    why: Annotated[PlainText, Field(min_length=1, max_length=1000)]
+    why: Annotated[PlainText, Field(max_length=1000)]
 
 
 class PanelState(BaseModel):

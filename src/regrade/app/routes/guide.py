@@ -30,6 +30,7 @@ from regrade.app.guide_views import (
 from regrade.app.markdown import formatted
 from regrade.app.numbers import Number
 from regrade.app.pages import page
+from regrade.app.plain_text import is_visible
 from regrade.app.site import Site
 from regrade.app.views import class_view
 from regrade.core import AlreadyStored, ClassSpace, InputError
@@ -120,9 +121,10 @@ def write(
 ) -> Response:
     """Save an entry; where someone else was faster, show both, and lose neither."""
     before = int(form.replaces) if form.replaces else None
+    why = form.why if is_visible(form.why) else ""
     try:
         said = _with_hidden(site, about, _said(site, about.space, form), before, session.person)
-        site.guide.write(about.space.name, about.id, said, session.person, replaces=before, why=form.why)
+        site.guide.write(about.space.name, about.id, said, session.person, replaces=before, why=why)
     except AlreadyStored:
         return _conflict(request, site, about, form, session.person)
     except InputError as error:

@@ -15,7 +15,7 @@ from regrade.app.access import Labeler, SiteHere
 from regrade.app.client_network import client_network
 from regrade.app.destinations import LONGEST, safe_path, to_destination
 from regrade.app.pages import page
-from regrade.app.plain_text import PlainText
+from regrade.app.plain_text import PlainText, is_visible
 from regrade.app.sessions import LASTS
 from regrade.app.site import Site
 from regrade.core import InputError
@@ -87,6 +87,8 @@ def join(
     try:
         if password != again:
             raise InputError("the two passwords differ")
+        if not is_visible(password):
+            raise InputError("a password has letters, numbers or signs, not only spaces")
         account = site.accounts.accept(word, password)
     except InputError as error:
         person = site.accounts.invited(word)

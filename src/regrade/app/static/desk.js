@@ -27,6 +27,7 @@ export class Desk {
     this.reasons = new Map(); // why votes on items change that the others were revealed on
     this.voted = new Set(); // items with a vote of this page, which an answer of the server may not know of yet
     this.undone = new Set(); // the keys of the undos of this page
+    this.left = () => {}; // called when the item that is shown is answered or left: what was opened for it closes
     this.settled = false;
     this.undoing = false;
     by("show-skipped").addEventListener("click", () => this.returnSkipped());
@@ -44,6 +45,7 @@ export class Desk {
   advance() {
     // A new turn, in which nothing counts yet.
     this.mark({ settled: false });
+    this.left();
     this.turn += 1;
     return this.turn;
   }

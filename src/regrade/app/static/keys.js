@@ -1,8 +1,14 @@
 // Keys for a page of work: not while someone types or holds a modifier, and not twice while one is held down.
 
-const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
+// A field of a dialog that was just closed has the focus until the page is drawn again: no one types there any more.
+const typing = (target) => target.closest("input, textarea, select, [contenteditable]") && !target.closest("dialog:not([open])");
 
-export const noDialog = () => document.querySelector("dialog[open]") === null;
+const openDialogs = () => [...document.querySelectorAll("dialog[open]")];
+
+export const noDialog = () => openDialogs().length === 0;
+
+// Whether a dialog is open, and no other one over it.
+export const onlyDialog = (dialog) => openDialogs().every((open) => open === dialog) && dialog.open;
 
 export function onKeys(keys, { when = () => true } = {}) {
   document.addEventListener("keydown", (event) => {

@@ -7,7 +7,7 @@ import { Desk } from "./desk.js";
 import { guideAddress, guideBlock } from "./guide_block.js";
 import { noDialog, onKeys } from "./keys.js";
 import { Score } from "./score.js";
-import { call, explain, notice } from "./sending.js";
+import { call, explain, notice, storageKey } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
@@ -148,7 +148,7 @@ function hold(event) {
 
 // Someone who learns dogs searches among dogs; the choice is kept for the queue until the window is closed.
 function families() {
-  const [choice, place] = [by("family"), `regrade family ${queue}`];
+  const [choice, place] = [by("family"), storageKey("family", queue)];
   choice.append(...[...classes.families.keys()].map((name) => new Option(name, name)));
   by("within").hidden = !classes.families.size;
   choice.value = classes.families.has(sessionStorage.getItem(place)) ? sessionStorage.getItem(place) : "";

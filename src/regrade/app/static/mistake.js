@@ -4,11 +4,11 @@ import { moreReferences, showAsked } from "./asked.js";
 import { choice } from "./choosing.js";
 import { Desk } from "./desk.js";
 import { noDialog, onKeys } from "./keys.js";
+import { reasonChoice } from "./reason_choice.js";
 import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("mistake");
-const reasons = by("reasons");
 const NONE = page.dataset.none;
 const lens = zoomable(page.querySelector(".canvas"), by("picture"));
 let count = Number(page.dataset.done);
@@ -17,7 +17,7 @@ const grades = page.querySelectorAll("[data-severity]");
 const kinds = page.querySelectorAll("[data-answer]");
 const kind = choice(kinds, { chosen: (value) => {
   for (const button of grades) button.disabled = !value || value === NONE;
-  if (value === NONE && desk.ready) { reasons.returnValue = ""; reasons.showModal(); }
+  if (value === NONE) chooseReason();
 } });
 
 function show(item) {
@@ -37,6 +37,7 @@ function told(item, ballot, { suggests }) {
 }
 
 const desk = new Desk(page.dataset.queue, { show, counted: (change) => { count += change; }, told });
+const chooseReason = reasonChoice(by("reasons"), desk, { chosen: (reason) => desk.vote({ answer: NONE, reason }), canceled: () => kind.clear() });
 
 const grade = (severity) => { if (kind.value && kind.value !== NONE) desk.vote({ answer: kind.value, severity }); };
 const pick = (place) => () => { if (desk.ready) kind.choose(kinds[place].dataset.answer); };
@@ -47,10 +48,6 @@ function undo() {
   return desk.undo();
 }
 
-reasons.addEventListener("close", () => {
-  if (reasons.returnValue) desk.vote({ answer: NONE, reason: reasons.returnValue });
-  else kind.clear();
-});
 for (const button of grades) button.addEventListener("click", () => grade(button.dataset.severity));
 for (const id of ["undo", "undo-last"]) by(id).addEventListener("click", undo);
 by("more").addEventListener("click", more);
@@ -58,6 +55,4 @@ onKeys({
   1: pick(0), 2: pick(1), 3: pick(2), 4: pick(3), n: pick(4), Escape: () => kind.clear(),
   a: () => grade("major"), i: () => grade("minor"), b: () => grade("borderline"), z: undo, r: () => desk.image.retry(), m: more, ...lens.keys,
 }, { when: noDialog });
-onKeys(Object.fromEntries([...reasons.querySelectorAll("[value]")].map((button, place) => [String(place + 1), () => reasons.close(button.value)])),
-  { when: () => reasons.open });
 desk.begin();

@@ -1,13 +1,13 @@
 // What someone decided is kept in this browser until the server has confirmed it: votes and undos, in their order, each
 // with a key of its own. Nothing is lost by a reload, a closed tab or a lost connection, and what arrives twice counts once.
 
-import { call, explain, mayPass, meta, notice, refusal } from "./sending.js";
+import { call, explain, mayPass, notice, refusal, storageKey } from "./sending.js";
 
 const LONGEST_PAUSE = 15; // seconds between two attempts, unless the server asks for more
 const GRACE = 1000; // milliseconds in which another tab tells what became of an entry that it has sent
 const REASON_NEEDED = "reason needed";
 
-const everything = () => `regrade outbox ${meta("person")} `;
+const everything = () => `${storageKey("outbox")} `;
 
 // The queues that this person has unsent entries of.
 export const queuesWithEntries = () => new Set(placesOf(everything()).map((place) => place.slice(everything().length).split(" ")[0]));

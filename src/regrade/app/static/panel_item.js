@@ -10,7 +10,7 @@ import { noDialog, onKeys } from "./keys.js";
 import { withLinks } from "./links.js";
 import { Outbox } from "./outbox.js";
 import { askReason } from "./reason.js";
-import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
+import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, tellFailure } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
 
@@ -19,7 +19,7 @@ const by = (id) => document.getElementById(id);
 const page = by("panel");
 const { queue, item, none } = page.dataset;
 const place = `/api/panel/${queue}/${item}`;
-const draft = `regrade comment ${document.querySelector('meta[name="person"]').content} ${item}`;
+const draft = storageKey("comment", item);
 const clock = new Clock();
 const outbox = new Outbox(queue, { ask: askReason, dropped: lookAnew });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });

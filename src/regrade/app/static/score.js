@@ -1,8 +1,10 @@
 // How well someone does in training, in this window and until it is closed.
 
+import { storageKey } from "./sending.js";
+
 export class Score {
   constructor(queue) {
-    this.place = `regrade score ${document.querySelector("meta[name=person]").content} ${queue}`;
+    this.place = storageKey("score", queue);
     this.outcomes = new Map(JSON.parse(sessionStorage.getItem(this.place) ?? "[]"));
   }
 

@@ -6,6 +6,10 @@ const STATUS = { signedOut: 401, notAllowed: 403, unavailable: 503 };
 
 export const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 
+// A key for what this person keeps in the browser. All workspaces that are ever served at an address share its storage,
+// and their people, queues and items have the same numbers: the ledger's name keeps them apart.
+export const storageKey = (kind, ...parts) => ["regrade", kind, meta("ledger"), meta("person"), ...parts].join(" ");
+
 // The server has understood a request and refuses it; the message says why.
 export class Refused extends Error {}
 
@@ -26,7 +30,7 @@ export async function call(address, body, options = {}) {
 }
 
 export async function request(address, body, options = {}) {
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", ...(meta("ledger") && { "X-Regrade-Ledger": meta("ledger") }) };
   if (body !== undefined) Object.assign(headers, { "Content-Type": "application/json", "X-Regrade-Token": meta("token") });
   try {
     return await fetch(address, {
