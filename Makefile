@@ -9,7 +9,7 @@ demo: $(READY)     ## grade eight classifiers of digits on two collections, and 
 	$(BIN)/regrade demo
 
 test: $(READY)     ## every test
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 3 --dist loadscope
 
 check: $(READY)    ## style, types and docs
 	$(BIN)/ruff check .

@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import hypothesis
 import pytest
+from argon2 import PasswordHasher
 from pets import make_pets
 from report_world import add_more, make_world
 from skipping import skip
@@ -25,6 +27,13 @@ def pytest_collection_finish() -> None:
     """Leave what collection made out of garbage collection, which otherwise walks through all of it again and again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_password_hashes() -> Iterator[None]:
+    """Passwords of tests are no secrets: hash them with the least work."""
+    with mock.patch("regrade.ledger.accounts._HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)):
+        yield
 
 
 @pytest.fixture(scope="session")
