@@ -145,7 +145,8 @@ def test_reason_dialog_closes_without_a_vote_when_the_item_changes(unsteady, sta
         expect(page.locator("#reasons")).to_be_visible()
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.keyboard.press("Escape")
-    assert ready(page) != item
+    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
+    ready(page)
     expect(page.locator("#reasons")).to_be_hidden()
     page.keyboard.press("1")
     expect(page.locator("#count")).to_have_text("2")
