@@ -1,17 +1,33 @@
 """A real browser for pages: Debian's Chromium, with the network off and everything else refused and noted."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect, sync_playwright
 from running import HANG_LIMIT
 from skipping import skip
 
 expect.set_options(timeout=1000 * HANG_LIMIT)
+
+
+def _once_wired(act: Callable[..., Any], page_of: Callable[[Any], Page]) -> Callable[..., Any]:
+    """An act of a user that waits until the page's scripts have run: what comes before has no one who listens."""
+
+    @wraps(act)
+    def patient(*arguments: Any, **options: Any) -> Any:
+        page_of(arguments).wait_for_load_state("domcontentloaded")
+        return act(*arguments, **options)
+
+    return patient
+
+
+for _name in ("click", "press", "fill", "check", "select_option"):
+    setattr(Locator, _name, _once_wired(getattr(Locator, _name), lambda arguments: arguments[0].page))
 
 CONTRASTS = """() => {
   const channel = value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -65,7 +81,14 @@ def new_window(browser: Browser, **options: Any) -> BrowserContext:
     """A window with cookies of its own, in which nothing fails because the machine is slow."""
     context = browser.new_context(**options)
     context.set_default_timeout(1000 * HANG_LIMIT)
+    context.on("page", _type_once_wired)
     return context
+
+
+def _type_once_wired(page: Page) -> None:
+    keyboard: Any = page.keyboard
+    for name in ("press", "type"):
+        setattr(keyboard, name, _once_wired(getattr(keyboard, name), lambda _: page))
 
 
 @contextmanager
