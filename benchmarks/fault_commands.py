@@ -27,6 +27,7 @@ def scores(batch):
 
 scores.class_space = ClassSpace("toys", {CLASSES!r})
 """
+_KEPT = "all kept, nothing twice"
 _LIMIT = 120  # seconds after which a command that hangs is given up
 
 
@@ -62,25 +63,30 @@ def killed_processes(template: Path, work: Path, seconds: float) -> Iterator[str
             process.kill()
             process.communicate()
             if _state(root) not in (old, new):
-                yield "half done"
+                yield f"half done by {name}"
             again = _run(command, root)
-            yield _judged(again, _state(root) == new, f"completed ({name})", "half done")
+            yield _judged([again], _state(root) == new, "completed by the next run", f"half done by {name}")
 
 
 def disk_full(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """Commands that may write no file larger than a few bytes."""
+    """Commands that may write no file larger than a few bytes: nothing changes, in one line, or all is done."""
     rng, end = random.Random(1), time.monotonic() + seconds
     old = _state(template / "W")
-    for _, command in _endless(_commands(template)):
+    for name, command in _endless(_commands(template)):
         if time.monotonic() > end:
             return
         root = _copied(template, work / "W")
         done = _run(command, root, preexec_fn=_limited(rng.choice([0, 100, 1000, 5000, 20_000])))
-        state = _state(root)
-        yield _judged(done, state == old or done.returncode == 0, "refused in one line", "changed")
+        refused = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        if done.returncode:
+            as_expected = _state(root) == old and len(refused) == 1
+            yield _judged([done], as_expected, "refused in one line", f"changed by {name}")
+        else:
+            _run(command, finished := _copied(template, work / "finished"))
+            yield _judged([done], _state(root) == _state(finished), "done", f"half done by {name}")
 
 
-def two_writers(template: Path, work: Path, seconds: float) -> Iterator[str]:
+def several_writers(template: Path, work: Path, seconds: float) -> Iterator[str]:
     """The same kind of command several times at once: everything that was acknowledged is there, and nothing twice."""
     end = time.monotonic() + seconds
     for number in range(3):
@@ -97,7 +103,7 @@ def _versions_at_once(template: Path, root: Path) -> str:
     before = len(Store.open(root).label_set_names("shelf"))
     done = _at_once(commands, root)
     kept = len(Store.open(root).label_set_names("shelf")) - before
-    return _judged(done, kept == sum(one.returncode == 0 for one in done), "all versions kept", "lost or doubled")
+    return _judged(done, kept == sum(one.returncode == 0 for one in done), _KEPT, "versions lost or doubled")
 
 
 def _samples_at_once(_: Path, root: Path) -> str:
@@ -107,7 +113,7 @@ def _samples_at_once(_: Path, root: Path) -> str:
     ]
     done = _at_once(commands, root)
     rows = [row for path in root.glob("?.csv") for row in path.read_text().splitlines()[1:]]
-    return _judged(done, len(rows) == len(set(rows)) == 9, "no row drawn twice", "lost or doubled")
+    return _judged(done, len(rows) == len(set(rows)) == 9, _KEPT, "rows drawn twice")
 
 
 def _queues_at_once(_: Path, root: Path) -> str:
@@ -118,16 +124,16 @@ def _queues_at_once(_: Path, root: Path) -> str:
     ledger.engine.dispose()
     refused = [one for one in done if one.returncode]
     expected = len(pairs) == len(set(pairs)) and all("no novel prediction is left" in one.stderr for one in refused)
-    return _judged([one for one in done if not one.returncode], expected, "no item asked twice", "lost or doubled")
+    return _judged([one for one in done if not one.returncode], expected, _KEPT, "items asked twice")
 
 
-def _judged(done: Any, as_expected: bool, good: str, bad: str) -> str:
-    """What came of commands: a traceback, more than one line, or what was expected."""
-    for one in done if isinstance(done, list) else [done]:
-        if "Traceback" in one.stderr:
+def _judged(done: Sequence[subprocess.CompletedProcess[str]], as_expected: bool, good: str, bad: str) -> str:
+    """What came of commands: a traceback, an exit code that no command has, or what was expected or not."""
+    for command in done:
+        if "Traceback" in command.stderr:
             return "traceback"
-        if one.returncode not in (0, 1):
-            return f"exit code {one.returncode}"
+        if command.returncode not in (0, 1):
+            return f"exit code {command.returncode}"
     return good if as_expected else bad
 
 

@@ -29,17 +29,46 @@ def run_killed(action: Callable[[], object], *, at: int, below: Path) -> bool:
     return code == 0
 
 
+def count_changes(action: Callable[[], object], *, below: Path) -> int:
+    """Run an action in a process of its own to its end, and say how many changes it makes below a folder."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        changes = _counted(os.path.realpath(below), lambda _: None)
+        code = _ended(action)
+        os.write(writing, str(len(changes)).encode())
+        os._exit(code)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        count = int(pipe.read())
+    if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
+        raise RuntimeError("the action failed")
+    return count
+
+
 def _in_child(action: Callable[[], object], at: int, below: str) -> int:
-    left = at
+    def kill(changes: int) -> None:
+        if changes > at:
+            os._exit(KILLED)
 
-    def count(event: str, arguments: tuple[Any, ...]) -> None:
-        nonlocal left
+    _counted(below, kill)
+    return _ended(action)
+
+
+def _counted(below: str, before: Callable[[int], None]) -> list[str]:
+    """The changes that this process makes from now on, of which ``before`` learns the number before each."""
+    changes: list[str] = []
+
+    def note(event: str, arguments: tuple[Any, ...]) -> None:
         if _changes(event, arguments, below):
-            left -= 1
-            if left < 0:
-                os._exit(KILLED)
+            changes.append(event)
+            before(len(changes))
 
-    sys.addaudithook(count)
+    sys.addaudithook(note)
+    return changes
+
+
+def _ended(action: Callable[[], object]) -> int:
     try:
         action()
     except BaseException as error:
