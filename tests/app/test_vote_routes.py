@@ -1,9 +1,12 @@
 """What the pages of work call: undo and its reason, items that are skipped, and images that cannot be read."""
 
+from contextlib import contextmanager
+
 import pytest
 from desk import item_numbers
 from paneling import said
 
+from regrade.core import UnreadablePicture
 from regrade.ledger import NewItem, Question
 
 KEY = "0123456789abcdef"
@@ -106,3 +109,54 @@ def test_report_is_shown_to_the_owner_who_clears_it(workspace, pair_queue, visit
     assert olga.submit("/team/reports/1/clear").status_code == 303
     assert olga.submit("/team/reports/99/clear").status_code == 404
     assert "No one has reported" in olga.get("/team").text
+
+
+class TestImageThatCannotBeShown:
+    """A program that asks for an image and gets none can vote on it no more than the pages can."""
+
+    @pytest.fixture
+    def item(self, pair_queue, visitor):
+        """The item that Rita has before her."""
+        return visitor("Rita").get(f"/api/queues/{pair_queue.id}/next").json()["item"]
+
+    @pytest.fixture
+    def cast(self, pair_queue, visitor, item):
+        """Someone's vote on it."""
+        address = f"/api/queues/{pair_queue.id}/votes"
+        return lambda name, key: visitor(name).write(address, item=item["id"], key=key, answer="correct")
+
+    @pytest.fixture
+    def damaged(self, monkeypatch):
+        """While entered, no image can be decoded."""
+
+        @contextmanager
+        def entered():
+            with monkeypatch.context() as patched:
+                patched.setattr("regrade.app.pictures.decode_gray_or_rgb", unreadable)
+                yield
+
+        def unreadable(*_, **__):
+            raise UnreadablePicture("it breaks off")
+
+        return entered
+
+    def test_takes_no_vote_until_it_is_shown(self, visitor, item, cast, damaged):
+        rita = visitor("Rita")
+        with damaged():
+            assert rita.get(item["picture"]).status_code == 400
+            assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
+        assert cast("Rita", f"{KEY}1").status_code == 400
+        assert rita.get(item["picture"]).status_code == 200
+        assert cast("Rita", f"{KEY}1").status_code == 200
+
+    def test_takes_the_vote_of_someone_who_saw_it(self, visitor, item, cast, damaged):
+        assert visitor("Rob").get(item["picture"]).status_code == 200
+        with damaged():
+            visitor("Rita").get(item["picture"])
+        assert cast("Rob", f"{KEY}1").status_code == 200
+
+    def test_keeps_a_vote_that_was_counted_and_is_sent_again(self, visitor, item, cast, damaged):
+        counted = cast("Rita", f"{KEY}1").json()["vote"]
+        with damaged():
+            visitor("Rita").get(item["picture"])
+        assert cast("Rita", f"{KEY}1").json()["vote"] == counted

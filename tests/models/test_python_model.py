@@ -77,6 +77,7 @@ def test_a_wrong_attribute_is_named(user_module, settings, line, what):
         ("np.full((len(batch), 10), np.nan)", InputError, "NaN or infinity for 2 of 2 pictures"),
         ("batch.nothing", InputError, r"failed on a batch of shape \(2, 3, 8, 8\): AttributeError: "),
         ("[[1], [2, 3]]", InputError, "failed on a batch of shape"),
+        ("np.ma.masked_less(np.eye(10)[:len(batch)], 0.5)", InputError, "values of a masked array are masked"),
     ],
 )
 def test_what_a_function_does_wrong_is_one_line_at_loading(user_module, settings, expression, kind, what):

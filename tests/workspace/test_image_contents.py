@@ -97,6 +97,14 @@ def test_queue_labels_keeps_the_contents(workspace):
     assert [one.content for one in images] == [known[one.example] for one in images]
 
 
+def test_queue_labels_says_which_copies_it_cannot_recognize(workspace, tmp_path):
+    assert not any("cannot be recognized" in note for note in workspace.queue_labels("first", size=2).notes)
+    (tmp_path / "names.csv").write_text("image,class\na.png,cat\nb.png,dog\n")
+    workspace.add_test_set("names", tmp_path / "names.csv", classes="cifar-10")
+    done = workspace.queue_labels("names")
+    assert "copies cannot be recognized of 2 images that cannot be read now" in done.notes
+
+
 def test_queue_labels_takes_no_copy_of_an_examined_image(workspace):
     workspace.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 pictures of copy can be drawn"):

@@ -16,6 +16,7 @@ from regrade.app.scores import ScoreShelf
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggesting import Suggestions
 from regrade.app.trouble_log import TroubleLog
+from regrade.app.unseen_images import UnseenImages
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, Reports, SignInAttempts
 from regrade.studies import PanelAgreement
@@ -41,6 +42,7 @@ class Site:
         self.attempts = SignInAttempts(self.ledger.engine)
         self.links = OneTimeLinks(self.ledger.engine)
         self.trouble = TroubleLog()
+        self.unseen = UnseenImages()
         self.class_space = lru_cache(16)(self._class_space)
         self.class_index = lru_cache(16)(self._class_index)
         self.space_of = lru_cache(1024)(self._space_of)

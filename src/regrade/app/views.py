@@ -42,12 +42,10 @@ def references(site: Site, queue: Queue, person: Person, class_index: int, count
 
 def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
     """What someone is shown who is asked about an item; a labeler gets the picture and nothing else."""
-    test_set = site.test_set(queue.test_set)
-    position = test_set.position(item.example)
-    picture = site.pictures.address_in_queue(test_set.name, position, queue.id)
-    shown: dict[str, Any] = {"id": item.id, "picture": picture}
+    shown: dict[str, Any] = {"id": item.id, "picture": image_address(site, queue, item)}
     if queue.question is Question.LABEL:
         return shown
+    test_set = site.test_set(queue.test_set)
     space = test_set.class_space
     asked = space.index(item.class_id)
     if queue.question is Question.MISTAKE:
@@ -55,8 +53,14 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
     return shown | {
         "class": class_view(space, asked),
         "references": references(site, queue, person, asked),
-        "labels": labels_before_answer(site, queue, position, person, judged_class=asked),
+        "labels": labels_before_answer(site, queue, test_set.position(item.example), person, judged_class=asked),
     }
+
+
+def image_address(site: Site, queue: Queue, item: Item) -> str | None:
+    """Where those who are asked find the image of an item, or none where the test set has no images."""
+    position = site.test_set(queue.test_set).position(item.example)
+    return site.pictures.address_in_queue(queue.test_set, position, queue.id)
 
 
 def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:

@@ -226,6 +226,11 @@ class Ledger:
                 deciding.decide_if_unanimous(connection, asked, now=now)
         return record_of(Vote, cast)
 
+    def has_ballot(self, key: str) -> bool:
+        """Whether the ballot with this key was counted, whoever gave it."""
+        with self.engine.connect() as connection:
+            return voting.is_counted(connection, key)
+
     def take_back(self, item_id: int, by: Person, *, key: str, why: str = "", undone: str | None = None) -> Vote:
         """Take back someone's vote and give them the item again; a decision that all were at one on falls with it.
 

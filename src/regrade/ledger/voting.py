@@ -38,6 +38,11 @@ def counted(connection: Connection, asked: RowMapping, person_id: int, ballot: B
     return known
 
 
+def is_counted(connection: Connection, key: str) -> bool:
+    """Whether a ballot with this key was counted."""
+    return connection.execute(_OF_KEY, {"ballot": key}).first() is not None
+
+
 def cast(connection: Connection, asked: RowMapping, by: Person, ballot: Ballot, *, now: datetime) -> RowMapping:
     """Add a vote that was not counted before; a change without a reason raises."""
     before = last_vote(connection, asked["id"], by.id)

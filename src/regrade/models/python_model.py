@@ -39,7 +39,7 @@ class PythonModel(Model):
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
         with running(self.statement.name, batch.shape):
-            output = np.asarray(self._function(batch))
+            output = _array(self._function(batch))
         return checked_scores(output, self.statement, rows=len(batch))
 
     def scores_and_features(self, batch: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -48,8 +48,15 @@ class PythonModel(Model):
         if both is None:
             return super().scores_and_features(batch)
         with running(self.statement.name, batch.shape):
-            scores, features = (np.asarray(one) for one in both(batch))
+            scores, features = (_array(values) for values in both(batch))
         return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
+
+
+def _array(values: Any) -> FloatArray:
+    """What a function returns as an array; values that it masks must not be taken for scores."""
+    if np.ma.is_masked(values):
+        raise ValueError("values of a masked array are masked: give scores for all classes, -inf for those ruled out")
+    return np.asarray(values)
 
 
 def load_python(place: str, settings: Settings) -> Model:

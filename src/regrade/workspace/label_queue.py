@@ -52,6 +52,8 @@ def queue_labels(
     _check_size(test_set, size, len(free) - drawn.copies)
     notes = [f"drawn at random: {len(drawn.items):,} of {amount(len(free), 'picture')}"]
     notes += [f"left out as copies of what other queues ask about: {drawn.copies:,}"] if drawn.copies else []
+    unread = sum(content is None for _, content in drawn.items)
+    notes += [f"copies cannot be recognized of {amount(unread, 'image')} that cannot be read now"] if unread else []
     items = (NewItem(test_set.ids[position], content=content) for position, content in drawn.items)
     return filling.add(items, notes=notes)
 

@@ -35,7 +35,8 @@ def picture(word: str, site: SiteHere, _: Labeler, side: Side) -> Response:
 def image_in_queue(queue_id: PathNumber, word: str, site: SiteHere, session: Labeler, side: Side) -> Response:
     """An image that a queue asks about, for those who may work on it."""
     queue = site.queue(queue_id, session.person)
-    return _sent(site.pictures.shown(word, side, queue_id=queue.id))
+    with site.unseen.noting(session.person, f"/pictures/{queue.id}/{word}"):
+        return _sent(site.pictures.shown(word, side, queue_id=queue.id))
 
 
 def _sent(image: Shown) -> Response:

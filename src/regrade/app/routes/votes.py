@@ -14,9 +14,9 @@ from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.app.training import Told, told_after
-from regrade.app.views import item_view, references
-from regrade.core import UnknownName
-from regrade.ledger import Ballot, Item, Question, Queue
+from regrade.app.views import image_address, item_view, references
+from regrade.core import InputError, UnknownName
+from regrade.ledger import Ballot, Item, Person, Question, Queue
 
 router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
 
@@ -115,6 +115,7 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     queue, item = _item(site, session, queue_id, form.item)
     ballot = Ballot(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
     check_class(site, queue, ballot)
+    check_seen(site, queue, item, session.person, key=form.key)
     cast = site.ledger.vote(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
     revealed = site.ledger.is_revealed(item.id, session.person) or None
@@ -178,6 +179,12 @@ def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
     """Raise where a label is no class of the test set."""
     if queue.question is Question.LABEL and ballot.answer is not None:
         site.test_set(queue.test_set).class_space.index(ballot.answer)
+
+
+def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
+    """Raise where someone votes on an image that could not be shown to them; a vote counted before stays one."""
+    if site.unseen.has(person, image_address(site, queue, item)) and not site.ledger.has_ballot(key):
+        raise InputError("the image could not be shown to you: a vote counts only when the image can be seen")
 
 
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
