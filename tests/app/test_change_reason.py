@@ -6,6 +6,8 @@ from paneling import said
 from playwright.sync_api import expect
 from unsteady import JUDGE, LATENCY, MISTAKE, Failure, holding
 
+from regrade.app.views import image_address
+
 QUESTION = "Why do you change your vote?"
 
 
@@ -29,6 +31,14 @@ def send(page, key):
         page.keyboard.press(key)
 
 
+def shows_image_of(page, unsteady, queue, item):
+    site = unsteady.network.app.state.site
+    address = image_address(site, queue, unsteady.workspace.ledger.item(item))
+    image = page.locator("#change-reason-image")
+    expect(image).to_have_attribute("src", f"{address}?side=160")
+    expect(image).to_be_visible()
+
+
 def give_reason(page, text="it is a nine"):
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.get_by_label("What made you change it?").fill(text)
@@ -44,6 +54,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
     assert following != str(item)
     page.keyboard.press("z")
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
+    shows_image_of(page, unsteady, queue, item)
     page.keyboard.press("Escape")
     assert ready(page) == following
     assert unsteady.workspace.ledger.decision(item) is not None
@@ -66,6 +77,7 @@ def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, ope
     page.keyboard.press("z")
     expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
     page.keyboard.press("w")
+    shows_image_of(page, unsteady, queue, item)
     give_reason(page)
     saved(page)
     rows = unsteady.votes(queue, "Rita")

@@ -33,10 +33,12 @@ def picture(word: str, site: SiteHere, _: Labeler, side: Side) -> Response:
 
 @router.get("/pictures/{queue_id}/{word}", include_in_schema=False)
 def image_in_queue(queue_id: PathNumber, word: str, site: SiteHere, session: Labeler, side: Side) -> Response:
-    """An image that a queue asks about, for those who may work on it."""
+    """An image that a queue asks about, for those who may work on it; they vote on what they see in its own size."""
     queue = site.queue(queue_id, session.person)
-    with site.unseen.noting(session.person, f"/pictures/{queue.id}/{word}"):
+    if side is not None:
         return _sent(site.pictures.shown(word, side, queue_id=queue.id))
+    with site.unseen.noting(session.person, f"/pictures/{queue.id}/{word}"):
+        return _sent(site.pictures.shown(word, None, queue_id=queue.id))
 
 
 def _sent(image: Shown) -> Response:

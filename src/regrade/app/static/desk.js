@@ -3,7 +3,7 @@
 import { Clock } from "./clock.js";
 import { ItemImage } from "./image.js";
 import { Outbox } from "./outbox.js";
-import { askReason } from "./reason.js";
+import { askReason, askReasonIn } from "./reason.js";
 import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
 
 const SETTLE = 200; // milliseconds in which a key pressed for the last picture does not count for this one
@@ -18,7 +18,7 @@ export class Desk {
     Object.assign(this, { queue, show, finished, counted, told });
     this.page = document.querySelector(".desk");
     this.image = new ItemImage(queue, { appeared: () => this.allow(), skip: () => this.skip(), report: (comment) => this.report(comment) });
-    this.outbox = new Outbox(queue, { ask: askReason, dropped: (entry) => this.dropped(entry) });
+    this.outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: (entry) => this.dropped(entry) });
     this.clock = new Clock();
     this.current = null;
     this.ahead = null;
@@ -155,7 +155,7 @@ export class Desk {
     clearRefusals();
     this.mark({ undoing: true });
     const last = this.history.at(-1) ?? (await this.older());
-    const why = last?.revealed ? await askReason() : "";
+    const why = last?.revealed ? await askReason(last.item.picture) : "";
     if (last && why !== null) this.takeBack(last, why);
     this.mark({ undoing: false });
   }

@@ -9,7 +9,7 @@ import { ItemImage } from "./image.js";
 import { noDialog, onKeys } from "./keys.js";
 import { withLinks } from "./links.js";
 import { Outbox } from "./outbox.js";
-import { askReason } from "./reason.js";
+import { askReasonIn } from "./reason.js";
 import { call, clearRefusals, explain, mayPass, newKey, notice, storageKey, tellFailure } from "./sending.js";
 import { strip } from "./strip.js";
 import { zoomable } from "./zoom.js";
@@ -21,7 +21,7 @@ const { queue, item, none } = page.dataset;
 const place = `/api/panel/${queue}/${item}`;
 const draft = storageKey("comment", item);
 const clock = new Clock();
-const outbox = new Outbox(queue, { ask: askReason, dropped: lookAnew });
+const outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: lookAnew });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
 const lens = zoomable(page.querySelector(".canvas"), by("picture"));
 let lost = false; // whether the last look failed
