@@ -39,7 +39,13 @@ def run(*arguments: object, out: io.StringIO | None = None) -> Ran:
     """Run a command inside this process, by the entry point of the executable."""
     out, err = out or io.StringIO(), io.StringIO()
     argv = ["regrade", *(str(argument) for argument in arguments)]
-    with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    as_script = mock.patch.object(sys.modules["__main__"], "__package__", None)  # not as `python -m pytest`
+    with (
+        as_script,
+        mock.patch.object(sys, "argv", argv),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         try:
             main()
             code = 0
