@@ -63,7 +63,7 @@ def run_well(*arguments: object) -> Ran:
 
 def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
     """Run a command that must succeed, its result shown on a terminal without colours."""
-    with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "TERM": "dumb"}):
+    with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "LINES": "50", "TERM": "dumb"}):
         ran = run(*arguments, out=Terminal())
     assert ran.code == 0, ran.err
     return ran
