@@ -13,7 +13,7 @@ from contextlib import closing
 from http.cookiejar import CookieJar
 
 import pytest
-from running import HANG_LIMIT, run, run_process, run_well
+from running import HANG_LIMIT, run, run_well
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ class TestEnd:
     """A server that is told to end does so, whoever is connected, and leaves its ledger closed."""
 
     @pytest.fixture
-    def serving(self, started, processes, workspace):
+    def serving(self, started, processes, workspace, run_warm):
         """A server with accounts, which has been asked for a page."""
-        assert run_process("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
+        assert run_warm("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
         started("--accounts")
         return processes[-1]
 
