@@ -39,7 +39,13 @@ def run(*arguments: object, out: io.StringIO | None = None) -> Ran:
     """Run a command inside this process, by the entry point of the executable."""
     out, err = out or io.StringIO(), io.StringIO()
     argv = ["regrade", *(str(argument) for argument in arguments)]
-    with mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    as_script = mock.patch.object(sys.modules["__main__"], "__package__", None)  # not as `python -m pytest`
+    with (
+        as_script,
+        mock.patch.object(sys, "argv", argv),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         try:
             main()
             code = 0
@@ -57,7 +63,7 @@ def run_well(*arguments: object) -> Ran:
 
 def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
     """Run a command that must succeed, its result shown on a terminal without colours."""
-    with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "TERM": "dumb"}):
+    with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "LINES": "50", "TERM": "dumb"}):
         ran = run(*arguments, out=Terminal())
     assert ran.code == 0, ran.err
     return ran

@@ -1,9 +1,12 @@
-"""Workspaces with published predictions."""
+"""Workspaces with published predictions, and processes that start at once."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from running import run_well
+from warm_process import WarmProcess
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +22,10 @@ def pack(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     labels = ("import", "labels", published / "real" / "real.json", "--format", "real")
     run_well(*labels, "--test-set", "imagenet-val", "--name", "real", "-w", workspace)
     return workspace
+
+
+@pytest.fixture(scope="session")
+def run_warm() -> Iterator[WarmProcess]:
+    """Runs commands as processes of their own that need no time to load."""
+    with closing(WarmProcess()) as warm:
+        yield warm

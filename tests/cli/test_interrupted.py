@@ -3,9 +3,7 @@
 import errno
 import json
 import os
-import resource
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pets import ANSWERS, IDS, LABELS, wide
-from running import EXECUTABLE, assert_one_line, run, run_process, run_well, snapshot, wait_until
+from running import EXECUTABLE, assert_one_line, run, run_well, snapshot, wait_until
 from skipping import skip
 
 from regrade.store import transaction
@@ -59,46 +57,45 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 class TestFullDisk:
     """For real, by a limit on file sizes and by a small disk; and at every single step, by a false disk."""
 
-    @staticmethod
-    def limited(size: int):
-        def limit() -> None:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-        return limit
+    LIMITED = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+"""
 
     @pytest.mark.parametrize("size", [0, 100, 1000])
-    def test_predictions(self, pets, tmp_path, size):
+    def test_predictions(self, pets, tmp_path, run_warm, size):
         before = snapshot(pets)
         file = wide_file(tmp_path / "many.csv", ("m0", "m1"), examples=3000)
-        ran = run_process(*import_many(file, pets), preexec_fn=self.limited(size))
+        ran = run_warm(*import_many(file, pets), first=self.LIMITED.format(size=size))
         assert_one_line(ran, "cannot write to", "larger than this system allows", "nothing was left half-written")
         assert snapshot(pets) == before
 
-    def test_full_scores(self, pets, tmp_path):
+    def test_full_scores(self, pets, tmp_path, run_warm):
         before = snapshot(pets)
         (tmp_path / "set.csv").write_text("image,label\n" + "".join(f"x{i},cat\n" for i in range(3000)))
         run_well("testsets", "add", "many", tmp_path / "set.csv", "--classes", "cifar-10", "-w", pets)
         before = snapshot(pets)
-        ran = run_process(
-            *import_many(scores_file(tmp_path / "s.npy", 3000), pets), preexec_fn=self.limited(50_000)
+        ran = run_warm(
+            *import_many(scores_file(tmp_path / "s.npy", 3000), pets), first=self.LIMITED.format(size=50_000)
         )  # room for the top five, not for all scores
         assert_one_line(ran, "larger than this system allows")
         assert snapshot(pets) == before
 
-    def test_labels_init_and_sample(self, pets, tmp_path):
+    def test_labels_init_and_sample(self, pets, tmp_path, run_warm):
+        limit = self.LIMITED.format(size=10)
         (tmp_path / "l.csv").write_text("image,class\n" + "".join(f"{i},truck\n" for i in IDS))
         before = snapshot(pets)
         command = ("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "l", "-w", pets)
-        assert_one_line(run_process(*command, preexec_fn=self.limited(10)), "cannot write to")
+        assert_one_line(run_warm(*command, first=limit), "cannot write to")
         assert snapshot(pets) == before
         run_well(*command)
         before = snapshot(pets)
         sample = ("labels", "sample", "-t", "pets", "-l", "l", "--size", 2, "--out", tmp_path / "o.csv", "-w", pets)
-        assert_one_line(run_process(*sample, preexec_fn=self.limited(10)), "cannot write to")
+        assert_one_line(run_warm(*sample, first=limit), "cannot write to")
         assert snapshot(pets) == before
         assert not (tmp_path / "o.csv").exists()
-        assert_one_line(run_process("init", tmp_path / "new", preexec_fn=self.limited(10)), "cannot write to")
+        assert_one_line(run_warm("init", tmp_path / "new", first=limit), "cannot write to")
         assert snapshot(tmp_path / "new") == {}
 
     def test_a_disk_of_a_hundred_kilobytes(self, small_disk, tmp_path):
@@ -184,22 +181,22 @@ class TestKilled:
 
 
 class TestAtTheSameTime:
-    def test_many_imports_of_the_same_file(self, pets, tmp_path):
+    def test_many_imports_of_the_same_file(self, pets, tmp_path, run_warm):
         command = import_many(wide_file(tmp_path / "many.csv"), pets)
         with ThreadPoolExecutor() as pool:
-            ran = list(pool.map(lambda _: run_process(*command), range(4)))
+            ran = list(pool.map(lambda _: run_warm(*command), range(4)))
         assert [r.code for r in ran] == [0] * 4, ran
         assert sum("models imported: 30" in r.err for r in ran) == 1
         assert sum("unchanged: 30" in r.err for r in ran) == 3
         assert len(models(pets)) == 31
         assert not (pets / ".staging").exists()
 
-    def test_other_content_under_one_name_has_one_winner(self, pets, tmp_path):
+    def test_other_content_under_one_name_has_one_winner(self, pets, tmp_path, run_warm):
         for number, answer in enumerate(("cat", "dog", "ship")):
             (tmp_path / f"{number}.csv").write_text(wide(*[answer] * 6))
         commands = [("import", "predictions", tmp_path / f"{n}.csv", "-t", "pets", "-w", pets) for n in range(3)]
         with ThreadPoolExecutor() as pool:
-            ran = list(pool.map(lambda command: run_process(*command), commands))
+            ran = list(pool.map(lambda command: run_warm(*command), commands))
         assert sorted(r.code for r in ran) == [0, 1, 1]
         for loser in (r for r in ran if r.code):
             assert_one_line(loser, "other predictions of 'second'")
@@ -235,11 +232,11 @@ class TestOutput:
         assert done.stderr == "error: the output: No space left on device\n"
 
     @pytest.mark.parametrize("form", ["", "--json", "--csv", "--markdown", "--latex"])
-    def test_an_output_that_does_not_know_all_letters(self, pets, tmp_path, form):
+    def test_an_output_that_does_not_know_all_letters(self, pets, tmp_path, run_warm, form):
         (tmp_path / "second.csv").write_text(wide(model="модель"))
         run_well("import", "predictions", tmp_path / "second.csv", "-t", "pets", "-w", pets)
         command = ("grade", "-t", "pets", "-w", pets, *([form] if form else []))
-        ran = run_process(*command, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+        ran = run_warm(*command, first="sys.stdout.reconfigure(encoding='ascii', errors='strict')")
         assert (ran.code, ran.err) == (0, "")
         assert "first" in ran.out and "\\u043c" in ran.out
         if form == "--json":

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from predicting import noise
-from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
+from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_well, wait_until
 
 GOOD = """
 import numpy as np
@@ -93,9 +93,9 @@ def test_predict_reports_whatever_a_model_raises(folder, action, word, stage):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_predict_goes_on_with_the_next_model(folder, stage):
+def test_predict_goes_on_with_the_next_model(folder, run_warm, stage):
     (folder / "bad.py").write_text(BAD.format(action="sys.exit(0)", stage=stage))
-    ran = run_process(*command(folder, "bad.py:Model", "good.py:scores"), "--json")
+    ran = run_warm(*command(folder, "bad.py:Model", "good.py:scores"), "--json")
     assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
     assert len(json.loads(ran.out)["pairs"]) == 1 and stored_models(folder) == ["scores"]
 
@@ -177,19 +177,19 @@ def test_predict_keeps_scores_finite_in_the_store(folder):
         ("os.fork() or 1 / 0", "middle"),
     ],
 )
-def test_predict_survives_models_that_change_the_process(folder, action, stage):
+def test_predict_survives_models_that_change_the_process(folder, run_warm, action, stage):
     (folder / "bad.py").write_text(BAD.format(action=action, stage=stage))
-    ran = run_process(*command(folder, "bad.py:Model", "good.py:scores"), "--json", "--keep", "scores")
+    ran = run_warm(*command(folder, "bad.py:Model", "good.py:scores"), "--json", "--keep", "scores")
     assert ran.code == 0, ran.err
     assert [pair["examples"] for pair in json.loads(ran.out)["pairs"]] == [40, 40]
     tables = [np.load(path) for path in (folder / "W").glob("predictions/noise/*/scores.npy")]
     np.testing.assert_array_equal(*tables)
 
 
-def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder):
+def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder, run_warm):
     (folder / "bad.py").write_text(BAD.format(action="os.chdir('/')", stage="import"))
     models = (f"python:{folder}/bad.py:Model", "python:good.py:scores")
-    ran = run_process("predict", *models, "-t", "noise", "-w", "W", *RECIPE, cwd=folder)
+    ran = run_warm("predict", *models, "-t", "noise", "-w", "W", *RECIPE, cwd=folder)
     assert ran.code == 0, ran.err
     assert len(stored_models(folder)) == 2
 

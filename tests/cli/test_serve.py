@@ -13,7 +13,7 @@ from contextlib import closing
 from http.cookiejar import CookieJar
 
 import pytest
-from running import HANG_LIMIT, run, run_process, run_well
+from running import HANG_LIMIT, run, run_well
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def new_browser():
     return urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
 
-def test_the_link_lets_its_owner_in_and_needs_no_account(started, port):
+def test_links_let_their_owner_in_without_an_account_or_a_restart(started, port, workspace):
     link = started()
     assert link.startswith(f"http://127.0.0.1:{port}/enter/")
     browser = new_browser()
@@ -64,22 +64,18 @@ def test_the_link_lets_its_owner_in_and_needs_no_account(started, port):
     assert "Hello, " in browser.open(link).read().decode()
     with pytest.raises(urllib.error.HTTPError, match="403"):
         new_browser().open(link)
-
-
-def test_team_link_lets_another_browser_in_without_a_restart(started, port, workspace):
-    new_browser().open(started()).read()
-    link = run_well("team", "link", "--address", f"http://127.0.0.1:{port}/", "-w", workspace).out.strip()
-    assert link.startswith(f"http://127.0.0.1:{port}/enter/")
-    assert "Hello, " in new_browser().open(link).read().decode()
+    another = run_well("team", "link", "--address", f"http://127.0.0.1:{port}/", "-w", workspace).out.strip()
+    assert another.startswith(f"http://127.0.0.1:{port}/enter/")
+    assert "Hello, " in new_browser().open(another).read().decode()
 
 
 class TestEnd:
     """A server that is told to end does so, whoever is connected, and leaves its ledger closed."""
 
     @pytest.fixture
-    def serving(self, started, processes, workspace):
+    def serving(self, started, processes, workspace, run_warm):
         """A server with accounts, which has been asked for a page."""
-        assert run_process("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
+        assert run_warm("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
         started("--accounts")
         return processes[-1]
 

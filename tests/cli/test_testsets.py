@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from offered_readers import install
 from PIL import Image
-from running import assert_one_line, run, run_process, run_well, snapshot
+from running import assert_one_line, run, run_well, snapshot
 from small_set import encoded, noise, write_tar
 
 from regrade.workspace import open as open_workspace
@@ -341,9 +341,9 @@ class TestCheck:
     def test_an_unknown_name(self, zoo):
         refused(zoo, "check", "zo", words=("'zo'", "zoo"))
 
-    def test_in_a_process_of_its_own(self, zoo, pictures):
+    def test_in_a_process_of_its_own(self, zoo, pictures, run_warm):
         (pictures / PETS[0]).write_bytes(PNG[:200])
-        ran = run_process("testsets", "check", "zoo", "-w", zoo)
+        ran = run_warm("testsets", "check", "zoo", "-w", zoo)
         assert (ran.code, ran.err) == (3, "")
 
 

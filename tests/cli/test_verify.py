@@ -15,9 +15,15 @@ from regrade.store import Store, read_checked_json
 from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    return make_every_file(tmp_path_factory.mktemp("every")).store.root.parent
+
+
 @pytest.fixture
-def root(tmp_path):
-    return make_every_file(tmp_path).store.root
+def root(template, tmp_path):
+    """A workspace of one's own with every kind of file; what was imported lies beside it."""
+    return shutil.copytree(template, tmp_path, dirs_exist_ok=True) / "W"
 
 
 def test_verify_of_a_sound_workspace_finds_nothing(root):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 
 import typer
 
@@ -71,13 +73,19 @@ def _version(
         raise typer.Exit
 
 
+@cache
+def _commands() -> Callable[[], object]:
+    """All commands, to be run with the arguments of the process; built once, which takes longer than many commands."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run a command; expected trouble is one line on standard error and exit code 1."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that does not know a letter still shows the rest
     try:
         try:
-            app()
+            _commands()()
         finally:
             if sys.stdout is not None:  # it is none where the caller has closed it
                 sys.stdout.flush()

