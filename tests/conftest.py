@@ -10,6 +10,7 @@ from unittest import mock
 import hypothesis
 import pytest
 from argon2 import PasswordHasher
+from built_once import built_once
 from pets import make_pets
 from report_world import add_more, make_world
 from skipping import skip
@@ -68,10 +69,13 @@ def pets(_pets: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
     """A report with every chapter of the small world; read it, leave it alone."""
-    folder = tmp_path_factory.mktemp("world")
-    world = make_world(folder, extra=20)
-    add_more(world)
-    return world.report("all", original="old", title="All there is")
+
+    def write(folder: Path) -> WrittenReport:
+        world = make_world(folder, extra=20)
+        add_more(world)
+        return world.report("all", original="old", title="All there is")
+
+    return built_once(tmp_path_factory, "world", write)
 
 
 @pytest.fixture(scope="session")
