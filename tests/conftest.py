@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")  # how long an example takes is the machine's affair
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each of several workers compute on one core: threads of one wait busily for a core that another one has."""
+    if config.getoption("numprocesses", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_finish() -> None:
