@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import gc
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from unittest import mock
 import hypothesis
 import pytest
 from argon2 import PasswordHasher
+from built_once import built_once
 from pets import make_pets
 from report_world import add_more, make_world
 from skipping import skip
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")  # how long an example takes is the machine's affair
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each of several workers compute on one core: threads of one wait busily for a core that another one has."""
+    if config.getoption("numprocesses", None):
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_finish() -> None:
@@ -68,10 +76,13 @@ def pets(_pets: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
     """A report with every chapter of the small world; read it, leave it alone."""
-    folder = tmp_path_factory.mktemp("world")
-    world = make_world(folder, extra=20)
-    add_more(world)
-    return world.report("all", original="old", title="All there is")
+
+    def write(folder: Path) -> WrittenReport:
+        world = make_world(folder, extra=20)
+        add_more(world)
+        return world.report("all", original="old", title="All there is")
+
+    return built_once(tmp_path_factory, "world", write)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Imports go one way: a package knows only the rows below its own, and the pure ones touch nothing outside."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def row_of(package):
     return next(row for row, packages in enumerate(ROWS) if package in packages)
 
 
+@cache
 def modules():
     return [path for path in sorted(SOURCE.rglob("*.py")) if path != SOURCE / "__init__.py"]
 
@@ -44,13 +46,17 @@ def package_of(path):
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+@cache
 def imported(path):
+    """The names of the modules that a file imports."""
+    names = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            yield node.module
+            names.append(node.module)
+    return names
 
 
 def test_every_package_has_a_row():

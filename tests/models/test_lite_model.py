@@ -26,7 +26,7 @@ def test_photographs_are_recognised_and_onnxruntime_agrees(lite, photographs, li
     assert int(np.sum(scores.argmax(axis=1) == photographs.labels)) == RIGHT[number]
 
     library("onnxruntime")
-    exported = as_onnx(model, batch)
+    exported = as_onnx(model, batch[:2])
     assert exported.reason == ""
     twin = exported.model.scores(batch)
     np.testing.assert_array_equal(twin.argmax(axis=1), scores.argmax(axis=1))

@@ -60,7 +60,7 @@ def test_processes_give_the_same_as_threads(source, monkeypatch):
     monkeypatch.setattr(prepare, "Helpers", lambda one: started.append(one) or Helpers(one))
     pictures = open_pictures(source)
     few, many = (
-        list(prepare_all(pictures, source, PREPARING, range(40), workers=5, ahead=9, processes=processes))
+        list(prepare_all(pictures, source, PREPARING, range(40), workers=2, ahead=9, processes=processes))
         for processes in (False, True)
     )
     assert len(started) == 1
@@ -71,7 +71,7 @@ def test_processes_give_the_same_as_threads(source, monkeypatch):
 
 def test_a_picture_that_cannot_be_read_in_another_process_has_a_reason_too(source, tmp_path):
     (tmp_path / "pictures" / source.locations[2]).write_bytes(b"no picture")
-    found = list(prepare_all(open_pictures(source), source, PREPARING, range(5), workers=5, ahead=5, processes=True))
+    found = list(prepare_all(open_pictures(source), source, PREPARING, range(5), workers=2, ahead=5, processes=True))
     assert [one.input is None for one in found] == [False, False, True, False, False]
     assert "not a picture" in found[2].trouble
 

@@ -34,7 +34,7 @@ def marks(panel, kind):
     return [layer for layer in panel["layer"] if layer["mark"]["type"] == kind]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def spec():
     return drawn(study())
 
@@ -145,7 +145,12 @@ def test_accuracies_of_none_and_all():
     json.dumps(spec, allow_nan=False)
 
 
+@pytest.fixture(scope="module")
+def two_sets():
+    return figure(study("one", "two"))
+
+
 @pytest.mark.parametrize("ending", [".html", ".svg", ".png", ".pdf", ".json"])
-def test_every_form(tmp_path, ending):
-    path = figure(study("one", "two")).save(tmp_path / f"f{ending}")
+def test_every_form(two_sets, tmp_path, ending):
+    path = two_sets.save(tmp_path / f"f{ending}")
     assert path.stat().st_size > 1_000

@@ -60,6 +60,12 @@ def text_of(drawn):
     return " ".join(drawn.spec["title"]["text"])
 
 
+@pytest.fixture(scope="module")
+def figure_and_map():
+    result = study(models=3)
+    return figure(result), map_figure(result)
+
+
 class TestFigure:
     def test_every_model_is_in_every_group_with_its_interval(self):
         result = study()
@@ -110,10 +116,9 @@ class TestFigure:
         assert legend == ["model-11", "model-00"]
 
     @pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
-    def test_every_form(self, tmp_path, ending):
-        result = study(models=3)
-        for drawn, name in ((figure(result), "f"), (map_figure(result), "m")):
-            path = drawn.save(tmp_path / f"{name}.{ending}")
+    def test_every_form(self, figure_and_map, tmp_path, ending):
+        for number, drawn in enumerate(figure_and_map):
+            path = drawn.save(tmp_path / f"{number}.{ending}")
             assert path.stat().st_size > 1000
 
 

@@ -17,9 +17,14 @@ def values(spec, place, layer=0):
     return data["values"] if "values" in data else spec["datasets"][data["name"]]
 
 
+@pytest.fixture(scope="module")
+def reviewed():
+    return figure(studied(frame=world.verdicts()))
+
+
 @pytest.mark.parametrize("ending", [".html", ".svg", ".png", ".pdf", ".json"])
-def test_every_form(tmp_path, ending):
-    path = figure(studied(frame=world.verdicts())).save(tmp_path / f"m{ending}")
+def test_every_form(reviewed, tmp_path, ending):
+    path = reviewed.save(tmp_path / f"m{ending}")
     assert path.stat().st_size > 1000
 
 

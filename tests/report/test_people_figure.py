@@ -68,9 +68,14 @@ def test_people_are_told_from_models_by_colour_and_by_shape():
     assert COLOURS[1] in text and "diamond" in text and "circle" in text
 
 
+@pytest.fixture(scope="module")
+def three_people():
+    return figure(result(3))
+
+
 @pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
-def test_every_form(tmp_path, ending):
-    path = figure(result(3)).save(tmp_path / f"people.{ending}")
+def test_every_form(three_people, tmp_path, ending):
+    path = three_people.save(tmp_path / f"people.{ending}")
     assert path.stat().st_size > 1000
     if ending == "svg":
         text = path.read_text()

@@ -3,6 +3,8 @@
 import re
 import shutil
 import subprocess
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -15,24 +17,100 @@ OVERVIEW = "#table-overview"
 DRAWN = ".chart[data-drawn] .vega-embed svg"
 
 
+STATE = """() => JSON.stringify([
+  [...document.querySelectorAll(".table")].map(table => table.innerText),
+  [...document.querySelectorAll("th")].map(heading => heading.ariaSort),
+  [...document.querySelectorAll("input")].map(input => input.value),
+  document.querySelectorAll(".picked, .away, details[open]").length,
+  document.getElementById("found").textContent,
+])"""
+"""Everything that a reader can change in the page."""
+
+RESTORE = """() => {
+  document.activeElement.blur();
+  document.getElementById("finder").value = document.getElementById("found").textContent = "";
+  document.querySelectorAll("details[open]").forEach(details => { details.open = false; });
+  location.hash = "";
+  scrollTo({top: 0, behavior: "instant"});
+}"""
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser, report_page):
+    """A function that gives the page in a window of some width; the tests use the same one, one after another."""
+    with ExitStack() as stack:
+
+        @cache
+        def window(width):
+            page = stack.enter_context(opened(browser, report_page, width=width))
+            return page, page.page.evaluate(STATE)
+
+        yield window
+
+
+@contextmanager
+def as_first_loaded(shared_page, width):
+    """The page as it was when it was first loaded, but for the figures, which stay drawn."""
+    shown, loaded_state = shared_page(width)
+    yield shown
+    page = shown.page
+    page.mouse.move(0, 0)
+    page.keyboard.press("Escape")
+    page.evaluate(RESTORE)
+    if page.evaluate("document.documentElement.dataset.picked"):
+        settled(page, None)
+    if page.evaluate(STATE) != loaded_state:
+        page.reload()
+    console, asked = shown.console[:], shown.asked[:]
+    shown.console.clear()
+    shown.asked.clear()
+    assert console == []
+    assert asked == []
+
+
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
-def shown(request, browser, report_page):
-    with opened(browser, report_page, width=request.param) as found:
+def shown(request, shared_page):
+    with as_first_loaded(shared_page, request.param) as found:
         yield found
-        assert found.console == []
-        assert found.asked == []
 
 
 @pytest.fixture
-def desktop(browser, report_page):
+def desktop(shared_page):
+    with as_first_loaded(shared_page, DESKTOP) as found:
+        yield found
+
+
+@pytest.fixture
+def phone(shared_page):
+    with as_first_loaded(shared_page, PHONE) as found:
+        yield found
+
+
+@pytest.fixture
+def newly_opened(browser, report_page):
+    """The page in a window of its own, with no figure drawn below the first screen."""
     with opened(browser, report_page, width=DESKTOP) as found:
         yield found
         assert found.console == []
         assert found.asked == []
 
 
+@pytest.fixture(scope="module")
+def printed(browser, report_page, tmp_path_factory):
+    """The page after it was printed, and the file of the print."""
+    path = tmp_path_factory.mktemp("paper") / "report.pdf"
+    with opened(browser, report_page, width=DESKTOP) as found:
+        draw_all(found.page)
+        found.page.pdf(path=str(path), prefer_css_page_size=True)
+        yield found.page, path
+        assert found.console == []
+        assert found.asked == []
+
+
 def draw_all(page):
     """Scroll through the page until every figure has drawn itself."""
+    if page.locator("figure").count() == page.locator(DRAWN).count():
+        return
     for figure in page.locator("figure").all():
         figure.scroll_into_view_if_needed()
         figure.locator(DRAWN).wait_for()
@@ -50,7 +128,7 @@ def text_of(path):
 
 
 def first_column(page, table=OVERVIEW):
-    return [cell.inner_text() for cell in page.locator(f"{table} tbody td:first-child").all()]
+    return page.locator(f"{table} tbody td:first-child").all_inner_texts()
 
 
 class TestReading:
@@ -63,8 +141,9 @@ class TestReading:
 
     def test_no_figure_is_wider_than_its_place(self, shown):
         draw_all(shown.page)
-        for chart in shown.page.locator(".chart").all():
-            assert chart.evaluate("one => one.scrollWidth <= one.clientWidth")
+        fits = shown.page.locator(".chart").evaluate_all("all => all.map(one => one.scrollWidth <= one.clientWidth)")
+        assert fits
+        assert all(fits)
 
     def test_every_text_has_contrast_enough(self, shown):
         draw_all(shown.page)
@@ -100,8 +179,8 @@ class TestReading:
     def test_pictures_and_figures_say_in_words_what_they_show(self, desktop):
         page = desktop.page
         assert page.locator(".gallery img").count() >= 24
-        assert all(one.get_attribute("alt") for one in page.locator(".gallery img").all())
-        assert all(one.get_attribute("aria-label") for one in page.locator(".chart").all())
+        assert page.locator(".gallery img").evaluate_all("all => all.every(one => one.alt)")
+        assert page.locator(".chart").evaluate_all("all => all.every(one => one.ariaLabel)")
         for picture in page.locator(".gallery img").all()[:3]:
             picture.scroll_into_view_if_needed()
             assert picture.evaluate("one => one.decode().then(() => one.naturalWidth)") == 32
@@ -207,8 +286,8 @@ class TestPicking:
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('found').textContent === 'No model is called nobody.'")
 
-    def test_a_figure_that_comes_into_view_later_shows_the_pick(self, desktop):
-        page = desktop.page
+    def test_a_figure_that_comes_into_view_later_shows_the_pick(self, newly_opened):
+        page = newly_opened.page
         page.locator("#finder").fill("poor")
         settled(page, "poor")
         figure = page.locator("figure#figure-similarity-old")
@@ -242,15 +321,14 @@ class TestTables:
         page = shown.page
         before = first_column(page)
         heading = page.locator(f"{OVERVIEW} th").nth(1)
-        values = "row => parseFloat(row.cells[1].textContent)"
+        values = "rows => rows.map(row => parseFloat(row.cells[1].textContent))"
         for order, sign in (("descending", -1), ("ascending", 1)):
             heading.locator("button").focus()
             page.keyboard.press("Enter")
             page.wait_for_function(
                 "order => document.querySelector('#table-overview th:nth-child(2)').ariaSort === order", arg=order
             )
-            rows = page.locator(f"{OVERVIEW} tbody tr")
-            numbers = [row.evaluate(values) for row in rows.all()]
+            numbers = page.locator(f"{OVERVIEW} tbody tr").evaluate_all(values)
             assert numbers == sorted(numbers, key=lambda number, sign=sign: sign * number)
         heading.locator("button").click()
         page.wait_for_function("() => document.querySelector('#table-overview th:nth-child(2)').ariaSort === 'none'")
@@ -286,17 +364,16 @@ class TestTables:
         settled(page, last)
         assert first_column(page)[0] == last
 
-    def test_on_a_phone_the_table_scrolls_and_the_page_does_not(self, browser, report_page):
-        with opened(browser, report_page, width=PHONE) as found:
-            box = found.page.locator("#table-comparison-old .scroll")
-            assert box.evaluate("one => one.scrollWidth > one.clientWidth")
-            box.focus()
-            assert box.evaluate("one => one === document.activeElement")
+    def test_on_a_phone_the_table_scrolls_and_the_page_does_not(self, phone):
+        box = phone.page.locator("#table-comparison-old .scroll")
+        assert box.evaluate("one => one.scrollWidth > one.clientWidth")
+        box.focus()
+        assert box.evaluate("one => one === document.activeElement")
 
 
 class TestControls:
-    def test_every_control_has_a_name_and_shows_its_focus(self, desktop):
-        page = desktop.page
+    def test_every_control_has_a_name_and_shows_its_focus(self, newly_opened):
+        page = newly_opened.page
         controls = page.locator("button:visible, input:visible, a:visible, summary:visible")
         nameless = (
             "all => all.filter(one => !(one.textContent.trim() || one.labels?.[0]?.textContent.trim()))"
@@ -314,12 +391,12 @@ class TestControls:
             page.keyboard.press("Tab")
         assert len(seen) > 5
 
-    def test_motion_is_only_for_those_who_do_not_mind(self, browser, report_page):
-        with opened(browser, report_page, width=DESKTOP) as found:
-            how = "getComputedStyle(document.documentElement).scrollBehavior"
-            assert found.page.evaluate(how) == "smooth"
-            found.page.emulate_media(reduced_motion="reduce")
-            assert found.page.evaluate(how) == "auto"
+    def test_motion_is_only_for_those_who_do_not_mind(self, newly_opened):
+        page = newly_opened.page
+        how = "getComputedStyle(document.documentElement).scrollBehavior"
+        assert page.evaluate(how) == "smooth"
+        page.emulate_media(reduced_motion="reduce")
+        assert page.evaluate(how) == "auto"
 
     def test_files_beside_the_page_are_there(self, desktop, report_page):
         links = desktop.page.locator(".files a, .note a").evaluate_all(
@@ -330,11 +407,8 @@ class TestControls:
 
 
 class TestPaper:
-    def test_it_prints_findings_figures_and_notes_without_controls(self, desktop, tmp_path):
-        page = desktop.page
-        draw_all(page)
-        path = tmp_path / "report.pdf"
-        page.pdf(path=str(path), prefer_css_page_size=True)
+    def test_it_prints_findings_figures_and_notes_without_controls(self, printed):
+        page, path = printed
         flat = " ".join(text_of(path).split())
         for headline in page.locator("#findings h3").all_inner_texts():
             assert headline in flat
@@ -346,13 +420,16 @@ class TestPaper:
             if model != HOSTILE:
                 assert model in flat
 
-    def test_no_figure_is_split_over_pages(self, desktop):
-        page = desktop.page
-        page.emulate_media(media="print")
-        for figure in page.locator("figure").all():
-            assert figure.evaluate("one => getComputedStyle(one).breakInside") == "avoid"
-            assert figure.evaluate("one => one.getBoundingClientRect().height") < 257 / 25.4 * 96
+    def test_notes_are_closed_again_after_printing(self, printed):
+        page, _ = printed
+        assert page.locator("details[open]").count() == 0
 
-    def test_notes_are_closed_again_after_printing(self, desktop, tmp_path):
-        desktop.page.pdf(path=str(tmp_path / "report.pdf"))
-        assert desktop.page.locator("details[open]").count() == 0
+    def test_no_figure_is_split_over_pages(self, newly_opened):
+        page = newly_opened.page
+        page.emulate_media(media="print")
+        laid_out = "all => all.map(one => [getComputedStyle(one).breakInside, one.getBoundingClientRect().height])"
+        figures = page.locator("figure").evaluate_all(laid_out)
+        assert figures
+        for break_inside, height in figures:
+            assert break_inside == "avoid"
+            assert height < 257 / 25.4 * 96

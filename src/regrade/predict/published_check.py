@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from regrade.core import Column, InputError, Table, Tabular
 from regrade.models import Figures, far_from_published
-from regrade.studies import EVERYTHING, Grade
+
+if TYPE_CHECKING:
+    from regrade.studies import Grade
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,6 +23,8 @@ class PublishedCheck(Tabular):
 
     def table(self) -> Table:
         """One line a model."""
+        from regrade.studies import EVERYTHING
+
         columns = tuple(Column(key, heading) for key, heading in _COLUMNS.items())
         rows = tuple(
             (row.model, row.top1, ", ".join(f"{100 * v:.1f}" for v in self.published[row.model]))
@@ -34,6 +39,8 @@ _COLUMNS = {"model": "model", "top1": "top-1", "published": "published"}
 
 def check_published(grade: Grade, figures: Sequence[Figures]) -> PublishedCheck:
     """Hold a grade against published figures of the same test set; none that fits raises."""
+    from regrade.studies import EVERYTHING  # with scipy, which a process that prepares pictures does not need
+
     published: dict[str, tuple[float, ...]] = {}
     warnings = []
     for row in grade.rows:

@@ -51,7 +51,7 @@ class PartialReview:
     listed: BoolArray
     problematic: FloatArray
 
-    @property
+    @cached_property
     def judged(self) -> BoolArray:
         """Shape (n,): the novel predictions that were judged."""
         return self.novel & ~np.isnan(self.outcomes)
@@ -102,14 +102,14 @@ def _check(review: PartialReview) -> None:
         raise InputError(f"outcomes, novel, strata, weights and proxy must all speak of {n} images")
     if np.isnan(values[~review.novel]).any():
         raise InputError("a prediction that is not novel must have an outcome")
-    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+    if not ((values == 0) | (values == 1) | np.isnan(values)).all():
         raise InputError("outcomes must be 1 (right), 0 (wrong) or not a number (not judged)")
     if not (review.weights >= 0).all() or abs(float(review.weights.sum()) - 1) > 1e-9:
         raise InputError("weights must be shares of the accuracy: at least 0, and 1 together")
     if not ((review.proxy >= 0) & (review.proxy <= 1)).all():
         raise InputError("the proxy must guess verdicts between 0 and 1")
     unknown = np.isnan(review.problematic)
-    if not np.isin(review.problematic[~unknown], (0.0, 1.0)).all():
+    if not ((review.problematic == 0) | (review.problematic == 1) | unknown).all():
         raise InputError("problematic must be 1, 0 or not a number (not judged)")
     if (review.novel & ~review.listed).any() or (review.problematic[~review.listed] != 0).any():
         raise InputError("only a listed image can be novel or problematic")
@@ -192,6 +192,8 @@ class _Strata:
     ) -> list[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
         """Weights, guesses, verdicts and problems of each stratum of some of the images."""
         review = self._review
+        if not inside.any():
+            return []
         names, members = np.unique(review.strata[inside], return_inverse=True)
         columns = [part[inside] for part in (review.weights, guesses, verdicts, review.problematic)]
         chosen = [members == h for h in range(len(names))]
@@ -234,7 +236,8 @@ def _proxy_weight(review: PartialReview) -> float:
     guesses, verdicts = review.proxy[review.judged], review.outcomes[review.judged]
     if len(verdicts) < _FEW or np.ptp(guesses) == 0:
         return 0.0
-    slope = np.cov(guesses, verdicts)[0, 1] / guesses.var(ddof=1)
+    beyond = guesses - guesses.mean()
+    slope = (beyond @ verdicts) / (beyond @ beyond)
     return float(np.clip(slope, 0.0, 1.0))
 
 

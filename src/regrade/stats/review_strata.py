@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,10 +32,10 @@ class Stratum:
         """How many images it has."""
         return len(self.weights)
 
-    @property
+    @cached_property
     def judged(self) -> int:
         """How many of them are judged."""
-        return int(self._chosen.sum())
+        return int(np.count_nonzero(self._chosen))
 
     @property
     def unknown(self) -> float:
@@ -80,12 +81,14 @@ class Stratum:
         typical = float((self.weights**2).mean())
         return (squares + typical / 2) / (self.judged + 1) if self.judged else typical / 4
 
-    @property
+    @cached_property
     def _chosen(self) -> BoolArray:
         return ~np.isnan(self.verdicts)
 
 
 def _lost(weights: FloatArray, problems: FloatArray) -> float:
+    if not np.count_nonzero(problems == 1):
+        return 0.0
     chosen = ~np.isnan(problems)
     return float((weights * problems)[chosen].sum()) * _ratio(weights, chosen)
 
