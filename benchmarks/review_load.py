@@ -19,7 +19,7 @@ import numpy as np
 
 import regrade
 from regrade.app.sessions import Sessions
-from regrade.core import ClassSpace, TestSet
+from regrade.core import ClassSpace, PictureSource, TestSet
 from regrade.ledger import Accounts, NewItem, Question, Role
 from regrade.workspace import Workspace
 
@@ -42,7 +42,9 @@ def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> 
     space = ClassSpace("few", tuple("abcdefghij"))
     examples = items // len(space)
     labels = np.arange(examples) % len(space)
-    workspace.store.add_test_set(TestSet("pictures", space, tuple(f"picture {n}" for n in range(examples)), labels))
+    test_set = TestSet("pictures", space, tuple(f"picture {n}" for n in range(examples)), labels)
+    workspace.store.add_test_set(test_set)
+    workspace.store.add_pictures(test_set, PictureSource("folder", "/nowhere", test_set.ids))
     people = [workspace.ledger.add_person(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
     workspace.ledger.set_role(people[0], Role.OWNER)
     queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="pictures", overlap=3)

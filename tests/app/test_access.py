@@ -147,3 +147,9 @@ def test_a_queue_that_was_given_to_others_is_not_there(visitor, judge_queue, wor
     assert visitor("Rita").get(f"/judge/{judge_queue.id}").status_code == 200
     assert visitor("Rob").get(f"/judge/{judge_queue.id}").status_code == 404
     assert visitor("Rob").get(f"/api/queues/{judge_queue.id}/next").status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/team/export.json", "/pictures/1/abc", "/api/queues/1/next"])
+def test_data_without_a_session_is_refused_and_no_page(visitor, address):
+    answer = visitor().get(address)
+    assert (answer.status_code, answer.headers.get("location")) == (401, None)

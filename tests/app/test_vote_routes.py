@@ -149,6 +149,12 @@ class TestImageThatCannotBeShown:
         assert rita.get(item["picture"]).status_code == 200
         assert cast("Rita", f"{KEY}1").status_code == 200
 
+    def test_takes_no_vote_where_the_images_are_not_in_the_workspace(self, cast, monkeypatch):
+        with monkeypatch.context() as without:
+            without.setattr("regrade.store.Store.has_pictures", lambda *_: False)
+            assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
+        assert cast("Rita", f"{KEY}1").status_code == 200
+
     def test_takes_the_vote_of_someone_who_saw_it(self, visitor, item, cast, damaged):
         assert visitor("Rob").get(item["picture"]).status_code == 200
         with damaged():

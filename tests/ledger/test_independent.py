@@ -55,3 +55,14 @@ def test_other_queues_are_left_out(ledger, queue, panel):
     say(ledger, ledger.next_item(other, panel[0]).id, panel[0], "dog")
     assert said(ledger, queue) == {}
     assert list(said(ledger, other).values()) == ["dog"]
+
+
+def test_revealed_are_items_that_all_have_voted_on(ledger, queue, item, panel):
+    for person in panel[:2]:
+        say(ledger, item, person, "correct")
+    assert ledger.independent_votes(queue, revealed_only=True) == ()
+    say(ledger, item, panel[2], "wrong")
+    other = ledger.next_item(queue, panel[0]).id
+    say(ledger, other, panel[0], "wrong")
+    revealed = ledger.independent_votes(queue, revealed_only=True)
+    assert [(vote.item_id, vote.person) for vote in revealed] == [(item, person.name) for person in panel]

@@ -36,6 +36,7 @@ _ENDING = "the server is stopping: try again when it has started again"
 _REFUSED = "the server's disk is full or read-only: nothing was saved; tell whoever runs this server"
 _DAMAGED = "the server's database is damaged: tell whoever runs this server"
 _UNEXPECTED = "something went wrong on the server; the reason is in its log"
+_DATA = ("/api/", "/pictures/", "/team/export.")  # addresses of what is no page
 _STATUS = {UnknownName: 404, AlreadyStored: 409, WriteError: 507}
 
 
@@ -115,7 +116,8 @@ def _retry_later(request: Request, message: str) -> Response:
 
 
 async def _sign_in_first(request: Request, _: Exception) -> Response:
-    return _answer(request, 401, "sign in first") if _is_api(request) else to_sign_in(request)
+    """Send whoever asks for a page to the sign-in page, which no one must take for an image or an export."""
+    return _answer(request, 401, "sign in first") if request.url.path.startswith(_DATA) else to_sign_in(request)
 
 
 async def _expected(request: Request, error: Exception) -> Response:

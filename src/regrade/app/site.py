@@ -84,10 +84,13 @@ class Site:
         """A queue that someone may work on, by its number."""
         return self.ledger.queue_for(person, queue_id)
 
-    def _agreement(self, queue: Queue, votes: int) -> PanelAgreement | None:  # noqa: ARG002
-        """How far a queue's people agree, worked out again when the number of ``votes`` changes; none if undefined."""
+    def _agreement(self, queue: Queue, votes: tuple[int, int]) -> PanelAgreement | None:  # noqa: ARG002
+        """How far a queue's people agree where all have voted, worked out again when ``votes`` change; or none.
+
+        These are the number of standing votes and the newest of them.
+        """
         try:
-            return self.workspace.agreement(queue.name)
+            return self.workspace.agreement(queue.name, revealed_only=True)
         except InputError:
             return None
 

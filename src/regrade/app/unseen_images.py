@@ -16,7 +16,7 @@ class UnseenImages:
     """The images that could not be shown to someone when they last asked for them, by address."""
 
     def __init__(self) -> None:
-        self._failed: OrderedDict[tuple[int, str | None], None] = OrderedDict()
+        self._failed: OrderedDict[tuple[int, str], None] = OrderedDict()
         self._lock = Lock()
 
     @contextmanager
@@ -34,7 +34,7 @@ class UnseenImages:
                     if len(self._failed) > _KEPT:
                         self._failed.popitem(last=False)
 
-    def has(self, person: Person, address: str | None) -> bool:
+    def has(self, person: Person, address: str) -> bool:
         """Whether the image at an address could not be shown to someone."""
         with self._lock:
             return (person.id, address) in self._failed

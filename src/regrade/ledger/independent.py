@@ -20,11 +20,14 @@ class IndependentVote:
     seconds: float | None
 
 
-def independent_votes(connection: Connection, queue_id: int) -> tuple[IndependentVote, ...]:
+def independent_votes(
+    connection: Connection, queue_id: int, *, revealed_only: bool = False
+) -> tuple[IndependentVote, ...]:
     """The votes on a queue's items as they stood when no more was missing; as they stand now where some still are.
 
     From then on everyone sees everyone's: a vote that changes later, or comes on top, is not independent. A slip that
-    was taken back before is none.
+    was taken back before is none. ``revealed_only`` leaves out items that some votes are missing of: those who still
+    vote on them must learn nothing of the others' votes.
     """
     columns = (vote.c.item_id, item.c.needed, person.c.name, vote.c.answer, vote.c.severity, vote.c.seconds)
     found = select(*columns).join(person, person.c.id == vote.c.person_id).join(item, item.c.id == vote.c.item_id)
@@ -41,4 +44,5 @@ def independent_votes(connection: Connection, queue_id: int) -> tuple[Independen
             said[name] = IndependentVote(number, name, answer, severity, seconds)
         if len(said) == needed:
             complete.add(number)
-    return tuple(one for said in by_item.values() for one in said.values())
+    shown = complete if revealed_only else by_item.keys()
+    return tuple(one for number, said in by_item.items() if number in shown for one in said.values())

@@ -268,10 +268,13 @@ class Ledger:
             found = voting.newest_vote(connection, of.id, by.id)
         return None if found is None else record_of(Vote, found)
 
-    def independent_votes(self, of: Queue) -> tuple[IndependentVote, ...]:
-        """What people said of a queue's items before they could see what others say: what agreement is made of."""
+    def independent_votes(self, of: Queue, *, revealed_only: bool = False) -> tuple[IndependentVote, ...]:
+        """What people said of a queue's items before they could see what others say: what agreement is made of.
+
+        ``revealed_only``: of items that all have voted on, which is what those who still vote may know.
+        """
         with snapshot(self.engine) as connection:
-            return independent_votes(connection, of.id)
+            return independent_votes(connection, of.id, revealed_only=revealed_only)
 
     def progress(self, of: Queue) -> Progress:
         """How far a queue has come."""

@@ -19,7 +19,8 @@ _IS_REPORTED = exists(select(report.c.id).where(report.c.item_id == item.c.id, r
 class Progress:
     """Items of a queue: all, those with every vote, those decided, and those to be discussed; and votes by person.
 
-    ``reported`` items have an image that someone could not read.
+    ``reported`` items have an image that someone could not read. ``newest_vote`` is the number of the newest vote that
+    stands, 0 where there is none.
     """
 
     items: int
@@ -28,6 +29,7 @@ class Progress:
     disputed: int
     by_person: dict[str, int]
     reported: int
+    newest_vote: int
 
 
 def progress(connection: Connection, of: Queue) -> Progress:
@@ -39,20 +41,22 @@ def progress(connection: Connection, of: Queue) -> Progress:
 
     complete = item.c.missing <= 0
     votes = (
-        select(person.c.name, func.count())
+        select(person.c.name, func.count(), func.max(vote.c.id))
         .join(vote, vote.c.person_id == person.c.id)
         .join(item, item.c.id == vote.c.item_id)
         .where(mine, STANDS)
         .group_by(person.c.name)
         .order_by(person.c.name)
     )
+    rows = connection.execute(votes).all()
     return Progress(
         count(),
         count(complete),
         count(is_decided()),
         0 if of.question is Question.LABEL else count(complete, ~is_decided()),
-        dict(connection.execute(votes).all()),
+        {name: given for name, given, _ in rows},
         count(_IS_REPORTED),
+        max((newest for *_, newest in rows), default=0),
     )
 
 

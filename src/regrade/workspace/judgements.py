@@ -169,12 +169,16 @@ class Judgements:
 
     # How far it is
 
-    def agreement(self, queue: str) -> PanelAgreement:
-        """How far the people of a queue agree, from what each said before anyone could see what the others say."""
+    def agreement(self, queue: str, *, revealed_only: bool = False) -> PanelAgreement:
+        """How far the people of a queue agree, from what each said before anyone could see what the others say.
+
+        ``revealed_only``: on items that all have voted on, which is what those who still vote may know.
+        """
         ledger = self.ledger
         from regrade.workspace.agreeing import study_agreement
 
-        return study_agreement(ledger, ledger.queue(queue), confidence=self.store.config.confidence)
+        confidence = self.store.config.confidence
+        return study_agreement(ledger, ledger.queue(queue), confidence=confidence, revealed_only=revealed_only)
 
     # What comes of it
 

@@ -35,5 +35,6 @@ def home(request: Request, site: SiteHere, session: Labeler) -> Response:
 
 def _mine(site: Site, queue: Queue, person: Person) -> MyQueue:
     progress = site.ledger.progress(queue)
-    agreement = None if person.role is Role.LABELER else site.agreement(queue, sum(progress.by_person.values()))
+    votes = sum(progress.by_person.values()), progress.newest_vote
+    agreement = None if person.role is Role.LABELER else site.agreement(queue, votes)
     return MyQueue(queue, progress, site.ledger.pace(queue, person), progress.by_person.get(person.name, 0), agreement)

@@ -183,7 +183,8 @@ def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
 
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
     """Raise where someone votes on an image that could not be shown to them; a vote counted before stays one."""
-    if site.unseen.has(person, image_address(site, queue, item)) and not site.ledger.has_ballot(key):
+    address = image_address(site, queue, item)
+    if (address is None or site.unseen.has(person, address)) and not site.ledger.has_ballot(key):
         raise InputError("the image could not be shown to you: a vote counts only when the image can be seen")
 
 

@@ -1,0 +1,46 @@
+"""Home: how far people agree, without telling those who still vote what the others say."""
+
+import pytest
+from desk import item_numbers
+from paneling import said
+
+from regrade.ledger import NewItem, Question
+
+
+@pytest.fixture
+def items(workspace):
+    """Three predictions that are each for three people."""
+    queue = workspace.ledger.open_queue("trios", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
+    ids = workspace.store.test_set("digits").ids
+    workspace.ledger.add_items(queue, [NewItem(ids[number], "3") for number in range(3)])
+    return item_numbers(workspace, queue)
+
+
+def agreement(visitor, name="Rita"):
+    """What Home says of agreement."""
+    lines = [line.strip() for line in visitor(name).get("/").text.splitlines()]
+    return [line for line in lines if line.startswith("<dt>Agreement")]
+
+
+def test_votes_that_are_not_revealed_do_not_count(workspace, items, visitor):
+    for item in items:
+        said(workspace, item, Rob="correct", Rose="wrong")
+    assert agreement(visitor) == []
+    for item in items[:2]:
+        said(workspace, item, Rita="correct")
+    (line,) = agreement(visitor)
+    assert "33" in line  # of the three pairs of people one agrees, on either image
+    said(workspace, items[2], Rita="correct")
+    workspace.ledger.take_back(items[2], workspace.ledger.person("Rita"), key="undo", why="a slip")
+    assert "33" in agreement(visitor)[0]
+
+
+def test_agreement_follows_votes_that_change(workspace, items, visitor):
+    for item in items[:2]:
+        said(workspace, item, Rob="correct", Rose="correct", Rita="correct")
+    (before,) = agreement(visitor)
+    assert "100" in before
+    said(workspace, items[2], Rob="wrong", Rose="correct")
+    assert agreement(visitor) == [before]
+    said(workspace, items[2], Rita="correct")
+    assert agreement(visitor) != [before]
