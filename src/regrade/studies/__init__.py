@@ -48,7 +48,7 @@ from regrade.studies.leakage import (
     Unreadable,
     leakage,
 )
-from regrade.studies.lines import ModelLine
+from regrade.studies.lines import DRAWS, ModelLine
 from regrade.studies.loss_parts import LossParts
 from regrade.studies.mistakes import (
     MistakePart,
@@ -79,12 +79,13 @@ from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predict
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeding import Seeds, seeds_among
-from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of
+from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
 from regrade.studies.similarity import ALIKE, similarity, similarity_of
 
 __all__ = [
     "ALIKE",
     "ANY",
+    "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
     "Adaptivity",
@@ -178,6 +179,7 @@ __all__ = [
     "corruption_frame",
     "corruption_grade",
     "counts_of",
+    "counts_with_noise",
     "draw_review",
     "generalization",
     "geography",
