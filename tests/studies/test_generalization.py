@@ -14,7 +14,7 @@ from scipy.stats import ttest_rel
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.stats import Scale, proportion
 from regrade.studies import Grade, GradeRow, ModelCounts, SetCounts, SetPair, Verdict, counts_of, generalization
-from regrade.studies.image_noise import NoiseOfImages
+from regrade.studies.image_noise import ImageNoise, NoiseOfImages
 
 
 def counts(name, rights, images, top5=None):
@@ -48,7 +48,7 @@ class TestByHand:
     def test_the_line(self):
         (shift,) = self.found.shifts
         line = shift.line(Scale.LINEAR)
-        assert (line.slope.value, line.intercept.value, line.r_squared) == pytest.approx((1, -0.1, 1))
+        assert (line.slope.value, line.intercept.value, line.r_squared) == pytest.approx((1, -0.1, 1), abs=0.005)
         assert (line.published, line.reliability) == (None, pytest.approx(0.994, abs=0.001))
         assert shift.mean_change.value == pytest.approx(-0.1)
         assert shift.mean_change_top5 is None
@@ -71,7 +71,7 @@ class TestByHand:
     def test_it_is_a_table_and_json(self):
         assert "a" in str(self.found) and "points that the accuracy changes" in str(self.found)
         told = json.loads(json.dumps(self.found.as_dict(), allow_nan=False))
-        assert told["sets"][0]["lines"]["linear"]["slope"]["value"] == pytest.approx(1)
+        assert told["sets"][0]["lines"]["linear"]["slope"]["value"] == pytest.approx(1, abs=0.005)
         assert len(told["sets"][0]["lines"]["linear"]["band"]["x"]) == 100
         assert "band" not in told["sets"][0]["lines"]["logit"]
         assert len(self.found.sets_table().rows) == 1 and len(self.found.lines_table().rows) == 3
@@ -137,6 +137,15 @@ def test_u_and_v_are_recovered():
     assert "spread less" in difficulty.in_words() and "harder" in difficulty.in_words()
 
 
+def binomial(name, accuracies, images, rng):
+    """What models have right that err each on its own, with how their accuracies vary over images."""
+    right = rng.binomial(images, accuracies)
+    shares = right / images
+    models = tuple(f"m{i}" for i in range(len(right)))
+    noise = ImageNoise(models, np.diag(shares * (1 - shares) / images))
+    return replace(counts(name, dict(zip(models, right.tolist(), strict=True)), images), noise=noise)
+
+
 def test_how_often_u_v_the_gap_and_robustness_are_covered():
     # models scatter about the line by skills of their own on the new set, which is what the intervals are over
     rng, runs, models, images = np.random.default_rng(2), 600, 60, 5_000
@@ -145,17 +154,15 @@ def test_how_often_u_v_the_gap_and_robustness_are_covered():
         z = rng.normal(0.6, 0.5, models)
         p, off = ndtr(z), rng.normal(0, 0.05, models)
         q = ndtr(u * z + v + off)
-        old, new = ({f"m{i}": int(k) for i, k in enumerate(rng.binomial(images, side))} for side in (p, q))
-        pair = SetPair(counts("old", old, images), counts("new", new, images))
-        found = generalization([pair], rng=rng, scale=Scale.PROBIT, draws=1_000, band_points=0)
+        pair = SetPair(*(binomial(name, side, images, rng) for name, side in (("old", p), ("new", q))))
+        found = generalization([pair], rng=rng, scale=Scale.PROBIT, band_points=0)
         shift, row = found.shifts[0], next(row for row in found.rows if row.model == "m0")
         hits["u"] += shift.difficulty.u.low <= u <= shift.difficulty.u.high
         hits["v"] += shift.difficulty.v.low <= v <= shift.difficulty.v.high
         hits["gap"] += row.gap.low <= p[0] - q[0] <= row.gap.high
         hits["robustness"] += row.robustness.low <= q[0] - ndtr(u * z[0] + v) <= row.robustness.high
     shares = {name: count / runs for name, count in hits.items()}
-    assert all(0.9 <= shares[name] <= 0.97 for name in ("u", "v")), shares  # percentiles are a little short
-    assert all(0.93 <= shares[name] <= 0.985 for name in ("gap", "robustness")), shares
+    assert all(0.93 <= share <= 0.985 for share in shares.values()), shares
 
 
 @settings(max_examples=15, deadline=None)
