@@ -34,6 +34,7 @@ from regrade.studies.geography import (
     grouping,
 )
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.image_noise import ImageNoise
 from regrade.studies.label_change import LabelChange, ModelChange, label_change
 from regrade.studies.label_diff import LabelDiff, ProblemChange, label_diff, move_in_words
 from regrade.studies.leakage import (
@@ -120,6 +121,7 @@ __all__ = [
     "GrowthVerdict",
     "HardRule",
     "HardSet",
+    "ImageNoise",
     "LabelChange",
     "LabelDiff",
     "Leakage",
