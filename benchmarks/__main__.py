@@ -17,7 +17,7 @@ from regrade.report import print_table
 
 _NAMES = (
     "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbours", "confusion",
-    "report", "explore", "reviewers", "faults",
+    "report", "explore", "reviewers", "faults", "calibration",
 )  # fmt: skip
 
 

@@ -37,7 +37,10 @@ def generalization(
     ] = LineScale.logit,
     within: WithinOption = None,
     class_map: MapOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws of models behind the intervals of lines.")] = 0,
+    bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="Add least-squares lines with the percentile intervals of papers.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws of models for --bootstrap.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
@@ -50,6 +53,7 @@ def generalization(
         scale=scale.value,
         within=within,
         class_map=class_map,
+        bootstrap=bootstrap,
         seed=seed,
         watch=watching,
     )

@@ -21,10 +21,11 @@ from regrade.replicate.recht2019_printed import (
     PrintedLine,
     PrintedRow,
 )
-from regrade.stats import Scale, proportion
-from regrade.studies import Generalization, ModelLine, ModelShift, SetPair, generalization
+from regrade.stats import LineFit, Scale, proportion
+from regrade.studies import Generalization, ModelShift, SetPair, generalization
 
 _MATCHED = "imagenetv2-matched-frequency"
+_DRAWS = 100_000  # of models, as in the paper
 _CIFAR_SIZES = (10_000, 2_021)  # of the test set and of version 4 of the new one
 _TENTH, _WHOLE, _HUNDREDTH = 0.05, 0.0, 0.005  # half a unit of the last printed digit
 
@@ -40,9 +41,9 @@ def recht2019(data: Path) -> Replication:
     published = read_published(data)
     rng = np.random.default_rng(0)
     pairs = [SetPair(published.imagenet["imagenet-val"], published.imagenet[name]) for name in MEAN_CHANGES]
-    every = generalization(pairs, rng=rng, scale=Scale.LINEAR, band_points=0)
+    every = generalization(pairs, rng=rng, scale=Scale.LINEAR, draws=_DRAWS, band_points=0)
     deep = [model for model in published.imagenet["imagenet-val"].models if not model.startswith("fv_")]
-    without_fisher = generalization(pairs[:1], rng=rng, scale=Scale.LINEAR, standard=deep, band_points=0)
+    without_fisher = generalization(pairs[:1], rng=rng, scale=Scale.LINEAR, standard=deep, draws=_DRAWS, band_points=0)
     cifar = _cifar_study(published, rng)
     cells = (
         *_imagenet_rows(every),
@@ -59,7 +60,7 @@ def recht2019(data: Path) -> Replication:
 
 def _cifar_study(published: Published, rng: np.random.Generator) -> Generalization:
     pair = SetPair(published.cifar["cifar10.test"], published.cifar["cifar10.1-v4"])
-    return generalization([pair], rng=rng, scale=Scale.LINEAR, band_points=0)
+    return generalization([pair], rng=rng, scale=Scale.LINEAR, draws=_DRAWS, band_points=0)
 
 
 def _imagenet_rows(study: Generalization) -> Iterator[Cell]:
@@ -128,11 +129,13 @@ def _mean_changes(study: Generalization) -> Iterator[Cell]:
             yield Cell("Table 2", f"{shift.new_set}, mean change of {name}", value, ours, _TENTH)
 
 
-def _linear(study: Generalization) -> ModelLine:
-    return study.shifts[0].line(Scale.LINEAR)
+def _linear(study: Generalization) -> LineFit:
+    fit = study.shifts[0].line(Scale.LINEAR).published
+    assert fit is not None  # draws were asked for
+    return fit
 
 
-def _line(models: str, printed: PrintedLine, ours: ModelLine, why: str) -> Iterator[Cell]:
+def _line(models: str, printed: PrintedLine, ours: LineFit, why: str) -> Iterator[Cell]:
     table = f"Line, {models.format(ours.slope.n)}"
     for name, values, found, unit, near in (
         ("slope", printed.slope, ours.slope, 1, _HUNDREDTH),

@@ -14,6 +14,7 @@ from regrade.report.parts import direct_labels, heading, panel_heading
 from regrade.report.style import COLOURS, GREY, INK, WIDTH
 from regrade.stats import Scale
 from regrade.studies import Generalization, ModelShift, SetShift
+from regrade.studies.shift_line import NOT_ENOUGH_SPREAD, with_interval
 
 _WIDE, _HEIGHT = WIDTH - 70, 400
 _MOST_LABELS = 9
@@ -48,17 +49,21 @@ def _finding(result: Generalization) -> str:
     first = result.shifts[0]
     if len(result.shifts) > 1:
         return f"What becomes of {first.models} models' accuracies on {len(result.shifts)} new test sets"
-    verb = "lose" if first.mean_change.value < 0 else "gain"
-    points = 100 * abs(first.mean_change.value)
-    return f"{first.models} models {verb} {points:.1f} points from {result.original} to {first.new_set}"
+    change = first.mean_change
+    if change.low <= 0 <= change.high:
+        return f"No change of {first.models} models' accuracies is shown from {result.original} to {first.new_set}"
+    verb = "lose" if change.value < 0 else "gain"
+    return (
+        f"{first.models} models {verb} {100 * abs(change.value):.1f} points from {result.original} to {first.new_set}"
+    )
 
 
 def _key(result: Generalization) -> tuple[str, ...]:
     """What is drawn; with one panel its line in words too."""
     percent = f"{100 * result.confidence:g}%"
     drawn = (
-        f"A point is a model with its {percent} intervals. Dashed: no change. Solid: least squares on the "
-        f"{result.scale.value} scale, with its {percent} band over models."
+        f"A point is a model with its {percent} intervals. Dashed: no change. Solid: the line on the "
+        f"{result.scale.value} scale, with its {percent} band over models and images."
     )
     if not all(row.standard for row in result.rows):
         drawn += " The line is through standard models, dots; the others are diamonds."
@@ -71,8 +76,9 @@ def _change(shift: SetShift) -> str:
 
 def _line_in_words(result: Generalization, shift: SetShift) -> str:
     line = shift.line(result.scale)
-    slope = f"{line.slope.value:.2f} [{line.slope.low:.2f}, {line.slope.high:.2f}]"
-    return f"{shift.models} models; slope {slope}, R² {line.r_squared:.3f}."
+    if line.slope is None:
+        return f"{shift.models} models; no line is drawn: {NOT_ENOUGH_SPREAD} its slope."
+    return f"{shift.models} models; slope {with_interval(line.slope, 1, 2)}, R² {line.r_squared:.3f}."
 
 
 def _panel(result: Generalization, shift: SetShift) -> altair.LayerChart:
@@ -261,10 +267,15 @@ def _values(rows: list[dict[str, Any]]) -> altair.Data:
     return altair.Data(values=rows)  # type: ignore[no-untyped-call]
 
 
+def _slope_in_words(shift: SetShift, scale: Scale) -> str:
+    slope = shift.line(scale).slope
+    return "" if slope is None else f", slope {slope.value:.2f} on the {scale.value} scale"
+
+
 def _alt(result: Generalization) -> str:
     told = "; ".join(
-        f"{shift.new_set}: {shift.models} models, mean change {100 * shift.mean_change.value:+.1f} points, slope "
-        f"{shift.line(result.scale).slope.value:.2f} on the {result.scale.value} scale"
+        f"{shift.new_set}: {shift.models} models, mean change {100 * shift.mean_change.value:+.1f} points"
+        f"{_slope_in_words(shift, result.scale)}"
         for shift in result.shifts
     )
     return f"Accuracy of models on {result.original} against new test sets. {told}."

@@ -41,6 +41,12 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
 def _carried(result: Generalization, shift: SetShift) -> Finding:
     """Whether a gain on the original is a gain on the new set."""
     slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
+    if slope is None:
+        text = (
+            f"The {amount(shift.standard, 'model')} differ little more on {result.original} than by chance of its "
+            "images: a slope cannot be told."
+        )
+        return Finding(f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
     text = (
         f"A point more on {result.original} goes with {slope.low:.2f} to {slope.high:.2f} points more on "
         f"{shift.new_set}, over {amount(shift.standard, 'model')}."
@@ -55,7 +61,7 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     return Finding(f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
 
 
-_NO_SIGN = "That is no sign of overfitting to the original."
+_NO_SIGN = "That is no sign of overfitting to the original, though a loss that all models share remains possible."
 
 
 def _outlier(result: Generalization) -> Finding | None:

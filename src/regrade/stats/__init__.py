@@ -31,6 +31,7 @@ from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
 from regrade.stats.multiplicity import benjamini_hochberg, holm, holm_threshold
+from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -59,8 +60,10 @@ from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
+from regrade.stats.two_way import accuracy_covariance, largest_covariance, two_way_mean
 
 __all__ = [
+    "ENOUGH_SPREAD",
     "Band",
     "ChiSquare",
     "ClassBootstrap",
@@ -70,11 +73,13 @@ __all__ = [
     "Intervals",
     "LineFit",
     "McNemar",
+    "NoisyLine",
     "PairTests",
     "PartialReview",
     "Ranks",
     "Ratio",
     "Scale",
+    "accuracy_covariance",
     "benjamini_hochberg",
     "binned_correlation",
     "bootstrap_line",
@@ -92,6 +97,7 @@ __all__ = [
     "extremes_apart",
     "fit_line",
     "fit_lines",
+    "fit_noisy_line",
     "fleiss_kappa",
     "group_shares",
     "holm",
@@ -106,6 +112,7 @@ __all__ = [
     "kendall_matrix",
     "kept_of_each",
     "krippendorff_alpha",
+    "largest_covariance",
     "mcnemar",
     "mcnemar_all_pairs",
     "mcnemar_exact",
@@ -136,5 +143,6 @@ __all__ = [
     "spearman_matrix",
     "stratified_mean",
     "stratified_proportion",
+    "two_way_mean",
     "wilson",
 ]

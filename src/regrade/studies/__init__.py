@@ -34,6 +34,7 @@ from regrade.studies.geography import (
     grouping,
 )
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.image_noise import ImageNoise
 from regrade.studies.label_change import LabelChange, ModelChange, label_change
 from regrade.studies.label_diff import LabelDiff, ProblemChange, label_diff, move_in_words
 from regrade.studies.leakage import (
@@ -48,7 +49,7 @@ from regrade.studies.leakage import (
     Unreadable,
     leakage,
 )
-from regrade.studies.lines import ModelLine
+from regrade.studies.lines import DRAWS, ModelLine
 from regrade.studies.loss_parts import LossParts
 from regrade.studies.mistakes import (
     MistakePart,
@@ -79,12 +80,13 @@ from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predict
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
 from regrade.studies.seeding import Seeds, seeds_among
-from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of
+from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
 from regrade.studies.similarity import ALIKE, similarity, similarity_of
 
 __all__ = [
     "ALIKE",
     "ANY",
+    "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
     "Adaptivity",
@@ -119,6 +121,7 @@ __all__ = [
     "GrowthVerdict",
     "HardRule",
     "HardSet",
+    "ImageNoise",
     "LabelChange",
     "LabelDiff",
     "Leakage",
@@ -178,6 +181,7 @@ __all__ = [
     "corruption_frame",
     "corruption_grade",
     "counts_of",
+    "counts_with_noise",
     "draw_review",
     "generalization",
     "geography",

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from regrade.core import Estimate
+from regrade.studies.shift_line import NOT_ENOUGH_SPREAD
 
 
 class Verdict(Enum):
@@ -17,52 +18,66 @@ class Verdict(Enum):
     DIMINISHING = "diminishing returns"
     """It brings less than a point."""
     UNTOLD = "cannot be told"
+    NO_SPREAD = NOT_ENOUGH_SPREAD
+    """The models differ little more on the original than by chance of its images."""
 
 
 @dataclass(frozen=True)
 class Adaptivity:
-    """The verdict on adaptive overfitting and the slope it rests on, with an interval that holds with few models.
+    """The verdict on adaptive overfitting and the slope it rests on, none where there is not enough spread.
 
     ``probit_slope`` is the slope where ceilings do not bend the line, and ``mean_change`` says which set is easier.
+    A slope says nothing of what all models lose alike: a constant loss remains possible with every verdict.
     """
 
     verdict: Verdict
-    slope: Estimate
-    probit_slope: Estimate
+    slope: Estimate | None
+    probit_slope: Estimate | None
     mean_change: float
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict, ready for JSON."""
         return {
             "verdict": self.verdict.value,
-            "slope": self.slope.as_dict(),
-            "probit_slope": self.probit_slope.as_dict(),
+            "slope": None if self.slope is None else self.slope.as_dict(),
+            "probit_slope": None if self.probit_slope is None else self.probit_slope.as_dict(),
             "in_words": self.in_words(),
         }
 
     def in_words(self) -> str:
         """The verdict with its reason."""
+        if self.slope is None:
+            return f"{self.verdict.value}: the models differ little more on the original than by chance"
         brings = f"a point on the original brings {_range(self.slope)} points on the new set"
+        if self.verdict is Verdict.NO_SIGN:
+            return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"
         if self.verdict is not Verdict.DIMINISHING:
             return f"{self.verdict.value}: {brings}"
-        if self.probit_slope.high >= 1:
+        if self.probit_slope is None or self.probit_slope.high >= 1:
             return (
-                f"{self.verdict.value} in points, not shown on the probit scale ({_range(self.probit_slope)}): {brings}"
+                f"{self.verdict.value} in points, not shown on the probit scale{_in_brackets(self.probit_slope)}: "
+                f"{brings}"
             )
         if self.mean_change > 0:
             return f"{self.verdict.value}: {brings}; the new set is easier, which alone makes gains smaller"
         return f"{self.verdict.value}: {brings}; adaptive overfitting would look so, and so do other shifts"
 
 
-def adaptivity_of(slope: Estimate, probit_slope: Estimate, mean_change: float) -> Adaptivity:
+def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_change: float) -> Adaptivity:
     """The verdict from the slopes on the linear and on the probit scale: beyond 1 with all of its interval, or not."""
-    if slope.low >= 1:
+    if slope is None:
+        verdict = Verdict.NO_SPREAD
+    elif slope.low >= 1:
         verdict = Verdict.NO_SIGN
     elif slope.high < 1:
         verdict = Verdict.DIMINISHING
     else:
         verdict = Verdict.UNTOLD
     return Adaptivity(verdict, slope, probit_slope, mean_change)
+
+
+def _in_brackets(slope: Estimate | None) -> str:
+    return "" if slope is None else f" ({_range(slope)})"
 
 
 def _range(slope: Estimate) -> str:

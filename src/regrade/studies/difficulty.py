@@ -12,7 +12,7 @@ from typing import Any
 from scipy import special
 
 from regrade.core import Estimate
-from regrade.studies.lines import ModelLine
+from regrade.studies.shift_line import NOT_ENOUGH_SPREAD, ShiftLine, with_interval
 
 
 @dataclass(frozen=True)
@@ -20,32 +20,32 @@ class Difficulty:
     """How the difficulties of a new set compare to the original's: ``u`` and ``v`` of the line on the probit scale.
 
     With mean m and variance s2 of the difficulties, m' and s2' on the new set, ``u`` is sqrt((1 + s2) / (1 + s2')) and
-    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves cannot be told from accuracies. What is said of
-    them rests on ``robust_u`` and ``robust_v``, whose intervals hold with few models too.
+    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves cannot be told from accuracies. Both are none
+    where the models' spread is not enough for a line.
     """
 
-    u: Estimate
-    v: Estimate
-    robust_u: Estimate
-    robust_v: Estimate
+    u: Estimate | None
+    v: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
         """Both, ready for JSON, with their meaning."""
-        parts = {name: getattr(self, name).as_dict() for name in ("u", "v", "robust_u", "robust_v")}
+        parts = {name: None if found is None else found.as_dict() for name, found in (("u", self.u), ("v", self.v))}
         return {**parts, "in_words": self.in_words()}
 
     def in_words(self) -> str:
         """What u and v mean."""
+        if self.u is None or self.v is None:
+            return NOT_ENOUGH_SPREAD
         return (
-            f"u {_text(self.robust_u)}: {_spread(self.robust_u)}; v {_text(self.robust_v)}: {_level(self.robust_v)}, a "
-            f"model right on half of the original images is right on {100 * special.ndtr(self.v.value):.1f}% of the "
-            "new ones (robust t)"
+            f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}, "
+            f"a model right on half of the original images is right on {100 * special.ndtr(self.v.value):.1f}% of the "
+            "new ones"
         )
 
 
-def difficulty_of(line: ModelLine) -> Difficulty:
+def difficulty_of(line: ShiftLine) -> Difficulty:
     """The difficulties behind a line on the probit scale."""
-    return Difficulty(line.slope, line.intercept, line.robust_slope, line.robust_intercept)
+    return Difficulty(line.slope, line.intercept)
 
 
 def _spread(u: Estimate) -> str:
@@ -58,7 +58,3 @@ def _level(v: Estimate) -> str:
     if v.high < 0:
         return "the new images are harder"
     return "the new images are easier" if v.low > 0 else "neither harder nor easier is shown"
-
-
-def _text(estimate: Estimate) -> str:
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"

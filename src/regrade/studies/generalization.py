@@ -10,14 +10,23 @@ import numpy as np
 from regrade.core import Estimate, InputError, UnknownName
 from regrade.core.arguments import refuse_text
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats import Scale, clustered_mean, independent_difference, proportions
+from regrade.stats import (
+    Scale,
+    bootstrap_line,
+    independent_difference,
+    largest_covariance,
+    proportions,
+    two_way_mean,
+)
 from regrade.studies.adaptivity import adaptivity_of
 from regrade.studies.difficulty import difficulty_of
 from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
+from regrade.studies.image_noise import ImageNoise
 from regrade.studies.line_robustness import robustness_to
-from regrade.studies.lines import DRAWS, ModelLine, model_line, placed
+from regrade.studies.lines import placed
 from regrade.studies.loss_parts import loss_parts
 from regrade.studies.set_counts import ModelCounts, SetCounts
+from regrade.studies.shift_line import ShiftLine, shift_line
 
 _FEWEST = 3  # models a line needs
 
@@ -37,14 +46,15 @@ def generalization(
     scale: Scale = Scale.LOGIT,
     standard: Sequence[str] = (),
     confidence: float = 0.95,
-    draws: int = DRAWS,
+    draws: int = 0,
     band_points: int = 100,
 ) -> Generalization:
     """Study models on an original and on one or more new test sets.
 
     The lines are through all models, or through those named ``standard``; effective robustness is against the line on
     ``scale``. Models that are on one set of a pair only are left out and named. Fewer than three models on both sets,
-    or models all alike on the original, raise. ``draws`` of models make the intervals of the lines.
+    or models all alike on the original, raise. Intervals of what all models show together are over other models and
+    other images; ``draws`` of models add the percentile intervals of published lines.
     """
     refuse_text(standard, "standard")
     original = _one_original(pairs)
@@ -83,13 +93,14 @@ class _Both:
     new_right: IntArray
     new_images: IntArray
     standard: BoolArray
+    noise: tuple[ImageNoise, ImageNoise] | None
 
 
 def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShift, list[ModelShift]]:
     both, confidence = _both(pair, how.standard), how.confidence
     lines = [_line(both, scale, how, rng) for scale in Scale]
     linear, probit = (next(line for line in lines if line.scale is one) for one in (Scale.LINEAR, Scale.PROBIT))
-    change = _mean_change(both.new_right / both.new_images - both.right / both.images, confidence)
+    change = _mean_change(both, confidence)
     rows = _rows(pair, both, how.scale, confidence)
     counts = (both.right, both.images, both.new_right, both.new_images)
     shift = SetShift(
@@ -97,11 +108,11 @@ def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShi
         len(both.models),
         int(both.standard.sum()),
         change,
-        _top5_change(rows, confidence),
+        _top5_change(pair, both, confidence),
         tuple(lines),
         difficulty_of(probit),
         loss_parts(*counts, confidence=confidence),
-        adaptivity_of(linear.robust_slope, probit.robust_slope, change.value),
+        adaptivity_of(linear.slope, probit.slope, change.value),
         tuple(sorted(pair.original.models.keys() ^ pair.new.models.keys())),
     )
     return shift, rows
@@ -126,7 +137,14 @@ def _both(pair: SetPair, standard: Sequence[str]) -> _Both:
         *_counts([old.models[model] for model in models]),
         *_counts([new.models[model] for model in models]),
         chosen,
+        _noise(old, new, models),
     )
+
+
+def _noise(old: SetCounts, new: SetCounts, models: Sequence[str]) -> tuple[ImageNoise, ImageNoise] | None:
+    """How the accuracies vary over images on both sets; none where of some model only counts are known."""
+    noise = [counts.noise.of(models) for counts in (old, new) if counts.noise and counts.noise.knows(models)]
+    return (noise[0], noise[1]) if len(noise) == 2 else None
 
 
 def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
@@ -134,18 +152,30 @@ def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
     return right, images
 
 
-def _line(both: _Both, scale: Scale, how: _How, rng: np.random.Generator) -> ModelLine:
-    x = placed(both.right / both.images, both.images, scale)
-    y = placed(both.new_right / both.new_images, both.new_images, scale)
-    return model_line(
-        x[both.standard],
-        y[both.standard],
+def _line(both: _Both, scale: Scale, how: _How, rng: np.random.Generator) -> ShiftLine:
+    chosen = both.standard
+    x = placed(both.right / both.images, both.images, scale)[chosen]
+    y = placed(both.new_right / both.new_images, both.new_images, scale)[chosen]
+    line = shift_line(
+        x,
+        y,
         scale,
-        rng=rng,
-        draws=how.draws,
+        noise=_chosen_noise(both),
+        images=(both.images[chosen], both.new_images[chosen]),
         confidence=how.confidence,
         band_points=how.band_points if scale is how.scale else 0,
     )
+    if not how.draws:
+        return line
+    drawn = bootstrap_line(x, y, rng=rng, scale=scale, draws=how.draws, confidence=how.confidence, band_points=0)
+    return replace(line, published=drawn)
+
+
+def _chosen_noise(both: _Both) -> tuple[FloatArray, FloatArray] | None:
+    if both.noise is None:
+        return None
+    part = np.ix_(both.standard, both.standard)
+    return both.noise[0].top1[part], both.noise[1].top1[part]
 
 
 def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[ModelShift]:
@@ -192,15 +222,36 @@ def _gaps(both: _Both, confidence: float) -> list[Estimate]:
     return [Estimate(float(value), float(low), float(high), int(n), method) for value, low, high, n in rows]
 
 
-def _mean_change(changes: FloatArray, confidence: float) -> Estimate:
-    """The mean over models; the interval is over other models, on the same images."""
-    mean = clustered_mean(changes, np.arange(len(changes)), confidence=confidence)[0]
-    return replace(mean, method=f"t over models {100 * confidence:g}%")
+def _mean_change(both: _Both, confidence: float) -> Estimate:
+    """The mean over models, with an interval over other models and other images."""
+    changes = both.new_right / both.new_images - both.right / both.images
+    if both.noise is not None:
+        return two_way_mean(changes, both.noise[0].top1 + both.noise[1].top1, confidence=confidence)
+    return _bounded_mean(changes, (both.right, both.images), (both.new_right, both.new_images), confidence)
 
 
-def _top5_change(rows: list[ModelShift], confidence: float) -> Estimate | None:
-    changes = [row.new_top5.value - row.original_top5.value for row in rows if row.original_top5 and row.new_top5]
-    return _mean_change(np.array(changes), confidence) if len(changes) == len(rows) else None
+def _top5_change(pair: SetPair, both: _Both, confidence: float) -> Estimate | None:
+    """The same for top-5, none where some model has none."""
+    right, new_right = (
+        [counts.models[model].right_top5 for model in both.models] for counts in (pair.original, pair.new)
+    )
+    if None in right or None in new_right:
+        return None
+    old, new = np.array(right, dtype=np.int64), np.array(new_right, dtype=np.int64)
+    changes = new / both.new_images - old / both.images
+    noise = [] if both.noise is None else [part.top5 for part in both.noise if part.top5 is not None]
+    if len(noise) == 2:
+        return two_way_mean(changes, noise[0] + noise[1], confidence=confidence)
+    return _bounded_mean(changes, (old, both.images), (new, both.new_images), confidence)
+
+
+def _bounded_mean(
+    changes: FloatArray, counts: tuple[IntArray, IntArray], new_counts: tuple[IntArray, IntArray], confidence: float
+) -> Estimate:
+    """The mean over models where only counts are known: as if they erred on the same images as far as they can."""
+    most = largest_covariance(*counts) + largest_covariance(*new_counts)
+    mean = two_way_mean(changes, most, confidence=confidence)
+    return replace(mean, method=f"{mean.method}, bounded from counts")
 
 
 def _top5(counts: ModelCounts, confidence: float) -> Estimate | None:

@@ -10,8 +10,8 @@ from regrade.core.amounts import amount
 from regrade.stats import Scale
 from regrade.studies.adaptivity import Adaptivity
 from regrade.studies.difficulty import Difficulty
-from regrade.studies.lines import ModelLine
 from regrade.studies.loss_parts import LossParts
+from regrade.studies.shift_line import ShiftLine
 
 _NAMED = 5  # models left out that a note names; all of them are in the data
 
@@ -61,13 +61,13 @@ class SetShift:
     standard: int
     mean_change: Estimate
     mean_change_top5: Estimate | None
-    lines: tuple[ModelLine, ...]
+    lines: tuple[ShiftLine, ...]
     difficulty: Difficulty
     losses: LossParts
     adaptivity: Adaptivity
     left_out: tuple[str, ...]
 
-    def line(self, scale: Scale) -> ModelLine:
+    def line(self, scale: Scale) -> ShiftLine:
         """The line on a scale."""
         return next(line for line in self.lines if line.scale is scale)
 
@@ -180,15 +180,16 @@ class Generalization(Tabular):
 
     def lines_table(self) -> Table:
         """One line a new test set and scale."""
-        plain = ("slope", "robust_slope", "intercept", "robust_intercept")
+        plain = ("slope", "intercept")
         columns = (
             Column("new_set", "new set"),
             Column("scale", "scale"),
             *(Column(key, key.replace("_", " "), percent=False, digits=3) for key in plain),
             Column("r_squared", "R²", percent=False, digits=4),
+            Column("reliability", "reliability", percent=False, digits=3),
         )
         rows = tuple(
-            (shift.new_set, line.scale.value, *(getattr(line, key) for key in plain), line.r_squared)
+            (shift.new_set, line.scale.value, line.slope, line.intercept, line.r_squared, line.reliability)
             for shift in self.shifts
             for line in shift.lines
         )
@@ -205,11 +206,12 @@ class Generalization(Tabular):
 
     def _methods(self) -> tuple[str, ...]:
         first, shift = self.rows[0], self.shifts[0]
-        line = shift.line(self.scale)
+        told = [line.slope.method for shift in self.shifts for line in shift.lines if line.slope is not None]
+        lines = f", lines {told[0]}" if told else ""
         through = "all models" if all(row.standard for row in self.rows) else f"{shift.standard} standard models"
         return (
             f"intervals: accuracies {first.original.method}, gap {first.gap.method}, mean change "
-            f"{shift.mean_change.method}, lines {line.slope.method} ({line.draws:,} draws)",
+            f"{shift.mean_change.method}{lines}",
             f"effective robustness: new accuracy less what the {self.scale.value} line through {through} expects",
         )
 

@@ -178,7 +178,7 @@ def _model_rows(
     confidence: float,
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
-    top5 = _top5(predictions, scoring)
+    top5 = top5_right(predictions, scoring)
     judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=confidence) if labels else {}
     rows = []
     for name, mask in masks.items():
@@ -202,7 +202,8 @@ def _model_rows(
     return rows
 
 
-def _top5(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
+def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
+    """Where the label is among the best five (n,), or none where so many are not stored."""
     try:
         return scoring.top_k(predictions, 5).right
     except UndefinedError:

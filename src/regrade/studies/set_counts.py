@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from regrade.core import InputError
+from regrade.core import InputError, Predictions, TestSet
 from regrade.core.amounts import amount
-from regrade.studies.grade import EVERYTHING, Grade
+from regrade.studies.grade import EVERYTHING, Grade, grade, top5_right
+from regrade.studies.image_noise import ImageNoise, NoiseOfImages
+from regrade.studies.scoring import Scoring
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,15 @@ class ModelCounts:
 
 @dataclass(frozen=True)
 class SetCounts:
-    """The counts of every model on a test set; ``notes`` say what a reader must know of how they were scored."""
+    """The counts of every model on a test set; ``notes`` say what a reader must know of how they were scored.
+
+    ``noise`` is how the accuracies vary over drawings of images, where more than counts is known.
+    """
 
     test_set: str
     models: Mapping[str, ModelCounts]
     notes: tuple[str, ...] = ()
+    noise: ImageNoise | None = field(default=None, compare=False)
 
 
 def counts_of(grade: Grade) -> SetCounts:
@@ -47,3 +53,19 @@ def counts_of(grade: Grade) -> SetCounts:
     }
     told = tuple(note for note in grade.notes if note.startswith(("label space", "undetermined")))
     return SetCounts(grade.test_set, models, tuple(f"{grade.test_set}: {note}" for note in told))
+
+
+def counts_with_noise(
+    test_set: TestSet, scored: Iterable[tuple[Predictions, Scoring]], *, confidence: float = 0.95
+) -> SetCounts:
+    """The counts of models on a test set, and how their accuracies vary over drawings of images."""
+    collected = NoiseOfImages()
+
+    def noted() -> Iterator[tuple[Predictions, Scoring]]:
+        for answers, scoring in scored:
+            counted = scoring.counted & answers.counted
+            collected.add(answers.model, scoring.top_k(answers, 1).right, top5_right(answers, scoring), counted)
+            yield answers, scoring
+
+    counts = counts_of(grade(test_set, noted(), confidence=confidence))
+    return replace(counts, noise=collected.noise())

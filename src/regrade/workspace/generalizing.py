@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
+from regrade.core.amounts import amount
 from regrade.core.arguments import refuse_text
 from regrade.store import Store
-from regrade.studies import SetCounts, SetPair, counts_of, grade
+from regrade.studies import SetCounts, SetPair, counts_with_noise
 from regrade.workspace.loading import Watch, scored_predictions
+from regrade.workspace.shared_images import shared_images
 
 
 def set_pairs(
@@ -46,6 +48,8 @@ def set_pairs(
                 f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
             )
             counts = replace(counts, notes=(*counts.notes, note))
+        if overlap := _overlap(old, target):
+            counts = replace(counts, notes=(*counts.notes, overlap))
         pairs.append(SetPair(originals[key], counts))
     return pairs
 
@@ -64,7 +68,19 @@ def _counts(
     if not chosen:
         raise InputError(f"none of these models has predictions on {test_set.name}")
     scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, watch=watch)
-    return counts_of(grade(test_set, scored, confidence=store.config.confidence))
+    return counts_with_noise(test_set, scored, confidence=store.config.confidence)
+
+
+def _overlap(old: TestSet, new: TestSet) -> str:
+    """What a reader must know where images of the new set are images of the original, by their ids."""
+    shared = shared_images(old, new)
+    count = 0 if shared is None else int((shared.second >= 0).sum())
+    if not count:
+        return ""
+    return (
+        f"{count:,} of {amount(len(new), 'image')} of {new.name} are images of {old.name} too: what is said of new "
+        "images does not hold for them, and intervals take them as different images"
+    )
 
 
 def _check_known(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:

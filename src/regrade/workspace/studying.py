@@ -14,6 +14,7 @@ from regrade.neighbours import NEIGHBOURS, SIZE, Engine, unwatched
 from regrade.stats import Scale
 from regrade.store import Store
 from regrade.studies import (
+    DRAWS,
     FAST_SECONDS,
     Confusion,
     Generalization,
@@ -94,6 +95,7 @@ class Studies:
         standard: Sequence[str] = (),
         within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
+        bootstrap: bool = False,
         seed: int = 0,
         watch: Watch = iter,
     ) -> Generalization:
@@ -101,7 +103,8 @@ class Studies:
 
         The lines go through all models or those named ``standard``; effective robustness is against the line on
         ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; a new set in a part of
-        the original's classes is held against the original among these. ``seed`` draws models for the intervals.
+        the original's classes is held against the original among these. ``bootstrap`` adds the percentile
+        intervals of published lines, over draws of models from ``seed``.
         """
         pairs = set_pairs(
             self.store, original, new, models=models, within=within, class_map=class_map, watch=watch
@@ -112,6 +115,7 @@ class Studies:
             scale=member(Scale, scale),
             standard=standard,
             confidence=self.store.config.confidence,
+            draws=DRAWS if bootstrap else 0,
         )
 
     def geography(

@@ -1,0 +1,147 @@
+"""The line through models whose accuracies were measured on samples of images, on both axes.
+
+Least squares takes the accuracies on the original as exact. They are not: noise in x flattens the line, most where the
+models are close together, and images that were drawn easy or hard move all models at once. Here the noise of the
+images, which is known, is taken out of the spread of x (Fuller 1987, Measurement Error Models, section 1.2), and
+intervals are over other models and other images.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from regrade.core.arrays import FloatArray
+from regrade.core.errors import InputError
+from regrade.core.estimate import Estimate
+from regrade.stats.intervals import method_name
+from regrade.stats.line_fit import Band, LineFit, Scale, r_squared, robust_weights, scaled_accuracies
+from regrade.stats.two_way import two_way_reach
+
+ENOUGH_SPREAD = 3.0
+"""How many standard errors the models' spread on the original must be above nothing for a slope to be told."""
+
+_METHOD = "robust t over models and images"
+
+
+@dataclass(frozen=True)
+class NoisyLine:
+    """A line through models, with the noise of images on both axes.
+
+    ``reliability`` is the share of the models' spread on the original that is not noise of images, and ``spread`` how
+    many standard errors it is above nothing. Below `ENOUGH_SPREAD` there is no ``fit``.
+    """
+
+    fit: LineFit | None
+    reliability: float
+    spread: float
+
+
+def fit_noisy_line(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    x_noise: ArrayLike,
+    y_noise: ArrayLike,
+    scale: Scale = Scale.LINEAR,
+    confidence: float = 0.95,
+    band_points: int = 200,
+) -> NoisyLine:
+    """The line through m models, from accuracies ``x`` and ``y`` (m,) as fractions.
+
+    ``x_noise`` and ``y_noise`` (m, m) are the covariances of the accuracies over drawings of images, as
+    `accuracy_covariance` gives them; the two sets share no image. The residuals of the models hold their own part of
+    that noise already, which is counted once. On the probit and logit scales accuracies of 0 and 1 raise.
+    """
+    a, b = scaled_accuracies(x, np.atleast_2d(np.asarray(y, dtype=np.float64)), scale, None)
+    noise = tuple(_on_scale(matrix, values, scale) for matrix, values in ((x_noise, x), (y_noise, y)))
+    return _fitted(_Measured(a, b[0], *noise), scale, confidence, band_points)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """Accuracies (m,) on a scale with the covariances (m, m) of their noise."""
+
+    x: FloatArray
+    y: FloatArray
+    x_noise: FloatArray
+    y_noise: FloatArray
+
+
+def _on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArray:
+    """A covariance of accuracies as that of their places on a scale."""
+    values, matrix = np.asarray(accuracies, dtype=np.float64), np.asarray(noise, dtype=np.float64)
+    if matrix.shape != (len(values), len(values)):
+        raise InputError(f"{len(values)} models need a covariance of shape (m, m), got {matrix.shape}")
+    if scale is Scale.LINEAR:
+        return matrix
+    step = 1e-6 * np.minimum(values, 1 - values)
+    rate = (scale.transform(values + step) - scale.transform(values - step)) / (2 * step)
+    return matrix * np.outer(rate, rate)
+
+
+def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int) -> NoisyLine:
+    x, own = models.x - models.x.mean(), _centered(models.x_noise)
+    total = x @ x
+    spread = total - np.trace(own)  # of the models, without the noise of images
+    error = np.sqrt(2 * (own * own).sum() + 4 * max(0.0, x @ models.x_noise @ x))
+    reliability, sure = float(spread / total), float(spread / error) if error > 0 else np.inf
+    if sure < ENOUGH_SPREAD:
+        return NoisyLine(None, reliability, sure)
+    slope = float(x @ (models.y - models.y.mean()) / spread)
+    grid = np.linspace(models.x.min(), models.x.max(), band_points)
+    found = _numbers(models, slope, spread, grid)
+    reach = _reach(models, slope, found, confidence)
+    low, high = found.values - reach, found.values + reach
+    name = method_name(_METHOD, confidence)
+    slope_told, intercept = (
+        Estimate(float(found.values[i]), float(low[i]), float(high[i]), len(x), name) for i in (0, 1)
+    )
+    band = Band(*(scale.inverse(part) for part in (grid, found.values[2:], low[2:], high[2:]))) if len(grid) else None
+    fit = LineFit(scale, slope_told, intercept, r_squared(models.y, found.residuals), band)
+    return NoisyLine(fit, reliability, sure)
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """The slope, the intercept and the line over a grid (p,), and how they move with each model's y and x, (p, m)."""
+
+    values: FloatArray
+    with_y: FloatArray
+    with_x: FloatArray
+    residuals: FloatArray
+
+
+def _numbers(models: _Measured, slope: float, spread: float, grid: FloatArray) -> _Numbers:
+    count, mean = len(models.x), models.x.mean()
+    x, ahead = models.x - mean, np.r_[0.0, grid] - mean  # of the intercept, and of the line over the grid
+    residuals = models.y - models.y.mean() - slope * x
+    slope_with_y, slope_with_x = x / spread, (residuals - slope * x) / spread
+    return _Numbers(
+        np.r_[slope, models.y.mean() + slope * ahead],
+        np.vstack([slope_with_y, 1 / count + np.outer(ahead, slope_with_y)]),
+        np.vstack([slope_with_x, -slope / count + np.outer(ahead, slope_with_x)]),
+        residuals,
+    )
+
+
+def _reach(models: _Measured, slope: float, found: _Numbers, confidence: float) -> FloatArray:
+    """Shape (p,): half the length of the intervals."""
+    squares, freedom = robust_weights(models.x, found.with_y)
+    over_models = squares @ found.residuals**2
+    over_images = _quadratic(found.with_y, models.y_noise) + _quadratic(found.with_x, models.x_noise)
+    in_residuals = found.with_y**2 @ np.diag(_centered(models.y_noise + slope**2 * models.x_noise))
+    return two_way_reach(over_models, over_images, in_residuals, freedom, confidence=confidence)
+
+
+def _quadratic(rows: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Each row (p, m) by the matrix (m, m) by itself; the noise of accuracies is never below nothing."""
+    return np.maximum(((rows @ matrix) * rows).sum(axis=1), 0.0)
+
+
+def _centered(matrix: FloatArray) -> FloatArray:
+    """What is left of a covariance when the mean over models is taken off."""
+    rows = matrix - matrix.mean(axis=0)
+    return rows - rows.mean(axis=1, keepdims=True)

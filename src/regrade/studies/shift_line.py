@@ -1,0 +1,144 @@
+"""The line through models from an original to a new test set, with what images and models leave uncertain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from regrade.core import Estimate
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.stats import Band, LineFit, NoisyLine, Scale, fit_noisy_line, largest_covariance
+
+NOT_ENOUGH_SPREAD = "not enough spread to tell"
+"""What is said of a line where the models differ little more on the original than by chance of its images."""
+
+
+@dataclass(frozen=True)
+class ShiftLine:
+    """A line through models, fitted on a scale with the noise of images on both axes.
+
+    The intervals of ``slope`` and ``intercept``, and the ``band``, are over other models and other images. All three
+    are none where the models' spread on the original is hardly more than noise of its images; ``reliability`` is the
+    share of it that is more. ``r_squared`` is that of least squares. ``published`` is least squares with percentiles
+    over draws of models, as papers give it, where that was asked for.
+    """
+
+    scale: Scale
+    slope: Estimate | None
+    intercept: Estimate | None
+    r_squared: float
+    reliability: float
+    band: Band | None
+    published: LineFit | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The line, ready for JSON; the band only where there is one."""
+        data: dict[str, Any] = {
+            "scale": self.scale.value,
+            "slope": None if self.slope is None else self.slope.as_dict(),
+            "intercept": None if self.intercept is None else self.intercept.as_dict(),
+            "r_squared": self.r_squared,
+            "reliability": self.reliability,
+        }
+        if self.published is not None:
+            data["published"] = {
+                "slope": self.published.slope.as_dict(),
+                "intercept": self.published.intercept.as_dict(),
+                "draws": self.published.draws,
+            }
+        if self.band is not None:
+            data["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
+        return data
+
+    def in_words(self) -> str:
+        """Slope, intercept and how well the line fits, in the units of the scale."""
+        words = self._line_in_words()
+        if self.published is not None:
+            slope, offset = (
+                with_interval(self.published.slope, 1, 2),
+                with_interval(self.published.intercept, *self._unit),
+            )
+            words += f"; least squares, {self.published.slope.method}: slope {slope}, intercept {offset}"
+        return words
+
+    def _line_in_words(self) -> str:
+        if self.slope is None or self.intercept is None:
+            return (
+                f"{NOT_ENOUGH_SPREAD}: {100 * max(self.reliability, 0):.0f}% of the models' spread on the original is "
+                "more than chance"
+            )
+        slope, offset = with_interval(self.slope, 1, 2), with_interval(self.intercept, *self._unit)
+        return f"slope {slope}, intercept {offset}, R² {self.r_squared:.4f}"
+
+    @property
+    def _unit(self) -> tuple[int, int]:
+        """What the intercept is multiplied with, and its digits."""
+        return (100, 1) if self.scale is Scale.LINEAR else (1, 2)
+
+
+def shift_line(
+    x: FloatArray,
+    y: FloatArray,
+    scale: Scale,
+    *,
+    noise: tuple[FloatArray, FloatArray] | None,
+    images: tuple[IntArray, IntArray],
+    confidence: float,
+    band_points: int,
+) -> ShiftLine:
+    """The line from accuracies (m,) on the original and on a new test set, with the covariances (m, m) of their noise.
+
+    Where only counts are known, models may err on the same images or each on its own: the interval holds both.
+    """
+
+    def fitted(x_noise: FloatArray, y_noise: FloatArray) -> NoisyLine:
+        return fit_noisy_line(
+            x, y, x_noise=x_noise, y_noise=y_noise, scale=scale, confidence=confidence, band_points=band_points
+        )
+
+    line = fitted(*noise) if noise is not None else fitted(_apart(x, images[0]), _apart(y, images[1]))
+    if noise is None and line.fit is not None:
+        line = replace(line, fit=_hull(fitted(_together(x, images[0]), _together(y, images[1])).fit, line.fit))
+    fit = _r_squared(scale.transform(x), scale.transform(y))
+    if line.fit is None:
+        return ShiftLine(scale, None, None, fit, line.reliability, None)
+    return ShiftLine(scale, line.fit.slope, line.fit.intercept, fit, line.reliability, line.fit.band)
+
+
+def with_interval(estimate: Estimate, unit: int, digits: int) -> str:
+    """A number with its interval, in a unit."""
+    value, low, high = (f"{unit * each:.{digits}f}" for each in (estimate.value, estimate.low, estimate.high))
+    return f"{value} [{low}, {high}]"
+
+
+def _r_squared(a: FloatArray, b: FloatArray) -> float:
+    """The share of variance that a line explains; 1 where the new accuracies do not vary."""
+    return float(np.corrcoef(a, b)[0, 1] ** 2) if np.ptp(b) > 0 else 1.0
+
+
+def _apart(accuracies: FloatArray, images: IntArray) -> FloatArray:
+    """The covariance (m, m) of models that err each on its own."""
+    moved = (accuracies * images + 2) / (images + 4)
+    return np.diag(moved * (1 - moved) / (images + 4))
+
+
+def _together(accuracies: FloatArray, images: IntArray) -> FloatArray:
+    """The covariance (m, m) of models that err on the same images as far as their accuracies allow."""
+    return largest_covariance(accuracies * images, images)
+
+
+def _hull(first: LineFit | None, second: LineFit) -> LineFit:
+    """The first line with intervals that hold those of both."""
+    if first is None:
+        return second
+    slope, intercept = (
+        replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+        for one, other in ((first.slope, second.slope), (first.intercept, second.intercept))
+    )
+    band = first.band
+    if band is not None and second.band is not None:
+        low, high = np.minimum(band.low, second.band.low), np.maximum(band.high, second.band.high)
+        band = Band(band.x, band.line, low, high)
+    return replace(first, slope=slope, intercept=intercept, band=band)

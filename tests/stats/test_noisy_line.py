@@ -1,0 +1,90 @@
+"""Lines with the noise of images on both axes: by hand, against lines without it, and how often intervals hold."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from regrade.core import InputError, UndefinedError
+from regrade.stats import ENOUGH_SPREAD, Scale, accuracy_covariance, fit_line, fit_noisy_line
+
+X = np.array([0.5, 0.6, 0.7, 0.8])
+Y = np.array([0.42, 0.5, 0.62, 0.7])
+NONE = np.zeros((4, 4))
+
+
+def answers(accuracies, images, rng, *, spread=1.2):
+    """Answers (m, n) of models with these accuracies, who find the same images hard."""
+    skills = ndtri(accuracies) * np.sqrt(1 + spread**2)
+    return skills[:, None] > spread * rng.normal(size=images) + rng.normal(size=(len(accuracies), images))
+
+
+def test_by_hand():
+    """The spread of x is .05; noise of .0005 a model, each alone, is .0015 of it: the slope grows by 50 / 48.5."""
+    found = fit_noisy_line(X, Y, x_noise=np.diag(np.full(4, 5e-4)), y_noise=NONE)
+    assert found.reliability == pytest.approx(0.97)
+    assert found.fit.slope.value == pytest.approx(0.96 * 50 / 48.5)
+    assert found.fit.intercept.value == pytest.approx(0.56 - 0.65 * 0.96 * 50 / 48.5)
+
+
+@pytest.mark.parametrize("scale", Scale)
+def test_without_noise_it_is_the_robust_line(scale):
+    found = fit_noisy_line(X, Y, x_noise=NONE, y_noise=NONE, scale=scale, band_points=5)
+    plain = fit_line(X, Y, scale=scale, band_points=5)
+    assert (found.reliability, found.spread) == (1, np.inf)
+    for name in ("slope", "intercept"):
+        ours, theirs = getattr(found.fit, name), getattr(plain, name)
+        assert (ours.value, ours.low, ours.high) == pytest.approx((theirs.value, theirs.low, theirs.high))
+    for name in ("x", "line", "low", "high"):
+        assert getattr(found.fit.band, name) == pytest.approx(getattr(plain.band, name))
+
+
+def test_noise_that_all_models_share_flattens_no_line():
+    found = fit_noisy_line(X, Y, x_noise=np.full((4, 4), 1e-3), y_noise=NONE)
+    assert found.reliability == pytest.approx(1)
+    assert found.fit.slope.value == pytest.approx(0.96)
+    assert found.fit.intercept.half_width > fit_line(X, Y).intercept.half_width
+
+
+def test_models_close_together_have_no_line():
+    found = fit_noisy_line(X, Y, x_noise=np.diag(np.full(4, 0.01)), y_noise=NONE)
+    assert found.fit is None
+    assert found.spread < ENOUGH_SPREAD and found.reliability < 0.5
+
+
+@pytest.mark.parametrize("scale", [Scale.LINEAR, Scale.PROBIT])
+@pytest.mark.parametrize(("models", "images", "scatter"), [(5, 400, 0.0), (20, 400, 0.01)])
+def test_coverage(scale, models, images, scatter):
+    """Of the slope, of the intercept and of the line in its middle, on the scale where models lie on a line."""
+    rng = np.random.default_rng(models)
+    held, told = np.zeros(3), 0
+    for _ in range(300):
+        x = rng.uniform(0.45, 0.9, models)
+        y = scale.inverse(0.9 * scale.transform(x) - 0.1 + scatter * rng.normal(size=models))
+        old, new = answers(x, images, rng), answers(y, images, rng)
+        noise = accuracy_covariance(old), accuracy_covariance(new)
+        measured = old.mean(axis=1), new.mean(axis=1)
+        line = fit_noisy_line(*measured, x_noise=noise[0], y_noise=noise[1], scale=scale, band_points=3).fit
+        if line is not None:
+            told += 1
+            true = scale.inverse(0.9 * scale.transform(line.band.x[1]) - 0.1)
+            held += [
+                line.slope.low <= 0.9 <= line.slope.high,
+                line.intercept.low <= -0.1 <= line.intercept.high,
+                line.band.low[1] <= true <= line.band.high[1],
+            ]
+    assert told > 200
+    assert (held / told >= 0.92).all(), held / told
+
+
+@pytest.mark.parametrize(
+    ("x", "noise", "error"),
+    [
+        (X, np.zeros((3, 3)), InputError),
+        (np.full(4, 0.5), NONE, UndefinedError),
+        (X[:2], np.zeros((2, 2)), UndefinedError),
+        (np.array([0.0, 0.5, 0.7, 0.8]), NONE, UndefinedError),
+    ],
+)
+def test_what_cannot_be_fitted(x, noise, error):
+    with pytest.raises(error):
+        fit_noisy_line(x, Y[: len(x)], x_noise=noise, y_noise=noise, scale=Scale.PROBIT)

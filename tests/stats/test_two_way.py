@@ -1,0 +1,108 @@
+"""Means over models and images: by hand, against numpy, and how often the intervals hold the truth."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import t
+
+from regrade.core import InputError, UndefinedError
+from regrade.stats import accuracy_covariance, largest_covariance, two_way_mean
+
+
+def answers(accuracies, images, rng, *, spread=1.2):
+    """Answers (m, n) of models with these accuracies, who find the same images hard."""
+    skills = ndtri(accuracies) * np.sqrt(1 + spread**2)
+    return skills[:, None] > spread * rng.normal(size=images) + rng.normal(size=(len(accuracies), images))
+
+
+class TestCovariance:
+    def test_by_hand(self):
+        """Right on 2 of 4 each, on one image together: the products of residuals add up to 0."""
+        found = accuracy_covariance([[1, 1, 0, 0], [1, 0, 1, 0]])
+        assert found == pytest.approx(np.array([[1, 0], [0, 1]]) / 12)
+
+    def test_against_numpy(self):
+        right = answers(np.array([0.4, 0.6, 0.8]), 1000, np.random.default_rng(0))
+        assert accuracy_covariance(right) == pytest.approx(np.cov(right) / 1000, rel=0.02)
+
+    def test_images_that_do_not_count_change_nothing(self):
+        rng = np.random.default_rng(1)
+        right = rng.random((3, 50)) < 0.5
+        counted = np.ones((3, 80), dtype=bool)
+        counted[:, 50:] = False
+        longer = np.hstack([right, rng.random((3, 30)) < 0.5])
+        assert accuracy_covariance(longer, counted) == pytest.approx(accuracy_covariance(right))
+
+    def test_blocks_of_images_add_up(self, monkeypatch):
+        right = np.random.default_rng(2).random((4, 100)) < 0.6
+        whole = accuracy_covariance(right)
+        monkeypatch.setattr("regrade.stats.two_way._BLOCK", 7)
+        assert accuracy_covariance(right) == pytest.approx(whole)
+
+    def test_all_right_is_not_certain(self):
+        found = accuracy_covariance(np.ones((2, 100), dtype=bool))
+        assert found == pytest.approx(np.full((2, 2), (102 / 104) * (2 / 104) / 104))
+
+    @given(st.integers(0, 40), st.integers(0, 40), st.integers(2, 40))
+    def test_from_counts_it_is_at_its_largest(self, first, second, images):
+        """No two models with these counts vary more together than the bound says."""
+        first, second = min(first, images), min(second, images)
+        right = np.zeros((2, images), dtype=bool)
+        right[0, :first] = right[1, :second] = True
+        most = largest_covariance([first, second], [images, images])
+        assert (most * images / (images - 1) >= accuracy_covariance(right) - 1e-12).all()
+
+    @pytest.mark.parametrize(
+        ("right", "counted", "error"),
+        [
+            ([[1], [0]], None, UndefinedError),
+            ([[1, 0]], [[1, 0, 1]], InputError),
+            ([[1, 0, 1]], [[1, 0, 0]], UndefinedError),
+        ],
+    )
+    def test_what_cannot_be_told(self, right, counted, error):
+        with pytest.raises(error):
+            accuracy_covariance(right, counted)
+
+
+class TestMean:
+    def test_by_hand(self):
+        """Over models 1/3 of the sample variance .0001, with t of 2 degrees; all share .0004 over images, with 1.96."""
+        found = two_way_mean([0.01, 0.02, 0.03], np.full((3, 3), 4e-4))
+        assert found.value == pytest.approx(0.02)
+        assert found.half_width == pytest.approx(np.sqrt(4.3027**2 * 1e-4 / 3 + 1.95996**2 * 4e-4), rel=1e-4)
+        assert (found.n, found.method) == (3, "t over models and images 95%")
+
+    def test_without_noise_it_is_the_t_interval(self):
+        values = np.array([0.1, 0.3, 0.2, 0.6])
+        found = two_way_mean(values, np.zeros((4, 4)))
+        low, high = t.interval(0.95, 3, values.mean(), values.std(ddof=1) / 2)
+        assert (found.low, found.high) == pytest.approx((low, high))
+
+    def test_noise_of_each_model_alone_is_counted_once(self):
+        """It is in the variance over models already."""
+        values = np.array([0.1, 0.3, 0.2, 0.6])
+        own = two_way_mean(values, np.diag(np.full(4, 1e-4)))
+        assert own.half_width == pytest.approx(two_way_mean(values, np.zeros((4, 4))).half_width, rel=1e-6)
+
+    @pytest.mark.parametrize(("models", "images"), [(3, 200), (20, 200)])
+    def test_coverage(self, models, images):
+        rng = np.random.default_rng(models)
+        held = 0
+        for _ in range(400):
+            accuracies = np.clip(rng.normal(0.7, 0.08, models), 0.05, 0.95)
+            changes = rng.normal(-0.1, 0.01, models)
+            old, new = answers(accuracies, images, rng), answers(np.clip(accuracies + changes, 0.02, 0.98), images, rng)
+            noise = accuracy_covariance(old) + accuracy_covariance(new)
+            found = two_way_mean(new.mean(axis=1) - old.mean(axis=1), noise)
+            held += found.low <= -0.1 <= found.high
+        assert 0.92 <= held / 400 <= 0.99
+
+    @pytest.mark.parametrize(
+        ("values", "noise", "error"), [([1.0], [[0.0]], UndefinedError), ([1.0, 2.0], [[0.0]], InputError)]
+    )
+    def test_what_cannot_be_told(self, values, noise, error):
+        with pytest.raises(error):
+            two_way_mean(values, noise)
