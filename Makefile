@@ -9,7 +9,8 @@ demo: $(READY)     ## grade eight classifiers of digits on two collections, and 
 	$(BIN)/regrade demo
 
 test: $(READY)     ## every test
-	$(BIN)/python -m pytest -n 3 --dist loadscope
+	$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 check: $(READY)    ## style, types and docs
 	$(BIN)/ruff check .
