@@ -325,7 +325,7 @@ class TestNoShift:
     """Two samples of the same images differ by chance only: what is claimed of them is false."""
 
     REPETITIONS = 200
-    MOST = 19  # claims in 200 that 5 % exceed in 1 of 500
+    MOST = 19  # claims in 200 that 5 % exceed in 1 of 375
 
     @pytest.mark.parametrize("models", [5, 30])
     def test_no_change_is_claimed(self, models):
