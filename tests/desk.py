@@ -1,6 +1,6 @@
 """Working at a page of the app as a reviewer does, and what the ledger then holds."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 from sqlalchemy import select
 
 from regrade.ledger import Queue
@@ -13,7 +13,7 @@ PASSWORD = "correct horse battery"
 
 def ready(page: Page) -> str:
     """Wait until an answer counts for the picture that is shown, and say which item it is."""
-    expect(page.locator("body[data-ready]")).to_have_count(1)
+    page.locator("body[data-ready]").wait_for(state="attached")
     return page.locator("body").get_attribute("data-ready") or ""
 
 
@@ -21,13 +21,13 @@ def answered(page: Page, key: str) -> None:
     """Press a key for the picture that is shown, once it counts, and wait until the next one is there."""
     before = ready(page)
     page.keyboard.press(key)
-    expect(page.locator(f'body[data-ready="{before}"]')).to_have_count(0)
+    page.locator(f'body[data-ready="{before}"]').wait_for(state="detached")
     page.locator("body[data-ready], #done:not([hidden])").first.wait_for()
 
 
 def saved(page: Page) -> None:
     """Wait until the server has every answer."""
-    expect(page.locator("body")).to_have_attribute("data-unsent", "0")
+    page.locator('body[data-unsent="0"]').wait_for(state="attached")
 
 
 def answers(workspace: Workspace, name: str) -> dict[tuple[str, str], str]:
