@@ -1,5 +1,6 @@
 """Working at a page of the app as a reviewer does, and what the ledger then holds."""
 
+from browser import CONTRASTS
 from playwright.sync_api import Page
 from sqlalchemy import select
 
@@ -42,3 +43,12 @@ def item_numbers(workspace: Workspace, queue: Queue) -> list[int]:
     found = select(item.c.id).where(item.c.queue_id == queue.id).order_by(item.c.place)
     with workspace.ledger.engine.connect() as connection:
         return list(connection.execute(found).scalars())
+
+
+def faint_texts(page: Page) -> list[tuple[str, dict]]:
+    """Texts with less contrast than WCAG AA asks for, in light and in dark, each with its scheme."""
+    faint = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colors change at once
+        faint += [(scheme, text) for text in page.evaluate(CONTRASTS) if text["ratio"] < text["needed"]]
+    return faint

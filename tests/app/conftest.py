@@ -241,10 +241,8 @@ def context_of(browser: Browser, workspace: Workspace):
     sessions = Sessions(Accounts(workspace.ledger.engine))
     made: list[BrowserContext] = []
 
-    def opened(server: Server, name: str, *, width: int = 1280, height: int = 800, scheme="light") -> BrowserContext:
-        context = new_window(
-            browser, viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
-        )
+    def opened(server: Server, name: str, *, width: int = 1280, height: int = 800) -> BrowserContext:
+        context = new_window(browser, viewport={"width": width, "height": height}, base_url=server.address)
         cookie = sessions.cookie_for(workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])
         made.append(context)

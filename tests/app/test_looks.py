@@ -1,8 +1,7 @@
 """How pages look: legible in light and dark, nothing wider than a phone, and everything reached by the keyboard."""
 
 import pytest
-from browser import CONTRASTS
-from desk import ready, saved
+from desk import faint_texts, ready, saved
 from paneling import said
 from playwright.sync_api import expect
 from unsteady import JUDGE, Failure
@@ -37,16 +36,9 @@ def every_page(workspace, judge_queue, server, page_of):  # noqa: ARG001
     return opened
 
 
-def faint_texts(page):
-    """What has less contrast than WCAG AA asks for, in light and in dark."""
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colors change at once
-        yield from ((scheme, text) for text in page.evaluate(CONTRASTS) if text["ratio"] < text["needed"])
-
-
 def test_text_has_the_contrast_that_wcag_aa_asks_for(every_page):
     for path, page in every_page():
-        assert list(faint_texts(page)) == [], path
+        assert faint_texts(page) == [], path
 
 
 def test_nothing_is_wider_than_a_phone_and_everything_has_a_name(every_page):
@@ -71,7 +63,7 @@ def test_the_keyboard_reaches_everything_in_order(server, page_of):
 
 def check_looks(page, state):
     """Assert that everything can be read, fits on the page, and has a name."""
-    assert list(faint_texts(page)) == [], state
+    assert faint_texts(page) == [], state
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), state
     assert page.evaluate(NAMELESS) == [], state
 
