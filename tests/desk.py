@@ -1,6 +1,7 @@
 """Working at a page of the app as a reviewer does, and what the ledger then holds."""
 
-from playwright.sync_api import Page, expect
+from browser import CONTRASTS
+from playwright.sync_api import Page
 from sqlalchemy import select
 
 from regrade.ledger import Queue
@@ -13,7 +14,7 @@ PASSWORD = "correct horse battery"
 
 def ready(page: Page) -> str:
     """Wait until an answer counts for the picture that is shown, and say which item it is."""
-    expect(page.locator("body[data-ready]")).to_have_count(1)
+    page.locator("body[data-ready]").wait_for(state="attached")
     return page.locator("body").get_attribute("data-ready") or ""
 
 
@@ -21,13 +22,13 @@ def answered(page: Page, key: str) -> None:
     """Press a key for the picture that is shown, once it counts, and wait until the next one is there."""
     before = ready(page)
     page.keyboard.press(key)
-    expect(page.locator(f'body[data-ready="{before}"]')).to_have_count(0)
+    page.locator(f'body[data-ready="{before}"]').wait_for(state="detached")
     page.locator("body[data-ready], #done:not([hidden])").first.wait_for()
 
 
 def saved(page: Page) -> None:
     """Wait until the server has every answer."""
-    expect(page.locator("body")).to_have_attribute("data-unsent", "0")
+    page.locator('body[data-unsent="0"]').wait_for(state="attached")
 
 
 def answers(workspace: Workspace, name: str) -> dict[tuple[str, str], str]:
@@ -42,3 +43,12 @@ def item_numbers(workspace: Workspace, queue: Queue) -> list[int]:
     found = select(item.c.id).where(item.c.queue_id == queue.id).order_by(item.c.place)
     with workspace.ledger.engine.connect() as connection:
         return list(connection.execute(found).scalars())
+
+
+def faint_texts(page: Page) -> list[tuple[str, dict]]:
+    """Texts with less contrast than WCAG AA asks for, in light and in dark, each with its scheme."""
+    faint = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # colors change at once
+        faint += [(scheme, text) for text in page.evaluate(CONTRASTS) if text["ratio"] < text["needed"]]
+    return faint

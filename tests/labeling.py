@@ -27,5 +27,5 @@ def labeled(page: Page, query: str) -> None:
     """Answer with the first class that a query finds, and wait until the next picture is there."""
     item = chosen(page, query)
     page.keyboard.press("Enter")
-    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
+    page.locator(f'body[data-ready="{item}"]').wait_for(state="detached")
     page.locator("body[data-ready], #done:not([hidden])").first.wait_for()

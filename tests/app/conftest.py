@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import uvicorn
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from browser import new_window
+from databases import unsynced
 from desk import PASSWORD
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -23,13 +25,19 @@ from unsteady import Unsteady, UnsteadyNetwork
 import regrade
 from regrade.app import create_app
 from regrade.app.sessions import Sessions
-from regrade.ledger import Accounts, NewItem, Question, Role
+from regrade.ledger import Accounts, NewItem, Question, Queue, Role
 from regrade.workspace import Workspace
 
 PEOPLE = {"Olga": Role.OWNER, "Rita": Role.REVIEWER, "Rob": Role.REVIEWER, "Rose": Role.REVIEWER, "Leo": Role.LABELER}
 """Everyone in the ledger, by role."""
 
 MODELS = ("alpha", "beta", "gamma")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unsynced():
+    with unsynced():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +83,10 @@ def workspace(digits_template: Path, tmp_path: Path) -> Workspace:
 @pytest.fixture
 def judge_queue(workspace: Workspace):
     """Twelve predictions of digits that are to be judged by three people each."""
+    return open_judge_queue(workspace)
+
+
+def open_judge_queue(workspace: Workspace) -> Queue:
     queue = workspace.ledger.open_queue("novel", Question.JUDGE, test_set="digits", labels="multi", overlap=3)
     target = workspace.store.test_set("digits")
     pairs = [NewItem(target.ids[n], str((int(target.labels[n]) + 1) % 10)) for n in range(12)]
@@ -100,13 +112,20 @@ def app(workspace: Workspace):
     return create_app(workspace, local=False)
 
 
-@pytest.fixture
-def visitor(app, workspace: Workspace):
-    """Makes visitors: ``visitor("Rita")`` is signed in, ``visitor()`` is not."""
+@pytest.fixture(scope="session")
+def event_loop_thread():
+    """Where the requests of visitors are answered, as a server does it: in one event loop."""
+    with start_blocking_portal() as portal:
+        yield portal
+
+
+def visitors(app, workspace: Workspace, event_loop_thread: BlockingPortal):
+    """What makes visitors of an app."""
     sessions = Sessions(Accounts(workspace.ledger.engine))
 
     def made(name: str | None = None) -> Visitor:
         client = Visitor(app, follow_redirects=False)
+        client.portal = event_loop_thread
         if name is not None:
             cookie = sessions.cookie_for(workspace.ledger.person(name))
             client.cookies.set(sessions.cookie_name, cookie)
@@ -116,6 +135,30 @@ def visitor(app, workspace: Workspace):
         return client
 
     return made
+
+
+@pytest.fixture
+def visitor(app, workspace: Workspace, event_loop_thread: BlockingPortal):
+    """Makes visitors: ``visitor("Rita")`` is signed in, ``visitor()`` is not."""
+    return visitors(app, workspace, event_loop_thread)
+
+
+@pytest.fixture(scope="module")
+def bystander(digits_template: Path, tmp_path_factory, event_loop_thread: BlockingPortal):
+    """Makes visitors as `visitor` does, of one app with `judge_queue` for a whole file: nothing is changed there."""
+    root = tmp_path_factory.mktemp("shared") / "W"
+    shutil.copytree(digits_template, root)
+    workspace = regrade.open(root)
+    open_judge_queue(workspace)
+
+    def state():
+        members = Accounts(workspace.ledger.engine).members()
+        return workspace.ledger.rows(), [(member.person, member.state) for member in members]
+
+    before = state()
+    yield visitors(create_app(workspace, local=False), workspace, event_loop_thread)
+    assert state() == before
+    workspace.ledger.engine.dispose()
 
 
 @dataclass
@@ -198,10 +241,8 @@ def context_of(browser: Browser, workspace: Workspace):
     sessions = Sessions(Accounts(workspace.ledger.engine))
     made: list[BrowserContext] = []
 
-    def opened(server: Server, name: str, *, width: int = 1280, height: int = 800, scheme="light") -> BrowserContext:
-        context = new_window(
-            browser, viewport={"width": width, "height": height}, color_scheme=scheme, base_url=server.address
-        )
+    def opened(server: Server, name: str, *, width: int = 1280, height: int = 800) -> BrowserContext:
+        context = new_window(browser, viewport={"width": width, "height": height}, base_url=server.address)
         cookie = sessions.cookie_for(workspace.ledger.person(name))
         context.add_cookies([{"name": sessions.cookie_name, "value": cookie, "url": server.address, "httpOnly": True}])
         made.append(context)

@@ -1,7 +1,7 @@
 """The guide in a real browser: writing, two people at once, history, and text that would like to run."""
 
 import pytest
-from browser import CONTRASTS
+from desk import faint_texts
 from hostile_markdown import HOSTILE
 from playwright.sync_api import expect
 
@@ -153,13 +153,13 @@ def test_judging_shows_the_entry(judge_queue, workspace, guide, server, page_of)
     expect(page.locator("#entry strong")).to_have_text("closely")
 
 
-@pytest.mark.parametrize("window", [{"width": 360, "scheme": "light"}, {"width": 1280, "scheme": "dark"}])
-def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_of, window):
+@pytest.mark.parametrize("width", [360, 1280])
+def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_of, width):
     longer, rob = GuideText("Two bows.", ("a" * 90,)), workspace.ledger.person("Rob")
     Guide(workspace.ledger.engine).write("digits", "3", longer, rob, replaces=entry.id, why="x")
     workspace.queue_labels("digits", size=5, mode="training", name="learn")
     queue = workspace.ledger.queue("learn")
-    page = page_of(server, "Rita", **window)
+    page = page_of(server, "Rita", width=width)
     for address in ("/guide", THREE, f"{THREE}/edit", f"{THREE}/history", f"/label/{queue.id}", "feedback"):
         if address != "feedback":
             page.goto(address)
@@ -169,6 +169,5 @@ def test_pages_can_be_read_and_fit_their_window(workspace, entry, server, page_o
             page.get_by_role("button", name="It is this").click()
             expect(page.locator("#outcome")).to_be_visible()
         page.wait_for_load_state("networkidle")
-        assert page.evaluate("document.documentElement.scrollWidth") <= window["width"], address
-        faint = [one for one in page.evaluate(CONTRASTS) if one["ratio"] < one["needed"]]
-        assert faint == [], address
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        assert faint_texts(page) == [], address

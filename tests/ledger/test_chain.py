@@ -115,8 +115,8 @@ def test_noted_link_that_is_still_there_is_no_problem(filled):
     assert filled.problems(noted=[ChainLink(3, "another")]) != ()
 
 
-def test_chain_of_rows_read_back_is_whole(filled, tmp_path):
-    copy = Ledger.open(tmp_path / "copy.sqlite")
+def test_chain_of_rows_read_back_is_whole(filled, tmp_path, new_files):
+    copy = Ledger.open(new_files.put(tmp_path / "copy.sqlite"))
     copy.read_back(filled.rows())
     assert copy.problems() == ()
     assert copy.last_link().position == filled.last_link().position
@@ -165,8 +165,8 @@ def test_chain_of_votes_at_once_is_whole(ledger, queue):
         "UPDATE OR REPLACE vote SET answer = 'correct'",
     ],
 )
-def test_plain_sqlite_client_cannot_replace_a_row(tmp_path, statement):
-    ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
+def test_plain_sqlite_client_cannot_replace_a_row(tmp_path, new_files, statement):
+    ledger = fill(Ledger.open(new_files.put(tmp_path / "ledger.sqlite")))
     with (
         closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as client,
         pytest.raises(sqlite3.IntegrityError, match="append-only"),
@@ -193,8 +193,8 @@ def test_upsert_cannot_change_a_row(filled):
         (("CREATE TRIGGER mine AFTER INSERT ON vote BEGIN SELECT 1; END",), "the trigger mine is not the ledger's own"),
     ],
 )
-def test_triggers_that_differ_from_those_of_a_new_ledger_are_named(tmp_path, statements, problem):
-    ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
+def test_triggers_that_differ_from_those_of_a_new_ledger_are_named(tmp_path, new_files, statements, problem):
+    ledger = fill(Ledger.open(new_files.put(tmp_path / "ledger.sqlite")))
     with ledger.engine.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))

@@ -1,5 +1,8 @@
 """Opening a ledger: made where there is none, brought up to date, refused when it is newer or cannot be reached."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
@@ -23,6 +26,18 @@ def test_what_was_written_is_there_after_opening_again(place):
     again = Ledger.open(place)
     assert again.people() == (ada,)
     again.engine.dispose()
+
+
+def test_an_older_ledger_is_brought_up_to_date(tmp_path, new_files):
+    path = new_files.put(tmp_path / "ledger.sqlite")
+    with closing(sqlite3.connect(path)) as client, client:
+        client.execute("ALTER TABLE item DROP COLUMN needed")
+        client.execute("DROP TABLE overlap_change")
+        client.execute("UPDATE alembic_version SET version_num = '0006'")
+    engine = open_database(path)
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
 
 
 def test_a_newer_ledger_is_refused(place):

@@ -14,9 +14,9 @@ from regrade.ledger.database import open_database, writing
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path, new_files):
     """A ledger in SQLite with someone in it, closed."""
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger = Ledger.open(new_files.put(tmp_path / "ledger.sqlite"))
     ledger.add_person("Ada", Role.OWNER)
     ledger.engine.dispose()
     return tmp_path / "ledger.sqlite"

@@ -6,12 +6,14 @@ import signal
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
 from regrade.ledger import Ballot, Ledger, NewItem, Question, Role
+from regrade.ledger.ledger_file import connect
 
 
 @pytest.fixture
@@ -33,6 +35,12 @@ def test_ledger_is_at_its_path_whatever_the_folder_is_called(tmp_path, folder):
     again = Ledger.open(place)
     assert [person.name for person in again.people()] == ["Ada"]
     again.engine.dispose()
+
+
+def test_writes_wait_until_the_disk_has_them(ledger, tmp_path):
+    ledger.engine.dispose()
+    with closing(connect(tmp_path / "ledger.sqlite", wait=1)) as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
 
 def test_emptied_ledger_is_refused(ledger, tmp_path):

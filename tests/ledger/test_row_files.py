@@ -31,8 +31,8 @@ HARD = [
 
 
 @pytest.fixture
-def other(tmp_path):
-    opened = Ledger(open_database(tmp_path / "other.sqlite"))
+def other(tmp_path, new_files):
+    opened = Ledger(open_database(new_files.put(tmp_path / "other.sqlite")))
     yield opened
     opened.engine.dispose()
 

@@ -30,6 +30,7 @@ _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
 _WAIT = 30.0  # seconds that a writer waits for another
 _FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
+_SCRIPTS = Path(__file__).parent / "migrations"
 _migrating = Lock()  # Alembic keeps what it works on in its module
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
@@ -79,10 +80,9 @@ def _upgraded(engine: Engine) -> Engine:
     """The database in its newest form; one that cannot be brought there is closed."""
     translate_errors(engine)
     try:
-        with engine.connect() as connection:
-            _refuse_newer(connection)
-        with _migrating:
-            command.upgrade(_migrations(engine), "head")
+        if _is_outdated(engine):
+            with _migrating:
+                command.upgrade(_migrations(engine), "head")
     except DatabaseError as error:
         engine.dispose()
         reason = first_line(error.orig or error)
@@ -186,14 +186,21 @@ def _postgres(address: str) -> Engine:
 
 def _migrations(engine: Engine) -> Config:
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     config.attributes["engine"] = engine
     return config
 
 
-def _refuse_newer(connection: Connection) -> None:
-    there = MigrationContext.configure(connection).get_current_revision()
-    known = {script.revision for script in ScriptDirectory(str(Path(__file__).parent / "migrations")).walk_revisions()}
-    if there is not None and there not in known:
-        place = shown_place(connection.engine)
-        raise VersionError(f"the ledger {place} was written by a newer regrade: please upgrade")
+@cache
+def _revisions() -> tuple[str, ...]:
+    """The forms that a ledger has had, newest first."""
+    return tuple(script.revision for script in ScriptDirectory(str(_SCRIPTS)).walk_revisions())
+
+
+def _is_outdated(engine: Engine) -> bool:
+    """Whether a database is not in its newest form; one that is newer than this regrade is refused."""
+    with engine.connect() as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is not None and revision not in _revisions():
+        raise VersionError(f"the ledger {shown_place(engine)} was written by a newer regrade: please upgrade")
+    return revision != _revisions()[0]
