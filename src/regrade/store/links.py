@@ -13,7 +13,7 @@ from regrade.store.layout import place_of_class_space, place_of_labels, place_of
 from regrade.store.lost_files import filled_folders, lost
 from regrade.store.names import original_name
 from regrade.store.prediction_folder import MANIFEST
-from regrade.store.review_files import DRAWN, FRAME, verdict_file_problems
+from regrade.store.review_files import DRAWN, FRAME, draw_file_problems, verdict_file_problems
 from regrade.store.signature_folder import TABLE
 from regrade.store.verify import CheckedFile
 
@@ -59,10 +59,10 @@ def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Itera
 
 
 def _broken_samples(root: Path, folder: Path, metadata: _Metadata) -> Iterator[CheckedFile]:
-    """Verdicts that are missing, and files that belong to another sample than the frame."""
+    """Verdicts and draws that are missing or not counted, and files that belong to another sample than the frame."""
     place = folder.relative_to(root).as_posix()
     if drawn := metadata.get(f"{place}/{DRAWN}"):
-        for path, trouble in verdict_file_problems(folder, int(drawn["verdict_files"])):
+        for path, trouble in (*verdict_file_problems(folder, drawn), *draw_file_problems(folder, drawn)):
             yield CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, trouble)))
     frame = metadata.get(f"{place}/{FRAME}", {}).get("digest")
     for stored_place, stated in metadata.items():
