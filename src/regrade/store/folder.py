@@ -615,8 +615,7 @@ class Store:
                 raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
             verdicts = read_verdict_file(path, test_set, columns)
             folder = self._review_folder(test_set.name, frame.labels)
-            new = add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
-        return AddedVerdicts(new, verdicts.notes)
+            return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
         """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,9 +59,10 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class AddedVerdicts:
-    """What adding verdicts did: how many were new, and notes for people."""
+    """What adding verdicts did: how many were new, how many stored ones got a reason, and notes for people."""
 
     new: int
+    reasons: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -320,11 +321,11 @@ def add_verdicts(
     verdicts: Verdicts,
     *,
     correction: str = "",
-) -> int:
+) -> AddedVerdicts:
     """Add verdicts to a review and say how many are new; one on a pair that was not drawn raises.
 
-    Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
-    the reason; it is then a new row, and the last one counts.
+    Nothing that was judged is overwritten: a verdict or reason that contradicts a stored one raises, unless
+    ``correction`` says why; it is then a new row, and the last one counts. So is a reason that comes later.
     """
     if correction and not correction.strip():
         raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
@@ -337,6 +338,7 @@ def add_verdicts(
             "at random can speak for the rest"
         )
     _refuse_contradictions(rows, states, frame, test_set)
+    reasons = _reasons_by_row(rows, verdicts, frame, test_set)
     stored = frame.states[rows]
     contrary = np.flatnonzero((stored != LabelState.UNJUDGED) & (stored != states))
     if contrary.size and not correction:
@@ -345,11 +347,37 @@ def add_verdicts(
             f"{_named(test_set, examples[first], classes[first])} was judged {_word(stored[first])} and is now "
             f"{_word(states[first])}: if the old verdict is wrong, say --correct REASON"
         )
-    places = {int(row): place for place, row in enumerate(rows) if stored[place] != states[place]}
-    if places:
-        fresh = {row: (_word(states[place]), verdicts.reasons.get(place, "")) for row, place in places.items()}
+    judged = {int(row): int(state) for row, state in zip(rows, states, strict=True)}
+    new = {row for row, state in judged.items() if frame.states[row] != state}
+    explained = {row for row in reasons if row not in new and frame.reasons.get(row) != reasons[row]}
+    if not correction:
+        _refuse_other_reasons(explained.intersection(frame.reasons), reasons, frame, test_set)
+    if changed := [row for row in judged if row in new | explained]:
+        fresh = {row: (_word(judged[row]), reasons.get(row, "")) for row in changed}
         _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
-    return len(places)
+    return AddedVerdicts(len(new), len(explained), verdicts.notes)
+
+
+def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test_set: TestSet) -> dict[int, str]:
+    """By row of the review why its image is problematic; two reasons in one file raise."""
+    reasons: dict[int, str] = {}
+    for place, reason in verdicts.reasons.items():
+        row = int(rows[place])
+        if verdicts.states[place] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
+            pair = _named(test_set, frame.examples[row], frame.classes[row])
+            raise FormatError(f"{pair} has two reasons: {reasons[row]!r} and {reason!r}")
+    return reasons
+
+
+def _refuse_other_reasons(
+    rows: Iterable[int], reasons: Mapping[int, str], frame: ReviewFrame, test_set: TestSet
+) -> None:
+    """Raise where a reason would take the place of a stored one."""
+    for row in sorted(rows):
+        raise AlreadyStored(
+            f"{_named(test_set, frame.examples[row], frame.classes[row])} was called problematic with the reason "
+            f"{frame.reasons[row]!r} and now has {reasons[row]!r}: if the old one is wrong, say --correct REASON"
+        )
 
 
 def with_decisions(
