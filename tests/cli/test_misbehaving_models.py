@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from predicting import noise
-from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_well, wait_until
+from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
 
 GOOD = """
 import numpy as np
@@ -166,6 +166,9 @@ def test_predict_keeps_scores_finite_in_the_store(folder):
         ("sys.stdout.close()", "middle"),
         ("sys.stderr.close()", "construction"),
         ("Model.calls == 6 and os.close(1)", "middle"),
+        ("Model.calls == 6 and os.close(2)", "middle"),
+        ("sys.setrecursionlimit(80)", "import"),
+        ("sys.setrecursionlimit(80)", "first batch"),
         ("np.seterr(all='raise')", "import"),
         ("np.seterr(all='raise')", "middle"),
         ("warnings.simplefilter('error')", "import"),
@@ -184,6 +187,12 @@ def test_predict_survives_models_that_change_the_process(folder, run_warm, actio
     assert [pair["examples"] for pair in json.loads(ran.out)["pairs"]] == [40, 40]
     tables = [np.load(path) for path in (folder / "W").glob("predictions/noise/*/scores.npy")]
     np.testing.assert_array_equal(*tables)
+
+
+def test_predict_prints_the_error_of_a_model_that_closed_standard_error(folder):
+    (folder / "bad.py").write_text(BAD.format(action="os.close(2); 1 / 0", stage="first batch"))
+    ran = run_process(*command(folder, "bad.py:Model"))
+    assert_one_line(ran, "ZeroDivisionError")
 
 
 def test_predict_writes_to_a_relative_workspace_after_a_change_of_folder(folder, run_warm):

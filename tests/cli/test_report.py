@@ -1,6 +1,7 @@
 """regrade report: from the command to the page, and what it prints."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,16 @@ def test_another_folder(world, tmp_path):
     out = tmp_path / "far" / "away"
     assert run_well("report", "-w", world, "--out", out, "-t", "new").out.endswith(f"{out / 'index.html'}\n")
     assert sorted(path.name for path in out.iterdir()) == ["figures", "index.html", "results.json", "tables"]
+
+
+def test_report_fails_where_files_are_damaged_or_missing(world, tmp_path):
+    root = Path(shutil.copytree(world, tmp_path / "W"))
+    next(root.glob("predictions/new/*/topk.parquet")).unlink()
+    ran = run("report", "broken", "-w", root, "-t", "new")
+    assert ran.code == 1 and ran.out.endswith("index.html\n") and Path(ran.out.splitlines()[-1]).is_file()
+    assert "topk.parquet is damaged (it is missing)" in ran.err and "Errno" not in ran.err
+    last = ran.err.splitlines()[-1]
+    assert last.startswith("error: ") and last.endswith("could not be answered: files are damaged or missing")
 
 
 def test_a_name_and_a_folder_are_one_too_many(world, tmp_path):

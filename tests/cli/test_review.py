@@ -301,6 +301,29 @@ class TestProblematic:
         run_well(*bring(workspace, good), "--correct", "it is a photograph")
         assert "problematic" not in run_well("grade", *SET, *LABELS, "-w", workspace).out
 
+    def test_a_reason_that_comes_later_is_added(self, workspace):
+        row = sample(workspace)[0] | {"verdict": "problematic"}
+        paths = {
+            reason: write(workspace.parent / f"said {reason}.csv", [row | {"reason": reason}])
+            for reason in ("", "edited", "a drawing")
+        }
+        assert "1 new verdict\n" in run_well(*bring(workspace, paths[""])).err
+        assert "0 new verdicts, 1 reason added" in run_well(*bring(workspace, paths["edited"])).err
+        assert "(edited 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
+        for same in (paths["edited"], paths[""]):
+            assert "0 new verdicts\n" in run_well(*bring(workspace, same)).err
+        told = "the reason 'edited' and now has 'a drawing'"
+        assert_one_line(run(*bring(workspace, paths["a drawing"])), told, "--correct")
+        run_well(*bring(workspace, paths["a drawing"]), "--correct", "seen again")
+        assert "(a drawing 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
+        files = sorted((workspace / "reviews" / "imagenet-val" / "v3@1").glob("verdicts-*.parquet"))
+        assert [file.name[9:13] for file in files] == ["0001", "0002", "0003"]
+
+    def test_one_file_with_two_reasons_is_refused(self, workspace):
+        row = sample(workspace)[0] | {"verdict": "problematic"}
+        path = write(workspace.parent / "two.csv", [row | {"reason": "edited"}, row | {"reason": "a drawing"}])
+        assert_one_line(run(*bring(workspace, path)), "has two reasons: 'edited' and 'a drawing'")
+
     def test_verdicts_of_earlier_versions_are_read(self, workspace):
         """They have no column for reasons."""
         run_well(*bring(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))

@@ -46,6 +46,12 @@ def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None
 
 
 class TestAdd:
+    @pytest.mark.parametrize("name", ["p\t6.png", "p\n6.png", " p6.png"], ids=["tab", "newline", "blank"])
+    def test_a_file_name_that_cannot_be_an_id_is_refused(self, empty, pictures, name):
+        fill(pictures, (f"cat/{name}",))
+        words = (f"example {name!a} has blanks around it or control characters in it",)
+        refused(empty, "add", "zoo", pictures, *CLASSES, words=words)
+
     def test_a_folder(self, empty, pictures):
         done = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
         assert done.err == "added test set zoo: 6 examples, pictures by reader folder\n"

@@ -7,7 +7,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 from PIL import Image
-from running import assert_one_line, run, run_well, snapshot
+from running import assert_one_line, run, run_process, run_well, snapshot
 
 import regrade
 from benchmarks.fault_world import make_every_file, read_every_file
@@ -38,6 +38,61 @@ def test_verify_names_a_damaged_file_and_fails(root):
     ran = run("verify", "-w", root)
     assert ran.code == 1
     assert "predictions/shelf/first/scores.npy" in ran.out and "does not match its checksum" in ran.out
+    assert ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
+
+
+LISTING = {
+    "grade": ("grade", "-t", "shelf"),
+    "compare": ("compare", "-t", "shelf", "--all"),
+    "models list": ("models", "list"),
+    "novel": ("labels", "novel", "-t", "shelf", "-l", "own"),
+    "similarity": ("study", "similarity", "-t", "shelf"),
+}
+
+
+@pytest.mark.parametrize("command", LISTING.values(), ids=LISTING)
+@pytest.mark.parametrize("dead_link", [False, True], ids=["missing", "dead link"])
+def test_models_without_a_manifest_are_named_once(root, caplog, command, dead_link):
+    path = root / "predictions" / "shelf" / "first" / "manifest.json"
+    path.unlink()
+    if dead_link:
+        path.symlink_to("nowhere.json")
+    (root / "predictions" / "shelf" / "empty").mkdir()
+    run_well(*command, "-w", root)
+    (note,) = caplog.messages
+    assert note.startswith("note: missing, and left out") and "predictions/shelf/first/manifest.json;" in note
+
+
+def test_a_model_without_a_manifest_is_refused_by_name(root, caplog):
+    (root / "predictions" / "shelf" / "first" / "manifest.json").unlink()
+    (root / "checkpoints" / "shelf" / "net" / "manifest.json").unlink()
+    named = "first/manifest.json is damaged (it is missing, and other files of its folder are there)"
+    novel = ("labels", "novel", "-t", "shelf", "-l", "own", "--model", "first")
+    for command in (("grade", "-t", "shelf", "--model", "first"), novel):
+        assert_one_line(run(*command, "-w", root), named)
+    confusion = ("study", "confusion", "-t", "shelf", "--ensemble", "net", "-w", root)
+    assert_one_line(run(*confusion), "net/manifest.json is damaged (it is missing")
+    assert not caplog.messages
+    with pytest.raises(regrade.RegradeError, match="it is missing"):
+        regrade.open(root).generalization("shelf", ["house"], models=["first"])
+
+
+def test_the_note_on_a_missing_manifest_is_one_line_on_standard_error(root):
+    (root / "predictions" / "shelf" / "first" / "manifest.json").unlink()
+    ran = run_process("models", "list", "-w", root, "--json")
+    assert ran.code == 0 and ran.err.startswith("note: missing") and ran.err.count("\n") == 1
+    assert "first" not in [row["model"] for row in json.loads(ran.out)["models"]]
+
+
+def test_labels_that_were_removed_are_named_and_no_older_version_takes_their_place(root, caplog):
+    path = root / "labels" / "shelf" / "own@1.parquet"
+    path.rename(root / "labels" / "shelf" / "own@0.parquet")
+    run("labels", "list", "-w", root)
+    assert ["labels/shelf/own@1.parquet;" in note for note in caplog.messages] == [True]
+    expected = "own@1.parquet is damaged (it is missing, and reviews/shelf/own@1 is a review of it)"
+    for name in ("own", "own@1"):
+        assert_one_line(run("grade", "-t", "shelf", "-l", name, "-w", root), expected)
+    assert regrade.open(root).store.newest_version("shelf", "own") == 1
 
 
 def test_grade_and_verify_refuse_swapped_versions_of_labels(root):
@@ -92,7 +147,9 @@ def test_workspace_whose_images_are_there_has_none_missing(root):
 
 
 def without_checksums(root) -> None:
-    """Turn a workspace into one of layout 1."""
+    """Turn a workspace into one of layout 1, which has no files of draws."""
+    for path in root.glob("reviews/*/*/draw-*.json"):
+        path.unlink()
     for pattern in (*TABLES, SIGNATURES):
         for path in root.glob(pattern):
             table = pq.read_table(path)

@@ -1,6 +1,9 @@
 """Other people's code is contained: whatever it raises or changes, our own code goes on as before."""
 
+import inspect
 import os
+import signal
+import sys
 import threading
 import warnings
 
@@ -103,3 +106,37 @@ def test_contained_restores_the_mode_of_new_files():
         assert os.umask(0o022) == 0o022
     finally:
         os.umask(before)
+
+
+def test_contained_restores_the_recursion_limit():
+    before = sys.getrecursionlimit()
+
+    def deeper(steps: int) -> None:
+        if steps:
+            deeper(steps - 1)
+        else:
+            sys.setrecursionlimit(len(inspect.stack()) + 40)
+
+    with contained():
+        deeper(30)
+    assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("timer", [signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF])
+def test_contained_stops_timers_and_restores_the_handler_of_alarms(timer):
+    handler = signal.getsignal(signal.SIGALRM)
+    with contained():
+        signal.signal(signal.SIGALRM, lambda *_: None)
+        signal.setitimer(timer, 1000)
+    assert signal.getitimer(timer) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) is handler
+
+
+def test_contained_leaves_a_timer_that_was_running():
+    signal.setitimer(signal.ITIMER_REAL, 1000)
+    try:
+        with contained():
+            pass
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 900
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,5 +1,7 @@
 """A function from inputs to scores is a model."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,34 @@ def test_what_a_function_does_wrong_is_one_line_at_loading(user_module, settings
     with pytest.raises(kind, match=what) as raised:
         load(path, "f", settings)
     assert str(raised.value).startswith(f"python:{path}:f ") and "\n" not in str(raised.value)
+
+
+LAZY = """
+import numpy as np
+
+class Lazy:
+    def __init__(self):
+        import constructed_{0}
+        self.sides = [constructed_{0}.SIDE]
+
+    def __call__(self, batch):
+        import called_{0}
+        return np.full((len(batch), 10), called_{0}.SIDE + sum(self.sides))
+"""
+
+
+def test_modules_beside_the_file_are_found_while_the_model_runs(tmp_path, user_module, settings, batch):
+    """Also where two folders have modules of the same name, and the working folder is another one."""
+    before = list(sys.path)
+    results = []
+    for number, folder in enumerate(("first", "second")):
+        (tmp_path / folder).mkdir()
+        for name in ("constructed", "called"):
+            user_module(f"SIDE = {number + 1}\n", f"{folder}/{name}_of_a_test.py")
+        path = user_module(LAZY.format("of_a_test"), f"{folder}/mine.py")
+        results.append(float(load(path, "Lazy", settings).scores(batch)[0, 0]))
+    assert results == [2.0, 4.0]
+    assert sys.path == before
 
 
 def test_too_little_memory_asks_for_a_smaller_batch(user_module, settings, batch):

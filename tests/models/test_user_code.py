@@ -10,7 +10,7 @@ from regrade.models.user_code import called, user_object
 
 def test_by_file(user_module):
     path = user_module("def make():\n    return 3\n")
-    assert called(user_object(f"{path}:make", prefix="torch"), "m") == 3
+    assert called(user_object(f"{path}:make", prefix="torch"), f"{path}:make", "m") == 3
 
 
 def test_by_module_in_the_working_folder(user_module):
@@ -39,6 +39,15 @@ class A:
 """
     path = user_module(text)
     assert user_object(f"{path}:A", prefix="python")().x == 5
+
+
+def test_a_function_finds_modules_beside_its_file_while_it_runs(user_module, tmp_path):
+    (tmp_path / "inner").mkdir()
+    user_module("SIDE = 6\n", "inner/late_neighbour_of_a_test.py")
+    path = user_module("def make():\n    from late_neighbour_of_a_test import SIDE\n    return SIDE\n", "inner/m.py")
+    before = list(sys.path)
+    assert called(user_object(f"{path}:make", prefix="torch"), f"{path}:make", "m") == 6
+    assert sys.path == before
 
 
 def test_a_changed_file_is_read_again(user_module):
@@ -80,7 +89,7 @@ def test_a_file_that_fails(user_module, text, kind):
 def test_a_function_that_raises(user_module):
     path = user_module("def make():\n    raise ValueError('no weights at /x\\nsecond line')\n")
     with pytest.raises(InputError) as raised:
-        called(user_object(f"{path}:make", prefix="torch"), "torch:mine.py:make")
+        called(user_object(f"{path}:make", prefix="torch"), f"{path}:make", "torch:mine.py:make")
     assert str(raised.value) == "torch:mine.py:make raised: ValueError: no weights at /x"
 
 

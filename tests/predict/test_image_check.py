@@ -15,7 +15,7 @@ from small_set import noise as random_image
 
 import regrade
 from regrade.core import AlreadyStored, ModelError, StoreError
-from regrade.predict import How, predict, stored_pair
+from regrade.predict import How, Run, predict, stored_pair
 from regrade.predict.image_check import changed_images
 from regrade.testsets import open_pictures
 
@@ -84,9 +84,16 @@ class TestStored:
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)
         path_of(store, 3).unlink()
-        assert predict(store, Toy(), test_set, SMALL).already
+        pair = predict(store, Toy(), test_set, SMALL)
+        assert pair.already and not pair.images_away
         (tmp_path / "pictures").rename(tmp_path / "elsewhere")
-        assert predict(store, Toy(), test_set, SMALL).already
+        pair = predict(store, Toy(), test_set, SMALL)
+        assert pair.already and pair.images_away
+        (tmp_path / "pictures").mkdir()
+        pair = predict(store, Toy(), test_set, SMALL)
+        assert pair.already and pair.images_away
+        told = "no image of noise could be compared with those that toy was run on: they are not where they were"
+        assert told in Run((pair,)).table().notes
 
     def test_predict_leaves_images_that_were_unreadable_to_a_retry(self, store):
         test_set, path = store.test_set("noise"), path_of(store, 3)

@@ -112,7 +112,9 @@ def test_readers_name_the_metadata_that_is_missing(root, key):
         read_every_file(Store.open(root))
 
 
-@pytest.mark.parametrize("name", ["frame.parquet", "drawn.json", "verdicts-0001.parquet", "verdicts-0002.parquet"])
+@pytest.mark.parametrize(
+    "name", ["frame.parquet", "drawn.json", "draw-0001.json", "verdicts-0001.parquet", "verdicts-0002.parquet"]
+)
 def test_review_without_one_of_its_files_is_refused(root, name):
     (root / REVIEW / name).unlink()
     assert_refused(root, f"{REVIEW}/{name}", "it is missing")
@@ -126,6 +128,30 @@ def test_review_with_an_older_count_is_refused(root):
     path = root / REVIEW / "drawn.json"
     path.write_bytes(checked_json(read_checked_json(path) | {"verdict_files": 1}))
     assert_refused(root, f"{REVIEW}/drawn.json", "counts 1 file of verdicts, and verdicts-0002.parquet is there too")
+
+
+def test_review_with_a_count_from_before_the_last_draw_is_refused(root):
+    path = root / REVIEW / "drawn.json"
+    before, draws = path.read_bytes(), len(list(path.parent.glob("draw-*.json")))
+    regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+    path.write_bytes(before)
+    last = f"draw-{draws + 1:04d}.json"
+    assert_refused(root, f"{REVIEW}/drawn.json", f"of draws, and {last} is there too")
+    with pytest.raises(DamagedFile, match=last):
+        regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+
+
+def test_review_that_was_begun_without_files_of_draws_goes_on(root):
+    folder = root / REVIEW
+    stated = read_checked_json(folder / "drawn.json")
+    del stated["draws"]
+    (folder / "drawn.json").write_bytes(checked_json(stated))
+    for path in folder.glob("draw-*.json"):
+        path.unlink()
+    workspace = regrade.open(root)
+    more = workspace.draw_review("shelf", labels="own@1", size=1)
+    assert more.frame.drawn == stated["drawn"] + 1
+    assert workspace.verify().problems == ()
 
 
 def test_review_with_fewer_drawn_than_judged_is_refused(root):

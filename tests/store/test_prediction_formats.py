@@ -13,7 +13,7 @@ import pytest
 
 import regrade
 from regrade.classes import class_space
-from regrade.core import InputError, Predictions
+from regrade.core import FormatError, InputError, Predictions
 from regrade.tables import Columns, Reading
 from regrade.workspace import Workspace
 
@@ -156,6 +156,28 @@ class TestTheSameFromEveryForm:
             write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
             workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model=model)
             assert np.array_equal(stored(workspace, model).classes, best), model
+
+    @pytest.mark.parametrize(
+        ("names", "missing"),
+        [
+            (("top2", "top3"), "the columns top2, top3 number the best classes, and top1 is missing"),
+            (("pred_3", "pred_4", "pred_5"), "number the best classes, and pred_1 is missing"),
+            (("top1", "top3"), "the columns top1, top3 number the best classes, and top2 is missing"),
+            (("Top2",), "the column Top2 holds one class a row, and Top1 with the best class is missing"),
+        ],
+    )
+    def test_numbered_columns_without_the_best_class_are_refused(self, workspace, tmp_path, names, missing):
+        columns = {name: BEST[:, place % 3] for place, name in enumerate(names)}
+        write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
+        with pytest.raises(FormatError, match=missing):
+            workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
+
+    @pytest.mark.parametrize("names", [("top0", "top1", "top2"), ("top1", "top2", "top3"), ("top3",)])
+    def test_numbered_columns_begin_with_0_or_1_or_are_one_list(self, workspace, tmp_path, names):
+        columns = {name: BEST[:, place] for place, name in enumerate(names)} if len(names) > 1 else {"top3": NAMED}
+        write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
+        workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
+        assert np.array_equal(stored(workspace).classes, BEST)
 
     @pytest.mark.parametrize("kind", ["int8", "<i8", ">i4", "uint16"])
     def test_arrays_of_indices(self, workspace, tmp_path, kind):

@@ -75,7 +75,8 @@ def test_verify_reports_a_lost_ledger(root):
     lose(root)
     (problem,) = regrade.open(root).verify().problems
     assert problem.subject == "ledger" and "is gone" in problem.trouble
-    assert run("verify", "-w", root).code == 1
+    ran = run("verify", "-w", root)
+    assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
 
 
 def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
@@ -96,4 +97,4 @@ def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
     (problem,) = regrade.open(pets).verify().problems
     assert "which was noted when a queue was published" in problem.trouble
     ran = run("review", "verify", "-w", pets)
-    assert ran.code == 1 and "noted when a queue was published" in ran.err
+    assert_one_line(ran, "error: 1 problem in the ledger: ", "noted when a queue was published")

@@ -302,8 +302,9 @@ def verdicts(
         correct=correct,
         columns=columns(id_column, "", [], ClassNumbers.auto),
     )
-    data = {"test_set": test_set, "labels": labels, "new": done.new}
-    report_import([amount(done.new, "new verdict")], done.notes, data, as_json=as_json)
+    data = {"test_set": test_set, "labels": labels, "new": done.new, "reasons": done.reasons}
+    explained = f", {amount(done.reasons, 'reason')} added" if done.reasons else ""
+    report_import([f"{amount(done.new, 'new verdict')}{explained}"], done.notes, data, as_json=as_json)
 
 
 @app.command()

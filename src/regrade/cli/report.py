@@ -11,6 +11,7 @@ import typer
 
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
+from regrade.core.amounts import amount
 
 
 def report(
@@ -37,6 +38,7 @@ def report(
     """Write one page that works offline and prints: findings in words, figures, tables, and what stands behind them.
 
     Beside the page, index.html, are the figures (SVG, PNG, PDF), the tables (CSV, Markdown, LaTeX) and results.json.
+    Exits with 1 if a question could not be answered because files are damaged or missing: the page says so there.
     """
     if name and out:
         raise typer.BadParameter("give a NAME or --out, not both")
@@ -56,6 +58,9 @@ def report(
         if section.trouble:
             say(f"{section.title}: {section.trouble}")
     typer.echo(str(written.page))
+    if damaged := sum(section.damaged for section in written.report.sections):
+        say(f"error: {amount(damaged, 'question')} could not be answered: files are damaged or missing")
+        raise typer.Exit(1)
 
 
 def watching_chapters(chapters: Sequence[str]) -> Iterable[str]:

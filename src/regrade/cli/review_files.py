@@ -44,11 +44,11 @@ def backup(
 
 def verify(workspace: WorkspaceOption = Path()) -> None:
     """Check the ledger: its database, what protects it from changes, and the hash chain over all that people said."""
+    from regrade.core import StoreError
+
     problems = opened(workspace).ledger_problems()
-    for problem in problems:
-        say(f"ledger: {problem}")
     if problems:
-        raise typer.Exit(1)
+        raise StoreError(f"{amount(len(problems), 'problem')} in the ledger: {'; '.join(problems)}")
     say("the ledger is whole: nothing that people said, nor what it is about, was changed, removed or added past it")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from regrade.cli.output import Form, chosen_form, show
+from regrade.cli.output import Form, chosen_form, one_line, say, show
 
 if TYPE_CHECKING:
     from regrade.core import Table
@@ -26,7 +26,7 @@ _FLAGS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command found: a table, the same as data for JSON, and the exit code.
+    """What a command found: a table, the same as data for JSON, the exit code, and the ``error`` that it stands for.
 
     On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole. Of a table that
     may have millions of rows only CSV has more than ``most``.
@@ -37,6 +37,7 @@ class Shown:
     head: int | None = None
     most: int | None = None
     exit_code: int = 0
+    error: str = ""
 
 
 def shown(command: Callable[..., Shown]) -> Callable[..., None]:
@@ -49,6 +50,8 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
         seen = form is Form.TERMINAL and sys.stdout.isatty()
         limit = found.head if seen and found.head else None if form is Form.CSV else found.most
         show(_cut(found.table, limit) if limit else found.table, found.data, form)
+        if found.error:
+            say(f"error: {one_line(found.error)}")
         if found.exit_code:
             raise typer.Exit(found.exit_code)
 

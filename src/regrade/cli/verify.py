@@ -7,6 +7,7 @@ from pathlib import Path
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
+from regrade.core.amounts import amount
 
 
 @shown
@@ -17,4 +18,7 @@ def verify(workspace: WorkspaceOption = Path()) -> Shown:
     what they read.
     """
     result = opened(workspace).verify(watch=watching)
-    return Shown(result.table(), result.as_dict(), exit_code=1 if result.problems else 0)
+    if not result.problems:
+        return Shown(result.table(), result.as_dict())
+    error = f"{amount(len(result.problems), 'problem')} in {workspace}: the notes of the table name them"
+    return Shown(result.table(), result.as_dict(), exit_code=1, error=error)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator
@@ -16,6 +18,8 @@ from regrade.models.interrupts import is_control_c
 from regrade.models.model import OutOfMemory
 
 _SHORTAGES = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate", "bad allocation")
+_TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+_STREAMS = (1, 2)  # the descriptors of standard output and error
 
 
 @contextmanager
@@ -36,13 +40,17 @@ def needs(extra: str, what: str) -> Iterator[None]:
 def contained() -> Iterator[None]:
     """Around other people's code: what it raises is always an `Exception`, unless the user pressed Control-C.
 
-    Its changes to numpy's error state, to the filters that turn warnings into errors and to the mode of new files are
-    undone, and a process that it forked does not go on with our work.
+    Its changes to numpy's error state, to the filters that turn warnings into errors, to the mode of new files and to
+    the recursion limit are undone, its timers are stopped, standard output and error stay open, and a process that it
+    forked does not go on with our work.
     """
-    process, strict, mask = os.getpid(), _strict_filters(), _umask()
-    with np.errstate():
+    process, strict, mask, depth = os.getpid(), _strict_filters(), _umask(), sys.getrecursionlimit()
+    with np.errstate(), _no_timers_left(), _standard_streams_open():
         try:
-            yield
+            try:
+                yield
+            finally:
+                sys.setrecursionlimit(depth)  # first of all: with a low limit no function of ours can be called
         except Exception:
             raise
         except BaseException as error:
@@ -61,6 +69,42 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+@contextmanager
+def _no_timers_left() -> Iterator[None]:
+    """Stop timers that were not running before: their signal would end our own code, or run theirs in it."""
+    idle = [timer for timer in _TIMERS if signal.getitimer(timer)[0] == 0]
+    alarm = signal.getsignal(signal.SIGALRM)
+    try:
+        yield
+    finally:
+        for timer in idle:
+            signal.setitimer(timer, 0)
+        if threading.current_thread() is threading.main_thread() and alarm is not None:
+            signal.signal(signal.SIGALRM, alarm)
+
+
+@contextmanager
+def _standard_streams_open() -> Iterator[None]:
+    """Open standard output and error again where they were closed: the next file would get their descriptor."""
+    copies = {descriptor: os.dup(descriptor) for descriptor in _STREAMS if _is_open(descriptor)}
+    try:
+        yield
+    finally:
+        for descriptor, copy in copies.items():
+            with suppress(OSError):  # the copy may have been closed too
+                if not _is_open(descriptor):
+                    os.dup2(copy, descriptor)
+                os.close(copy)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 class Uncaught(Exception):

@@ -22,10 +22,14 @@ _LIBRARY = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdl
 
 @dataclass(frozen=True)
 class OwnCode:
-    """The hash of a user's own code, empty where there is none; ``note`` says what of it cannot be hashed."""
+    """The hash of a user's own code, empty where there is none; ``note`` says what of it cannot be hashed.
+
+    Modules that it imports while it runs may be in its ``folder``.
+    """
 
     hash: str = ""
     note: str = ""
+    folder: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from regrade.models.statement import Statement, statement
 from regrade.models.user_code import (
     called,
     code_behind,
+    modules_found,
     source_hash,
     stated_class_space,
     stated_preprocessing,
@@ -38,7 +39,7 @@ class PythonModel(Model):
 
     def scores(self, batch: FloatArray) -> FloatArray:
         """Scores (n, c) for inputs (n, channels, size, size)."""
-        with running(self.statement.name, batch.shape):
+        with modules_found(self.statement.code.folder), running(self.statement.name, batch.shape):
             output = _array(self._function(batch))
         return checked_scores(output, self.statement, rows=len(batch))
 
@@ -47,7 +48,7 @@ class PythonModel(Model):
         both = getattr(self._function, "scores_and_features", None)
         if both is None:
             return super().scores_and_features(batch)
-        with running(self.statement.name, batch.shape):
+        with modules_found(self.statement.code.folder), running(self.statement.name, batch.shape):
             scores, features = (_array(values) for values in both(batch))
         return checked_scores_and_features(scores, features, self.statement, rows=len(batch))
 
@@ -68,7 +69,7 @@ def load_python(place: str, settings: Settings) -> Model:
     name = f"python:{place}"
     function = user_object(place, prefix="python")
     if isinstance(function, type):
-        function = called(function, name)
+        function = called(function, place, name)
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}; expected a function from a batch to scores")
     known = statement(

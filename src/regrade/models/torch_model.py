@@ -22,7 +22,7 @@ def load_torch(place: str, settings: Settings) -> Model:
     name = f"torch:{place}"
     require_torch(name, "torch")
     function = user_object(place, prefix="torch")
-    module, preprocessing = _module_and_recipe(called(function, name), name)
+    module, preprocessing = _module_and_recipe(called(function, place, name), name)
     known = statement(
         name,
         settings,

@@ -20,6 +20,7 @@ from regrade.models.score_checks import checked_scores, checked_scores_and_featu
 from regrade.models.statement import Statement
 from regrade.models.torch_modules import with_features
 from regrade.models.torch_pictures import normalised_by_torch
+from regrade.models.user_code import modules_found
 
 _OLDEST_OPSET = 17
 
@@ -151,7 +152,8 @@ class TorchModel(Model):
 
         if self.settings.threads and torch.get_num_threads() != self.settings.threads:
             torch.set_num_threads(self.settings.threads)
-        with running(self.statement.name, batch.shape), torch.inference_mode(), self._precision():
+        found = modules_found(self.statement.code.folder)
+        with found, running(self.statement.name, batch.shape), torch.inference_mode(), self._precision():
             given = runnable(self._images(batch))
             outputs = (given,) if runnable is self._runnable else _two(given, self.statement.name)
             for output in outputs:

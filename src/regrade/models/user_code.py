@@ -9,6 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -38,12 +39,28 @@ def user_object(place: str, *, prefix: str) -> Any:
         raise UnknownName(f"function of {source}", name, public) from None
 
 
-def called(function: Any, name: str) -> Any:
-    """What a user's function without arguments returns."""
+def called(function: Any, place: str, name: str) -> Any:
+    """What a user's function without arguments, which ``place`` names, returns."""
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function")
-    with _also_found(Path.cwd()), loading(f"{name} raised"):
+    with modules_found(_folder(place)), loading(f"{name} raised"):
         return function()
+
+
+@contextmanager
+def modules_found(folder: Path | None) -> Iterator[None]:
+    """While a user's code runs: the modules in its folder can be imported, as they can while it is imported itself."""
+    if folder is None:
+        yield
+        return
+    with _also_found(folder), _noting_imports():
+        yield
+
+
+def _folder(place: str) -> Path:
+    """Where the modules are that the code of a place may import: beside its file, or in the working folder."""
+    source = place.rpartition(":")[0]
+    return Path(source).resolve().parent if source.endswith(".py") else Path.cwd()
 
 
 def code_behind(model: Any, place: str, name: str, *, parts: Iterable[Any] = ()) -> OwnCode:
@@ -52,8 +69,9 @@ def code_behind(model: Any, place: str, name: str, *, parts: Iterable[Any] = ())
     file = Path(source) if source.endswith(".py") else None
     named = [_module_name(file) if file else source, *(_defined_in(each) for each in (model, *parts))]
     modules = [sys.modules[each] for each in dict.fromkeys(named) if each in sys.modules]
-    with _also_found(file.resolve().parent if file else Path.cwd()):
-        return own_code(model, [module for module in modules if _may_be_own(module)], name)
+    with _also_found(folder := _folder(place)):
+        code = own_code(model, [module for module in modules if _may_be_own(module)], name)
+    return replace(code, folder=folder)
 
 
 def _defined_in(thing: Any) -> str:
@@ -134,6 +152,13 @@ def _imports_of_its_own() -> Iterator[None]:
         if sys.modules.get(name) is module:
             del sys.modules[name]
     _BROUGHT.clear()
+    with _noting_imports():
+        yield
+
+
+@contextmanager
+def _noting_imports() -> Iterator[None]:
+    """Note which of the user's own modules are imported, for the next file to get its own of the same name."""
     before = set(sys.modules)
     try:
         yield
@@ -146,7 +171,7 @@ def _imports_of_its_own() -> Iterator[None]:
 
 @contextmanager
 def _also_found(folder: Path) -> Iterator[None]:
-    """Modules beside the user's own are found while it is imported, after all that is installed."""
+    """Modules in a folder are found too, after all that is installed."""
     sys.path.append(str(folder))
     try:
         yield

@@ -17,7 +17,7 @@ class Pair:
 
     ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores, and
     ``workers_lost`` how many workers of a cluster died over it. ``recovered`` counts images that were stored as
-    unreadable and have been computed now.
+    unreadable and have been computed now. ``images_away`` says that what is stored could not be compared with images.
     """
 
     model: str
@@ -30,6 +30,7 @@ class Pair:
     already: bool = False
     workers_lost: int = 0
     recovered: int = 0
+    images_away: bool = False
 
     @property
     def rate(self) -> float | None:
@@ -95,5 +96,10 @@ def _notes(pair: Pair) -> Iterator[str]:
         yield f"... and {len(pair.unreadable) - _SHOWN:,} more, all of them in manifest.json"
     if pair.recovered:
         yield f"computed now, unreadable before: {amount(pair.recovered, 'image')} for {pair.model} on {pair.test_set}"
+    if pair.images_away:
+        yield (
+            f"no image of {pair.test_set} could be compared with those that {pair.model} was run on: they are not "
+            "where they were"
+        )
     if pair.workers_lost:
         yield f"{pair.workers_lost:,} workers were lost; what they were at was done again by others"

@@ -13,7 +13,7 @@ from regrade.predict.engine import How
 from regrade.predict.image_check import changed_images
 from regrade.predict.result import Pair
 from regrade.store import Manifest, Store
-from regrade.testsets import open_pictures
+from regrade.testsets import images_are_missing, open_pictures
 
 
 def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: How) -> How:
@@ -45,10 +45,11 @@ def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> 
         raise AlreadyStored(
             f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
         )
-    if manifest.fingerprints:
+    away = bool(manifest.fingerprints) and images_are_missing(store.pictures(test_set))
+    if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, how)
-    size = len(test_set)
-    return Pair(name, test_set.name, size, size, 0.0, manifest.unreadable, manifest.runtime, already=True)
+    size, unreadable = len(test_set), manifest.unreadable
+    return Pair(name, test_set.name, size, size, 0.0, unreadable, manifest.runtime, already=True, images_away=away)
 
 
 def _both_differ(first: str, second: str) -> bool:
@@ -57,15 +58,11 @@ def _both_differ(first: str, second: str) -> bool:
 
 
 def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: How) -> None:
-    """Raise where images have changed since they were predicted; a folder of images that is away now is no change."""
-    source = store.pictures(test_set)
+    """Raise where images have changed since they were predicted."""
+    images = open_pictures(store.pictures(test_set))
     stored = store.predictions(test_set, manifest.model.name)
-    if stored.fingerprints is None or not source.path.exists():
-        return
     predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
-    changed = list(
-        changed_images(open_pictures(source), np.asarray(stored.fingerprints), predicted, workers=how.workers)
-    )
+    changed = list(changed_images(images, np.asarray(stored.fingerprints), predicted, workers=how.workers))
     if changed:
         folder = store.prediction_folder(test_set.name, manifest.model.name)
         raise AlreadyStored(

@@ -45,7 +45,7 @@ class Section:
     """One question, what it is asked of, and the answer: in words, drawn, as tables, as pictures.
 
     ``anchor`` is its name in links and files. ``result`` goes into the data as it is. ``trouble`` says in one line why
-    there is no answer, where there is none.
+    there is no answer, where there is none, and ``damaged`` whether a damaged or missing file is why.
     """
 
     anchor: str
@@ -57,6 +57,7 @@ class Section:
     gallery: Gallery | None = None
     result: Any = None
     trouble: str = ""
+    damaged: bool = False
 
     @property
     def title(self) -> str:

@@ -12,7 +12,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from regrade.core import FormatError
 from regrade.store.checksums import BLOCK, Checksums
-from regrade.store.damage import damaged
+from regrade.store.damage import damaged, unreadable
 
 Array = np.ndarray[Any, Any]
 
@@ -124,7 +124,7 @@ def _map(path: Path, checksums: Checksums) -> np.ndarray[Any, np.dtype[np.uint8]
     try:
         content = np.memmap(path, dtype=np.uint8, mode="r")
     except (OSError, ValueError) as error:
-        raise damaged(path, str(error)) from None
+        raise damaged(path, unreadable(error)) from None
     if len(content) != checksums.bytes:
         raise damaged(path, f"{len(content):,} bytes instead of {checksums.bytes:,}")
     return content

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from regrade.store.damage import damaged
+from regrade.store.damage import damaged, unreadable
 
 BLOCK = 1 << 20
 """Bytes of a file that have a checksum of their own."""
@@ -55,7 +55,7 @@ def read_checked(path: Path, checksums: Checksums) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise damaged(path, error.strerror or str(error)) from None
+        raise damaged(path, unreadable(error)) from None
     if Checksums.of(content) != checksums:
         raise damaged(path)
     return content

@@ -13,3 +13,10 @@ def damaged(path: Path, why: str = "its content does not match its checksum") ->
         f"{path} is damaged ({why}): restore it from a copy, or remove it and store its content again; "
         "`regrade verify` checks all files"
     )
+
+
+def unreadable(error: OSError | ValueError) -> str:
+    """Why a file cannot be read, in words."""
+    if isinstance(error, FileNotFoundError):
+        return "it is missing"
+    return getattr(error, "strerror", None) or str(error)

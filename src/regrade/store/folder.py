@@ -56,6 +56,7 @@ from regrade.store.layout import (
     place_of_slices,
     place_of_test_set,
 )
+from regrade.store.lost_files import LostFiles, filled_folders, is_filled, lost
 from regrade.store.mistake_file import read_mistake_review, write_mistake_review
 from regrade.store.names import file_name, original_name
 from regrade.store.parquet import read_meta, stored_digest
@@ -119,6 +120,7 @@ class Store:
     def __init__(self, root: Path, config: Config) -> None:
         self.root = root
         self.config = config
+        self._lost_files = LostFiles(root)
 
     @classmethod
     def create(cls, root: Path) -> Store:
@@ -278,12 +280,25 @@ class Store:
         return tuple(name for name in self._answerer_names(test_set) if name.startswith(PERSON_PREFIX))
 
     def _answerer_names(self, test_set: str) -> tuple[str, ...]:
-        folder = self.root / "predictions" / file_name(test_set)
-        return tuple(sorted(original_name(path.parent.name) for path in folder.glob(f"*/{MANIFEST}")))
+        return self._folders_with(MANIFEST, self.root / "predictions" / file_name(test_set))
+
+    def _folders_with(self, name: str, base: Path) -> tuple[str, ...]:
+        """The names of the folders that hold a file; those that hold only others are told on standard error."""
+        folders = sorted(base.glob("*"))
+        complete = {folder for folder in folders if (folder / name).is_file()}
+        self._lost_files.tell(each / name for each in folders if each not in complete and is_filled(each))
+        return tuple(sorted(original_name(folder.name) for folder in complete))
+
+    def check_manifests(self, test_set: str, names: Iterable[str]) -> None:
+        """Raise where a model or person that was named has predictions without a manifest."""
+        for folder in (self.prediction_folder(test_set, name) for name in names):
+            if not (folder / MANIFEST).is_file() and is_filled(folder):
+                raise lost(folder / MANIFEST)
 
     def predictions(self, test_set: TestSet, model: str) -> Predictions:
         """Read one model's predictions; those made for another version of the test set raise."""
         folder = self.prediction_folder(test_set.name, model)
+        self.check_manifests(test_set.name, [model])
         if not (folder / MANIFEST).is_file():
             names = self.model_names(test_set.name)
             raise UnknownName(f"model on {test_set.name}", model, names, first=FIRST_MODEL)
@@ -359,13 +374,14 @@ class Store:
 
     def ensemble_names(self, test_set: str) -> tuple[str, ...]:
         """The ensembles whose checkpoints on a test set are stored."""
-        folder = self.root / "checkpoints" / file_name(test_set)
-        return tuple(sorted(original_name(path.parent.name) for path in folder.glob(f"*/{CHECKPOINT_MANIFEST}")))
+        return self._folders_with(CHECKPOINT_MANIFEST, self.root / "checkpoints" / file_name(test_set))
 
     def checkpoints(self, test_set: TestSet, ensemble: str) -> Checkpoints:
         """The checkpoints of an ensemble; those made for another version of the test set raise."""
         folder = self._checkpoint_folder(test_set.name, ensemble)
         if not (folder / CHECKPOINT_MANIFEST).is_file():
+            if is_filled(folder):
+                raise lost(folder / CHECKPOINT_MANIFEST)
             names = self.ensemble_names(test_set.name)
             raise UnknownName(f"ensemble on {test_set.name}", ensemble, names, first="regrade import checkpoints")
         if read_checkpoint_manifest(folder).test_set_digest != test_set.digest:
@@ -413,17 +429,25 @@ class Store:
 
     def label_set_names(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set as ``name@version``, oldest version first."""
-        stems = [stem.rpartition("@") for stem in _stems(self._label_folder(test_set), ".parquet")]
-        versions = sorted((name, int(version)) for name, _, version in stems if name and version.isdigit())
-        return tuple(f"{name}@{version}" for name, version in versions)
+        self._lost_files.tell(self._label_path(test_set, full) for full in self._lost_label_sets(test_set))
+        return _by_version(_stems(self._label_folder(test_set), ".parquet"))
+
+    def _lost_label_sets(self, test_set: str) -> tuple[str, ...]:
+        """The label sets that are missing though there are reviews of them."""
+        reviewed = [original_name(each.name) for each in filled_folders(self.root / "reviews" / file_name(test_set))]
+        return tuple(full for full in reviewed if not self._label_path(test_set, full).is_file())
 
     def label_set(self, test_set: TestSet, name: str) -> LabelSet:
         """Read a label set by ``name`` (its newest version) or ``name@version``."""
-        known = self.label_set_names(test_set.name)
+        missing = self._lost_label_sets(test_set.name)
+        known = _by_version((*_stems(self._label_folder(test_set.name), ".parquet"), *missing))
         found = [full for full in known if name in (full, full.rpartition("@")[0])]
         if not found:
             raise self._unknown_labels(test_set.name, name)
-        return read_label_set(self._label_path(test_set.name, found[-1]), test_set)
+        path = self._label_path(test_set.name, found[-1])
+        if found[-1] in missing:
+            raise lost(path, f"{folder_of_review(test_set.name, found[-1])} is a review of it")
+        return read_label_set(path, test_set)
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet, slices: SliceSet | None = None) -> Stored:
         """Store one version of a label set and the slices that came with it; others under their names raise.
@@ -447,7 +471,7 @@ class Store:
 
     def newest_version(self, test_set: str, name: str) -> int:
         """The newest version of a label set, 0 if there is none."""
-        split = (full.rpartition("@") for full in self.label_set_names(test_set))
+        split = (full.rpartition("@") for full in (*self.label_set_names(test_set), *self._lost_label_sets(test_set)))
         return max((int(version) for base, _, version in split if base == name), default=0)
 
     def newest_from_file(self, test_set: str, name: str) -> str:
@@ -591,8 +615,7 @@ class Store:
                 raise InputError(f"no sample was drawn for {labels.name}: draw one with regrade labels sample")
             verdicts = read_verdict_file(path, test_set, columns)
             folder = self._review_folder(test_set.name, frame.labels)
-            new = add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
-        return AddedVerdicts(new, verdicts.notes)
+            return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
         """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""
@@ -667,6 +690,13 @@ class Store:
 def _together(name: str, placed: Iterable[Stored]) -> Stored:
     """What came of storing several parts of one thing: it is new if any of them is."""
     return Stored((name,), ()) if any(part.new for part in placed) else Stored((), (name,))
+
+
+def _by_version(names: Iterable[str]) -> tuple[str, ...]:
+    """Full names of label sets, ``name@version``, oldest version first; what is no such name is left out."""
+    split = (full.rpartition("@") for full in names)
+    versions = sorted((name, int(version)) for name, _, version in split if name and version.isdigit())
+    return tuple(f"{name}@{version}" for name, version in versions)
 
 
 def _stems(folder: Path, suffix: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ TABLES = (
 )
 """Parquet files that carry their own checksum."""
 
-OBJECTS = ("ledger.json", "classes/*.json", "maps/*.json", "reviews/*/*/drawn.json")
+OBJECTS = ("ledger.json", "classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
 """JSON files that carry their own checksum."""
 
 FRAMES = "reviews/*/*/frame.parquet"

@@ -10,9 +10,10 @@ from regrade.core import ClassSpace, InputError
 from regrade.store.checkpoint_folder import CHECKPOINT_MANIFEST
 from regrade.store.damage import damaged
 from regrade.store.layout import place_of_class_space, place_of_labels, place_of_test_set
+from regrade.store.lost_files import filled_folders, lost
 from regrade.store.names import original_name
 from regrade.store.prediction_folder import MANIFEST
-from regrade.store.review_files import DRAWN, FRAME, verdict_file_problems
+from regrade.store.review_files import DRAWN, FRAME, draw_file_problems, verdict_file_problems
 from regrade.store.signature_folder import TABLE
 from regrade.store.verify import CheckedFile
 
@@ -40,13 +41,13 @@ def broken_links(
 
 def _missing_first_files(root: Path) -> Iterator[CheckedFile]:
     for kind, name in _FIRST_FILES.items():
-        for folder in _folders(root / kind, "*/*"):
+        for folder in filled_folders(root / kind, "*/*"):
             if not (folder / name).is_file():
                 yield _missing(root, folder / name, "other files of its folder are there")
 
 
 def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Iterator[CheckedFile]:
-    for folder in _folders(root / "reviews", "*/*"):
+    for folder in filled_folders(root / "reviews", "*/*"):
         place = folder.relative_to(root).as_posix()
         for name in (FRAME, DRAWN):
             if f"{place}/{name}" not in present:
@@ -58,10 +59,10 @@ def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Itera
 
 
 def _broken_samples(root: Path, folder: Path, metadata: _Metadata) -> Iterator[CheckedFile]:
-    """Verdicts that are missing, and files that belong to another sample than the frame."""
+    """Verdicts and draws that are missing or not counted, and files that belong to another sample than the frame."""
     place = folder.relative_to(root).as_posix()
     if drawn := metadata.get(f"{place}/{DRAWN}"):
-        for path, trouble in verdict_file_problems(folder, int(drawn["verdict_files"])):
+        for path, trouble in (*verdict_file_problems(folder, drawn), *draw_file_problems(folder, drawn)):
             yield CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, trouble)))
     frame = metadata.get(f"{place}/{FRAME}", {}).get("digest")
     for stored_place, stated in metadata.items():
@@ -78,7 +79,7 @@ def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
 
 def _needing_test_sets(root: Path) -> dict[str, Path]:
     """By the name of a test set, one of the files or folders that belong to it."""
-    folders = [folder for kind in _BY_TEST_SET for folder in _folders(root / kind, "*")]
+    folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
     files = [path for pattern in ("pictures/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}
 
@@ -113,10 +114,5 @@ def _digest(class_space: Callable[[str], ClassSpace], name: str) -> str:
         return ""
 
 
-def _folders(base: Path, pattern: str) -> list[Path]:
-    """The folders that hold anything but hidden files."""
-    return [folder for folder in sorted(base.glob(pattern)) if folder.is_dir() and any(folder.glob("[!.]*"))]
-
-
 def _missing(root: Path, path: Path, evidence: str) -> CheckedFile:
-    return CheckedFile(path.relative_to(root).as_posix(), 0, str(damaged(path, f"it is missing, and {evidence}")))
+    return CheckedFile(path.relative_to(root).as_posix(), 0, str(lost(path, evidence)))

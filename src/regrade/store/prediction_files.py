@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -221,6 +221,7 @@ def _one_model(table: pa.Table, chosen: _ModelColumns, space: ClassSpace, readin
     classes = np.concatenate(
         [class_indices(table[name], space, name=name, reading=reading) for name in chosen.answers], axis=1
     )
+    _refuse_later_rank(classes, chosen.answers)
     return Answers(classes) if given is None else _with_scores(classes, given, str(chosen.scores), stated)
 
 
@@ -252,15 +253,29 @@ def _answer_columns(names: list[str]) -> list[str]:
     if usual:
         return usual[:1]
     if numbered:
-        if len(numbered) > 1 and not in_a_row:
-            gap = next(rank for rank in range(min(numbered), max(numbered)) if rank not in numbered)
-            raise FormatError(
-                f"the columns {', '.join(numbered.values())} number the best classes, and {gap} is missing"
-            )
+        _refuse_gaps(numbered)
         return [numbered[rank] for rank in sorted(numbered)]
     if len(names) > 1:
         raise FormatError(f"which of {', '.join(names[:6])} holds the predictions? call it {ANSWER_COLUMNS[0]}")
     return names
+
+
+def _refuse_gaps(numbered: Mapping[int, str]) -> None:
+    """Raise where a rank is missing: they begin with 0 or 1. A single column may hold a list, as top3 does."""
+    gap = next((rank for rank in range(min(1, *numbered), max(numbered)) if rank not in numbered), None)
+    if len(numbered) > 1 and gap is not None:
+        missing = re.sub(r"\d+$", str(gap), numbered[min(numbered)])
+        raise FormatError(
+            f"the columns {', '.join(numbered.values())} number the best classes, and {missing} is missing"
+        )
+
+
+def _refuse_later_rank(classes: IntArray, columns: Sequence[str]) -> None:
+    """Raise where the only column is numbered as the second best class or a later one, and holds one class a row."""
+    match = _NUMBERED.match(columns[0].casefold()) if len(columns) == 1 and classes.shape[1] == 1 else None
+    if match and int(match[1]) > 1:
+        best = re.sub(r"\d+$", "1", columns[0])
+        raise FormatError(f"the column {columns[0]} holds one class a row, and {best} with the best class is missing")
 
 
 def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreKind | None) -> Answers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +37,7 @@ from regrade.tables import (
 FRAME = "frame.parquet"
 DRAWN = "drawn.json"
 VERDICT_FILES = "verdicts-*.parquet"
+DRAW_FILES = "draw-*.json"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
 _SAMPLE_NAMES = "name"  # the column of class names in what `regrade labels sample` writes
 _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
@@ -58,9 +59,10 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class AddedVerdicts:
-    """What adding verdicts did: how many were new, and notes for people."""
+    """What adding verdicts did: how many were new, how many stored ones got a reason, and notes for people."""
 
     new: int
+    reasons: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -76,7 +78,7 @@ def has_review(folder: Path) -> bool:
 def begin_review(change: Transaction, folder: Path, frame: ReviewFrame, test_set: TestSet) -> None:
     """Write the frame of a review of which nothing is drawn yet."""
     change.write_at(folder / FRAME, lambda file: _write_frame(frame, test_set, file))
-    _write_drawn(change, folder, frame, verdict_files=0, queues={})
+    _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
 
 
 def _write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
@@ -132,6 +134,11 @@ def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
     stated = _read_drawn(folder)
     if stated["frame"] != frame.digest:
         raise damaged(folder / DRAWN, f"it belongs to another sample than {FRAME}")
+    for path, trouble in draw_file_problems(folder, stated):
+        raise damaged(path, trouble)
+    for path in sorted(folder.glob(DRAW_FILES)):
+        if read_stored_json(path)["frame"] != frame.digest:
+            raise damaged(path, f"it belongs to another sample than {FRAME}")
     return replace(frame, drawn=int(stated["drawn"]))
 
 
@@ -165,8 +172,24 @@ def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, 
     turns = _turns_by_queue(folder)
     if queue:
         turns[queue] = [*turns.get(queue, []), [frame.drawn, more.drawn]]
-    _write_drawn(change, folder, more, verdict_files=len(list(folder.glob(VERDICT_FILES))), queues=turns)
+    number = _draws(folder) + 1
+    _write_draw(change, folder, more, number=number, start=frame.drawn)
+    verdict_files = len(list(folder.glob(VERDICT_FILES)))
+    _write_drawn(change, folder, more, verdict_files=verdict_files, draws=number, queues=turns)
     return more
+
+
+def _write_draw(change: Transaction, folder: Path, frame: ReviewFrame, *, number: int, start: int) -> None:
+    """Write which turns were given out: a file that stays, so that an older count of all draws is noticed."""
+    name = _draw_file(number)
+    stated = {"start": start, "stop": frame.drawn, "frame": frame.digest}
+    content = stored_json(stated, place=_place(frame, name))
+    change.write_at(folder / name, lambda file: file.write(content))
+
+
+def _draws(folder: Path) -> int:
+    """How many files of draws there must be; a review of an earlier version has none for its first ones."""
+    return int(_read_drawn(folder).get("draws", 0)) if (folder / DRAWN).is_file() else 0
 
 
 def rows_given_to(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
@@ -186,10 +209,12 @@ def _write_drawn(
     frame: ReviewFrame,
     *,
     verdict_files: int,
+    draws: int,
     queues: Mapping[str, list[list[int]]],
 ) -> None:
     """Write what a review must have: by this an older copy and files that were lost are noticed."""
-    stated = {"drawn": frame.drawn, "queues": queues, "verdict_files": verdict_files, "frame": frame.digest}
+    counts = {"drawn": frame.drawn, "draws": draws, "verdict_files": verdict_files}
+    stated = {**counts, "queues": queues, "frame": frame.digest}
     content = stored_json(stated, place=_place(frame, DRAWN))
     staged = change.write(change.new_folder() / DRAWN, lambda file: file.write(content))
     change.replace(staged, folder / DRAWN)
@@ -204,20 +229,34 @@ def _read_drawn(folder: Path) -> Metadata:
 
 def _verdict_paths(folder: Path) -> list[Path]:
     """All files of verdicts in their order; one that is missing, or more than were counted, raises."""
-    for path, trouble in verdict_file_problems(folder, int(_read_drawn(folder)["verdict_files"])):
+    for path, trouble in verdict_file_problems(folder, _read_drawn(folder)):
         raise damaged(path, trouble)
     return sorted(folder.glob(VERDICT_FILES))
 
 
-def verdict_file_problems(folder: Path, expected: int) -> Iterator[tuple[Path, str]]:
+def verdict_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The files of verdicts that a review lacks by its numbers, and its count where there are more."""
-    present = {path.name for path in folder.glob(VERDICT_FILES)}
-    expected_names = [verdict_file(number) for number in range(1, expected + 1)]
-    for name in expected_names:
+    names = [verdict_file(number) for number in range(1, int(stated["verdict_files"]) + 1)]
+    return _uncounted(folder, VERDICT_FILES, names, of="verdicts")
+
+
+def draw_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The files of draws that a review lacks, and its count where there are more: it is an older one."""
+    names = [_draw_file(number) for number in range(1, int(stated.get("draws", 0)) + 1)]
+    return _uncounted(folder, DRAW_FILES, names, of="draws")
+
+
+def _uncounted(folder: Path, pattern: str, expected: Sequence[str], *, of: str) -> Iterator[tuple[Path, str]]:
+    present = {path.name for path in folder.glob(pattern)}
+    for name in expected:
         if name not in present:
             yield folder / name, "it is missing"
-    if uncounted := sorted(present.difference(expected_names)):
-        yield folder / DRAWN, f"it counts {amount(expected, 'file')} of verdicts, and {uncounted[0]} is there too"
+    if more := sorted(present.difference(expected)):
+        yield folder / DRAWN, f"it counts {amount(len(expected), 'file')} of {of}, and {more[0]} is there too"
+
+
+def _draw_file(number: int) -> str:
+    return f"draw-{number:04d}.json"
 
 
 def verdict_file(number: int) -> str:
@@ -282,11 +321,11 @@ def add_verdicts(
     verdicts: Verdicts,
     *,
     correction: str = "",
-) -> int:
+) -> AddedVerdicts:
     """Add verdicts to a review and say how many are new; one on a pair that was not drawn raises.
 
-    Nothing that was judged is overwritten: a verdict that contradicts a stored one raises, unless ``correction`` gives
-    the reason; it is then a new row, and the last one counts.
+    Nothing that was judged is overwritten: a verdict or reason that contradicts a stored one raises, unless
+    ``correction`` says why; it is then a new row, and the last one counts. So is a reason that comes later.
     """
     if correction and not correction.strip():
         raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
@@ -299,6 +338,7 @@ def add_verdicts(
             "at random can speak for the rest"
         )
     _refuse_contradictions(rows, states, frame, test_set)
+    reasons = _reasons_by_row(rows, verdicts, frame, test_set)
     stored = frame.states[rows]
     contrary = np.flatnonzero((stored != LabelState.UNJUDGED) & (stored != states))
     if contrary.size and not correction:
@@ -307,11 +347,37 @@ def add_verdicts(
             f"{_named(test_set, examples[first], classes[first])} was judged {_word(stored[first])} and is now "
             f"{_word(states[first])}: if the old verdict is wrong, say --correct REASON"
         )
-    places = {int(row): place for place, row in enumerate(rows) if stored[place] != states[place]}
-    if places:
-        fresh = {row: (_word(states[place]), verdicts.reasons.get(place, "")) for row, place in places.items()}
+    judged = {int(row): int(state) for row, state in zip(rows, states, strict=True)}
+    new = {row for row, state in judged.items() if frame.states[row] != state}
+    explained = {row for row in reasons if row not in new and frame.reasons.get(row) != reasons[row]}
+    if not correction:
+        _refuse_other_reasons(explained.intersection(frame.reasons), reasons, frame, test_set)
+    if changed := [row for row in judged if row in new | explained]:
+        fresh = {row: (_word(judged[row]), reasons.get(row, "")) for row in changed}
         _write_verdicts(change, folder, frame, test_set, fresh, reason=correction)
-    return len(places)
+    return AddedVerdicts(len(new), len(explained), verdicts.notes)
+
+
+def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test_set: TestSet) -> dict[int, str]:
+    """By row of the review why its image is problematic; two reasons in one file raise."""
+    reasons: dict[int, str] = {}
+    for place, reason in verdicts.reasons.items():
+        row = int(rows[place])
+        if verdicts.states[place] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
+            pair = _named(test_set, frame.examples[row], frame.classes[row])
+            raise FormatError(f"{pair} has two reasons: {reasons[row]!r} and {reason!r}")
+    return reasons
+
+
+def _refuse_other_reasons(
+    rows: Iterable[int], reasons: Mapping[int, str], frame: ReviewFrame, test_set: TestSet
+) -> None:
+    """Raise where a reason would take the place of a stored one."""
+    for row in sorted(rows):
+        raise AlreadyStored(
+            f"{_named(test_set, frame.examples[row], frame.classes[row])} was called problematic with the reason "
+            f"{frame.reasons[row]!r} and now has {reasons[row]!r}: if the old one is wrong, say --correct REASON"
+        )
 
 
 def with_decisions(
@@ -402,7 +468,8 @@ def _write_verdicts(
     stated = {PLACE: _place(frame, name), "frame": frame.digest, "created": created}
     meta: dict[str, Any] = {**stated, "correction": reason, "queue": queue}
     change.write_at(folder / name, lambda file: write_parquet(table, meta, file))
-    _write_drawn(change, folder, _with_drawn(folder, frame), verdict_files=number, queues=_turns_by_queue(folder))
+    drawn, draws, turns = _with_drawn(folder, frame), _draws(folder), _turns_by_queue(folder)
+    _write_drawn(change, folder, drawn, verdict_files=number, draws=draws, queues=turns)
 
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:

@@ -107,7 +107,7 @@ def _drawn_writer(frame: Path, root: Path) -> Callable[[Any], object]:
     """Layout 1 has no such file before the first draw, and it counts no files of verdicts."""
     path = frame.with_name(DRAWN)
     verdict_files = list(frame.parent.glob(VERDICT_FILES))
-    for missing, trouble in verdict_file_problems(frame.parent, len(verdict_files)):
+    for missing, trouble in verdict_file_problems(frame.parent, {"verdict_files": len(verdict_files)}):
         raise damaged(missing, trouble)
     if verdict_files and not path.is_file():
         raise damaged(path, "it is missing")

@@ -20,7 +20,7 @@ from regrade.core import (
     TestSet,
 )
 from regrade.store import Store
-from regrade.tables import TABLE_SUFFIXES, Columns, check_unique, read_examples, read_table
+from regrade.tables import TABLE_SUFFIXES, Columns, check_ids, check_unique, read_examples, read_table
 from regrade.testsets import (
     CatalogueEntry,
     Found,
@@ -171,5 +171,6 @@ def _source(reader: str, path: Path, locations: tuple[str, ...], listed: Catalog
 
 def _test_set_of(found: Found, name: str, space: ClassSpace) -> TestSet:
     check_unique(found.ids)
+    check_ids(found.ids)
     labels = np.full(len(found.ids), UNLABELED) if found.labels is None else found.labels
     return TestSet(name, space, found.ids, labels, found.groups)

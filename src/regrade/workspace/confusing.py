@@ -99,11 +99,11 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
     if members:
         return [_members(store, test_set, members), *(store.checkpoints(test_set, name) for name in names)]
-    known = store.ensemble_names(test_set.name)
+    known = names or store.ensemble_names(test_set.name)
     if not names and len(known) != 1:
         there = f": there are {', '.join(known)}" if known else " yet: regrade import checkpoints"
         raise InputError(f"{'name an ensemble of' if known else 'there is no ensemble on'} {test_set.name}{there}")
-    return [store.checkpoints(test_set, name) for name in names or known]
+    return [store.checkpoints(test_set, name) for name in known]
 
 
 def _members(store: Store, test_set: TestSet, names: Sequence[str]) -> Checkpoints:

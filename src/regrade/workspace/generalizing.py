@@ -84,6 +84,8 @@ def _overlap(old: TestSet, new: TestSet) -> str:
 
 
 def _check_known(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
+    for test_set in test_sets:
+        store.check_manifests(test_set.name, models)
     known = {model for test_set in test_sets for model in store.model_names(test_set.name)}
     for model in models:
         if model not in known:

@@ -265,6 +265,7 @@ def pictures_below(path: Path) -> tuple[TestSet, PictureSource]:
 
 
 def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
+    store.check_manifests(test_set.name, [model] if model else [])
     known = store.model_names(test_set.name)
     if model not in known:
         raise UnknownName(f"model on {test_set.name}", str(model), known)

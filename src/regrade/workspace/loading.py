@@ -27,6 +27,7 @@ def space_named(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
 
 def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
     """The models that were named, each known and once; all of the test set's if none was. People are not models."""
+    store.check_manifests(test_set.name, models)
     return _chosen(models, store.model_names(test_set.name), "model", test_set)
 
 
@@ -34,11 +35,13 @@ def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tup
     """The people that were named, with or without what their names begin with; all of the test set's if none was."""
     refuse_text(people, "people")
     full = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in people]
+    store.check_manifests(test_set.name, full)
     return _chosen(full, store.people_names(test_set.name), "person", test_set)
 
 
 def chosen_rows(store: Store, test_set: TestSet, names: Sequence[str]) -> tuple[str, ...]:
     """The models and people that were named; all models and all people of the test set if none was."""
+    store.check_manifests(test_set.name, names)
     everyone = (*store.model_names(test_set.name), *store.people_names(test_set.name))
     return _chosen(names, everyone, "model", test_set)
 

@@ -30,6 +30,7 @@ def study_mistakes(
 ) -> Mistakes:
     """Study the mistakes of the named models, or of all that have predictions; a name may be that of a review only."""
     refuse_text(other_sets, "other_sets")
+    store.check_manifests(test_set.name, [*models, *([against] if against else [])])
     known, reviewed = store.model_names(test_set.name), store.mistake_review_names(test_set.name)
     if not models and not known and not reviewed:
         raise InputError(f"{test_set.name} has neither predictions nor reviews of mistakes yet: {FIRST_MODEL}")

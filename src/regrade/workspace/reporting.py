@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from regrade.core import InputError, RegradeError, Table, Tabular
+from regrade.core import FormatError, InputError, RegradeError, Table, Tabular
 from regrade.core.arguments import refuse_text
 from regrade.report import Drawing, Report, Section, anchor_of, check_replaceable, section_of, write_report
 from regrade.workspace.behind import behind_numbers
@@ -87,7 +87,8 @@ def _section(chapter: Chapter, taken: set[str]) -> Section:
             return section_of(bare, made, tables=chapter.tables(made), more_figures=chapter.more_figures)
         return replace(bare, tables=(made,)) if isinstance(made, Table) else replace(bare, gallery=made)
     except RegradeError as error:
-        return replace(bare, trouble=f"This could not be answered: {error}.")
+        damaged = isinstance(error, FormatError)
+        return replace(bare, trouble=f"This could not be answered: {error}.", damaged=damaged)
 
 
 def _without(section: Section, before: Sequence[Section]) -> Section:
