@@ -140,7 +140,7 @@ class TestAddresses:
         assert visitor("Leo").get(f"{address}?side=160").status_code == 200
         assert visitor("Leo").get(f"{address}?side=161").status_code == 400
         assert visitor("Rita").get(address).status_code == 404
-        assert visitor().get(address).status_code == 303
+        assert visitor().get(address).status_code == 401
 
     def test_image_address_opens_nothing_elsewhere(self, app, workspace, visitor):
         first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))

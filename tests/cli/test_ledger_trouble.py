@@ -7,6 +7,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from skipping import skip
 import regrade
 from regrade.ledger import database
 
-COMMANDS = [("team", "list"), ("team", "add", "Bob"), ("team", "link"), ("review", "list"), ("serve", "--accounts")]
+READING = [("team", "list"), ("review", "list")]
+WRITING = [("team", "add", "Bob"), ("team", "link"), ("serve", "--accounts")]
 
 
 @pytest.fixture
@@ -30,12 +32,40 @@ def workspace(pets):
     return pets
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-class TestOneLine:
+@pytest.mark.parametrize("command", WRITING, ids=" ".join)
+class TestWriting:
     def test_read_only(self, workspace, command):
         with read_only():
             assert_one_line(run(*command, "-w", workspace), "ledger.sqlite cannot be written", "read-only")
 
+    def test_locked(self, workspace, command, monkeypatch):
+        monkeypatch.setattr(database, "_WAIT", 0.05)
+        with locked(workspace):
+            assert_one_line(run(*command, "-w", workspace), "ledger.sqlite is locked")
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+class TestReading:
+    def test_read_only(self, workspace, command):
+        with read_only():
+            assert run(*command, "-w", workspace).code == 0
+
+    def test_locked(self, workspace, command, monkeypatch):
+        monkeypatch.setattr(database, "_WAIT", 0.05)
+        with locked(workspace):
+            assert run(*command, "-w", workspace).code == 0
+
+
+@contextmanager
+def locked(workspace):
+    """Another process writes to the ledger, for as long as this is entered."""
+    with closing(sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@pytest.mark.parametrize("command", [*READING, *WRITING], ids=" ".join)
+class TestOneLine:
     def test_io_error(self, workspace, command):
         with raising("disk I/O error"):
             assert_one_line(run(*command, "-w", workspace), "ledger.sqlite", "disk I/O error")
@@ -52,13 +82,6 @@ class TestOneLine:
         settings = workspace / "regrade.toml"
         settings.write_text(settings.read_text().replace('"ledger.sqlite"', '"gone/ledger.sqlite"'))
         assert_one_line(run(*command, "-w", workspace), "no folder")
-
-    def test_locked(self, workspace, command, monkeypatch):
-        monkeypatch.setattr(database, "_WAIT", 0.05)
-        writer = sqlite3.connect(workspace / "ledger.sqlite", isolation_level=None)
-        writer.execute("BEGIN IMMEDIATE")
-        assert_one_line(run(*command, "-w", workspace), "ledger.sqlite is locked")
-        writer.close()
 
 
 @pytest.mark.parametrize("command", [("review", "import"), ("team", "add", "B" * 80)], ids=" ".join)
@@ -97,7 +120,7 @@ def test_a_read_only_mount_is_one_line(workspace, tmp_path):
     target = tmp_path / "mounted"
     target.mkdir()
     bind = f"mount --bind {workspace} {target} && mount -o remount,ro,bind {target}"
-    commands = json.dumps([(*command, "-w", str(target)) for command in COMMANDS[:4]])
+    commands = json.dumps([(*command, "-w", str(target)) for command in [*READING, *WRITING[:2]]])
     shell = f"{bind} && exec {shlex.join([sys.executable, '-c', RUN_ALL, commands])}"
     path = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -110,7 +133,7 @@ def test_a_read_only_mount_is_one_line(workspace, tmp_path):
     if "unshare" in done.stderr or "mount" in done.stderr:
         skip("nothing can be mounted here")
     assert (done.returncode, done.stderr) == (0, "")
-    for command, result in zip(COMMANDS[:4], json.loads(done.stdout), strict=True):
+    for command, result in zip([*READING, *WRITING[:2]], json.loads(done.stdout), strict=True):
         if command[1] == "list":  # nothing is written
             assert (result["code"], result["err"]) == (0, ""), command
         else:
