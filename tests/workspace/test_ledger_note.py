@@ -97,3 +97,45 @@ def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
     assert "which was noted when a queue was published" in problem.trouble
     ran = run("review", "verify", "-w", pets)
     assert ran.code == 1 and "noted when a queue was published" in ran.err
+
+
+@pytest.fixture
+def published(pets, tmp_path):
+    """A workspace in which a queue was published, and a backup from before in ``older.sqlite``."""
+    rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
+    workspace = regrade.open(pets)
+    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    (ada,) = people(workspace.ledger, "Ada")
+    queue = queue_of(workspace.ledger, "q", [("p2", "cat"), ("p3", "cat")], test_set="pets", labels="own@1")
+    workspace.back_up_ledger(tmp_path / "older.sqlite")
+    vote(workspace.ledger, queue, ada, ("p2", "cat"), "correct")
+    assert workspace.publish("q").written
+    workspace.back_up_ledger(tmp_path / "newer.sqlite")
+    workspace.ledger.engine.dispose()
+    return pets
+
+
+def test_restore_of_what_was_published_leaves_the_note(published, tmp_path):
+    before = (published / "ledger.json").read_bytes()
+    run_well("review", "restore", tmp_path / "newer.sqlite", "-w", published)
+    assert (published / "ledger.json").read_bytes() == before
+    assert regrade.open(published).verify().problems == ()
+
+
+def test_restore_of_an_older_backup_needs_a_confirmation(published, tmp_path):
+    files = {path.name: path.read_bytes() for path in published.glob("ledger*")}
+    refused = run("review", "restore", tmp_path / "older.sqlite", "-w", published)
+    assert_one_line(refused, "lacks link 2", "what is published", "--older")
+    assert {path.name: path.read_bytes() for path in published.glob("ledger*")} == files
+    done = run_well("review", "restore", tmp_path / "older.sqlite", "--older", "-w", published)
+    assert "publish its queues again" in done.err
+    assert regrade.open(published).verify().problems == ()
+
+
+def test_restore_by_an_open_workspace_reads_the_new_ledger(published, tmp_path):
+    workspace = regrade.open(published)
+    assert workspace.ledger.last_link().position == 2
+    workspace.restore_ledger(tmp_path / "older.sqlite", older=True)
+    assert workspace.ledger.last_link().position == 0
+    workspace.ledger.engine.dispose()

@@ -15,7 +15,7 @@ from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
-from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, last_link
+from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import filling, identity, open_database, snapshot, writing
 from regrade.ledger.independent import IndependentVote, independent_votes
@@ -353,6 +353,11 @@ class Ledger:
         """The last link of the hash chain, which stands for all that people said so far."""
         with self.engine.connect() as connection:
             return last_link(connection)
+
+    def has_link(self, link: ChainLink) -> bool:
+        """Whether a link that was noted is in the hash chain: one lookup, which recomputes nothing."""
+        with self.engine.connect() as connection:
+            return has_link(connection, link)
 
     def identity(self) -> str:
         """What tells this ledger from every other: a random text that was chosen when it was created."""

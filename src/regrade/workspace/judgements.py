@@ -22,6 +22,7 @@ from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
 from regrade.workspace.publishing import publish_queue
 from regrade.workspace.queued import Queued
+from regrade.workspace.restoring_ledger import RestoredLedger, restore_ledger
 from regrade.workspace.signing import WatchPictures
 
 if TYPE_CHECKING:
@@ -209,6 +210,19 @@ class Judgements:
     def back_up_ledger(self, path: str | Path) -> None:
         """Copy the ledger, as it is at one moment, to a new file that only its owner may read; voting goes on."""
         self.ledger.back_up(Path(path))
+
+    def restore_ledger(self, path: str | Path, *, older: bool = False) -> RestoredLedger:
+        """Put a backup in the place of the ledger, which is set aside; no process may have it open.
+
+        A backup that lacks votes which were published raises, unless ``older`` accepts that.
+        """
+        if "ledger" in vars(self):
+            self.ledger.engine.dispose()
+            del self.ledger
+        try:
+            return restore_ledger(self.store, Path(path), older=older)
+        except ModuleNotFoundError:
+            raise MissingExtra("the ledger of judgements", "serve") from None
 
     def ledger_problems(self) -> tuple[str, ...]:
         """What is wrong with the ledger: damage, rows that were changed past it, missing protection."""

@@ -6,6 +6,7 @@ loss of what was published.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +19,28 @@ if TYPE_CHECKING:
 NOTE = "ledger.json"
 
 
+@dataclass(frozen=True)
+class NotedLedger:
+    """What is noted of a ledger: its identity, and the last link when a queue was published, if one was."""
+
+    identity: str
+    link: ChainLink | None
+
+
 def open_ledger(store: Store) -> Ledger:
     """The ledger that regrade.toml names, created if it is a file that never was; one that was lost raises."""
     from regrade.ledger import Ledger
+    from regrade.ledger.ledger_file import RESTORE
 
-    place, noted = _place(store), _read(store)
-    remedy = f"restore it from a backup, or remove {store.root / NOTE} to begin a new one"
+    place, noted = place_of_ledger(store), noted_ledger(store)
+    remedy = f"{RESTORE}, or remove {store.root / NOTE} to begin a new one"
     if noted is not None and isinstance(place, Path) and not place.exists():
         raise StoreError(f"the ledger {place} of this workspace is gone: {remedy}")
     ledger = Ledger.open(place)
     identity = ledger.identity()
     if noted is None:
-        _write(store, identity, None)
-    elif noted["ledger"] != identity:
+        _write(store, NotedLedger(identity, None))
+    elif noted.identity != identity:
         ledger.engine.dispose()
         raise StoreError(f"the ledger of this workspace was exchanged for another, or emptied: {remedy}")
     return ledger
@@ -38,40 +48,52 @@ def open_ledger(store: Store) -> Ledger:
 
 def has_ledger(store: Store) -> bool:
     """Whether the workspace has a ledger already."""
-    place = _place(store)
-    return _read(store) is not None or (isinstance(place, Path) and place.exists())
+    place = place_of_ledger(store)
+    return noted_ledger(store) is not None or (isinstance(place, Path) and place.exists())
 
 
 def note_last_link(store: Store, ledger: Ledger) -> None:
-    """Note how far the ledger's chain has come, as part of the transaction that publishes a queue."""
-    _write(store, ledger.identity(), ledger.last_link())
+    """Note how far the ledger's chain has come, as part of the transaction that publishes a queue or restores it."""
+    _write(store, NotedLedger(ledger.identity(), ledger.last_link()))
+
+
+def lost_link(store: Store, ledger: Ledger) -> ChainLink | None:
+    """The link that was noted when a queue was last published, if a ledger does not have it: one lookup."""
+    noted = noted_ledger(store)
+    link = None if noted is None else noted.link
+    return None if link is None or ledger.has_link(link) else link
 
 
 def ledger_problems(store: Store, ledger: Ledger) -> tuple[str, ...]:
     """What is wrong with the ledger: damage, missing protection, rows that were changed or lost past it."""
-    from regrade.ledger import ChainLink
-
-    noted = _read(store)
-    link = None if noted is None else noted["link"]
-    return ledger.problems(noted=[] if link is None else [ChainLink(**link)])
+    noted = noted_ledger(store)
+    return ledger.problems(noted=[] if noted is None or noted.link is None else [noted.link])
 
 
-def _place(store: Store) -> str | Path:
+def place_of_ledger(store: Store) -> str | Path:
+    """Where regrade.toml says that the ledger is: a file, or the address of a PostgreSQL database."""
     place = store.config.ledger
     return place if "://" in place else store.root / place
 
 
-def _read(store: Store) -> dict[str, Any] | None:
+def noted_ledger(store: Store) -> NotedLedger | None:
     """What was noted of the ledger that regrade.toml names now."""
+    from regrade.ledger import ChainLink
+
+    note = _notes(store).get(store.config.ledger)
+    if note is None:
+        return None
+    return NotedLedger(note["ledger"], None if note["link"] is None else ChainLink(**note["link"]))
+
+
+def _notes(store: Store) -> dict[str, Any]:
     path = store.root / NOTE
-    notes = read_stored_json(path) if path.is_file() else {}
-    return notes.get(store.config.ledger)
+    return read_stored_json(path) if path.is_file() else {}
 
 
-def _write(store: Store, identity: str, link: ChainLink | None) -> None:
+def _write(store: Store, noted: NotedLedger) -> None:
     path = store.root / NOTE
     with store.transaction() as change:
-        notes = read_stored_json(path) if path.is_file() else {}
-        note = {"ledger": identity, "link": None if link is None else vars(link)}
-        content = stored_json({**notes, store.config.ledger: note}, place=NOTE)
+        note = {"ledger": noted.identity, "link": None if noted.link is None else vars(noted.link)}
+        content = stored_json({**_notes(store), store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)
