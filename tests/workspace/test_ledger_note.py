@@ -9,7 +9,7 @@ from running import assert_one_line, run, run_well
 
 import regrade
 from regrade.core import StoreError
-from regrade.ledger import Role
+from regrade.ledger import Question, Role
 
 
 @pytest.fixture
@@ -139,3 +139,74 @@ def test_restore_by_an_open_workspace_reads_the_new_ledger(published, tmp_path):
     workspace.restore_ledger(tmp_path / "older.sqlite", older=True)
     assert workspace.ledger.last_link().position == 0
     workspace.ledger.engine.dispose()
+
+
+# A note that was lost
+
+
+def put_older(root, tmp_path):
+    """An older copy of the ledger takes its place, past the command that restores one."""
+    lose(root)
+    shutil.copy(tmp_path / "older.sqlite", root / "ledger.sqlite")
+
+
+def test_verify_names_a_lost_note_and_writes_nothing(published, tmp_path):
+    put_older(published, tmp_path)
+    (published / "ledger.json").unlink()
+    for command in (("verify",), ("review", "verify")):
+        ran = run(*command, "-w", published)
+        assert ran.code == 1
+        assert "ledger.json is missing" in ran.out + ran.err and "labels/pets/own@2.parquet" in ran.out + ran.err
+        assert not (published / "ledger.json").exists()
+
+
+@pytest.mark.parametrize("question", ["judge", "label", "mistake"])
+def test_note_is_missed_whatever_was_published(pets, tmp_path, question):
+    workspace = regrade.open(pets)
+    (ada,) = people(workspace.ledger, "Ada")
+    labels = {"labels": "own@1"} if question != "label" else {}
+    rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
+    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    pair = ("p2", "" if question == "label" else "cat")
+    more = {"model": "m"} if question == "mistake" else {}
+    queue = queue_of(workspace.ledger, "q", [pair], question=Question(question), test_set="pets", **labels, **more)
+    answer = {"judge": "correct", "label": "cat", "mistake": "fine-grained"}[question]
+    vote(workspace.ledger, queue, ada, pair, answer, **({"severity": "major"} if question == "mistake" else {}))
+    assert workspace.publish("q").written
+    (pets / "ledger.json").unlink()
+    (problem,) = regrade.open(pets).ledger_problems()
+    assert "ledger.json is missing" in problem
+    workspace.ledger.engine.dispose()
+
+
+def test_lost_note_is_not_made_anew_by_other_commands_but_by_publishing(published):
+    (published / "ledger.json").unlink()
+    for command in (("team", "add", "Bob"), ("team", "list"), ("review", "list")):
+        run_well(*command, "-w", published)
+        assert not (published / "ledger.json").exists()
+    run_well("review", "publish", "q", "--yes", "-w", published)
+    assert regrade.open(published).verify().problems == ()
+    assert '"position": 2' in (published / "ledger.json").read_text()
+
+
+def test_note_that_is_a_dead_link_is_named(published):
+    (published / "ledger.json").unlink()
+    (published / "ledger.json").symlink_to(published / "nowhere.json")
+    ran = run("verify", "-w", published)
+    assert ran.code == 1 and "ledger.json" in ran.out + ran.err and "missing" in ran.out + ran.err
+    assert_one_line(run("team", "add", "Bob", "-w", published), "ledger.json is a link to a file that is missing")
+
+
+def test_verify_of_a_lost_ledger_and_note_names_the_note(published):
+    lose(published)
+    (published / "ledger.json").unlink()
+    ran = run("verify", "-w", published)
+    assert ran.code == 1 and "ledger.json is missing" in ran.out + ran.err
+    assert not (published / "ledger.sqlite").exists()
+
+
+def test_verify_of_a_workspace_without_a_note_or_publication_writes_nothing(root):
+    (root / "ledger.json").unlink()
+    assert regrade.open(root).verify().problems == ()
+    assert not (root / "ledger.json").exists()
