@@ -6,10 +6,11 @@ import pytest
 from judging import people, queue_of, vote
 from pets import IDS, LABELS
 from running import assert_one_line, run, run_well
+from sqlalchemy import event
 
 import regrade
 from regrade.core import StoreError
-from regrade.ledger import Question, Role
+from regrade.ledger import Ledger, Question, Role
 
 
 @pytest.fixture
@@ -210,3 +211,57 @@ def test_verify_of_a_workspace_without_a_note_or_publication_writes_nothing(root
     (root / "ledger.json").unlink()
     assert regrade.open(root).verify().problems == ()
     assert not (root / "ledger.json").exists()
+
+
+# A ledger that was rolled back
+
+WRITING = [
+    ("team", "add", "Bob"), ("team", "invite", "Ada"), ("team", "link"), ("review", "publish", "q", "--yes"),
+    ("review", "queue", "-t", "pets", "-l", "own"), ("review", "label", "-t", "pets"), ("review", "overlap", "q", "2"),
+    ("serve",),
+]  # fmt: skip
+
+
+def test_commands_that_write_refuse_a_rolled_back_ledger(published, tmp_path):
+    put_older(published, tmp_path)
+    note = (published / "ledger.json").read_bytes()
+    for command in WRITING:
+        refused = run(*command, "-w", published)
+        assert_one_line(refused, "lacks link 2", "an older copy", "regrade review restore FILE --older")
+    assert "Ada" in run_well("team", "list", "-w", published).out
+    run_well("review", "list", "-w", published)
+    run_well("review", "backup", tmp_path / "again.sqlite", "-w", published)
+    assert (published / "ledger.json").read_bytes() == note
+
+
+@pytest.mark.parametrize("way_out", [("newer.sqlite",), ("older.sqlite", "--older")])
+def test_rolled_back_ledger_is_written_to_after_restoring(published, tmp_path, way_out):
+    put_older(published, tmp_path)
+    name, *options = way_out
+    run_well("review", "restore", tmp_path / name, *options, "-w", published)
+    run_well("team", "add", "Bob", "-w", published)
+
+
+def test_ledger_with_another_link_in_place_of_the_noted_one_is_refused(published, tmp_path):
+    """Votes went on in an older copy, so that its chain is as long again."""
+    put_older(published, tmp_path)
+    ledger = Ledger.open(published / "ledger.sqlite")
+    (ada,) = people(ledger, "Ada")
+    for pair in (("p2", "cat"), ("p3", "cat")):
+        vote(ledger, ledger.queue("q"), ada, pair, "wrong")
+    assert ledger.last_link().position > 2
+    ledger.engine.dispose()
+    assert_one_line(run("team", "add", "Bob", "-w", published), "lacks link 2")
+
+
+def test_opening_a_ledger_looks_the_noted_link_up_without_reading_the_chain(published):
+    workspace = regrade.open(published)
+    engine = workspace.readable_ledger.engine
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda _c, _cu, sql, values, *_: statements.append((sql, values)))
+    _ = workspace.ledger
+    ((statement, values),) = [(sql, values) for sql, values in statements if "FROM chain" in sql]
+    with engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).mappings().all()
+    assert [row["detail"] for row in plan] == ["SEARCH chain USING INTEGER PRIMARY KEY (rowid=?)"]
+    engine.dispose()

@@ -18,6 +18,7 @@ from regrade.ledger.appending import append_items
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import filling, identity, open_database, snapshot, writing
+from regrade.ledger.database_errors import shown_place
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
@@ -47,6 +48,11 @@ class Ledger:
     def open(cls, place: str | Path) -> Ledger:
         """The ledger in a file, made if missing, or at a PostgreSQL address."""
         return cls(open_database(place))
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, without a password."""
+        return shown_place(self.engine)
 
     # People
 

@@ -55,10 +55,17 @@ def open_ledger(store: Store) -> Ledger:
 
 
 def prepare_writing(store: Store, ledger: Ledger) -> None:
-    """Note a ledger that is new to the workspace.
+    """Refuse a ledger that was rolled back behind what is published, and note one that is new to the workspace.
 
     Where something was published and nothing is noted, the note was lost: it is not made anew, or no one would notice.
     """
+    missing = lost_link(store, ledger)
+    if missing is not None:
+        raise StoreError(
+            f"the ledger {ledger.place} lacks link {missing.position} ({missing.hash[:12]}), which {NOTE} notes "
+            "since a queue was published: an older copy may have been put in its place; put the newer file back, or "
+            "accept the older one with `regrade review restore FILE --older`"
+        )
     if noted_ledger(store) is None and (ledger.last_link().position == 0 or first_published_file(store.root) is None):
         _write(store, NotedLedger(ledger.identity(), None))
 
@@ -94,7 +101,7 @@ def _lost_note(store: Store) -> Iterator[str]:
     published = first_published_file(store.root)
     if published is not None:
         yield (
-            f"{NOTE} is missing, or says nothing of {store.config.ledger}, although {published.as_posix()} was "
+            f"{NOTE} is missing, or says nothing of the present ledger, although {published.as_posix()} was "
             "published from a ledger: put it back from a copy of the workspace; if the ledger has all votes, publish a "
             "queue again, which notes how far it is"
         )
