@@ -76,6 +76,17 @@ def test_export_and_backup_are_readable_by_their_owner_only(judged, tmp_path, fi
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_value_of_a_wrong_type_is_named_by_verify_and_not_exported(judged, tmp_path):
+    with closing(sqlite3.connect(judged / "ledger.sqlite")) as connection, connection:
+        connection.execute("DROP TRIGGER vote_no_update")
+        connection.execute("UPDATE vote SET answer = cast(answer AS blob)")
+    for command in (("verify",), ("review", "verify")):
+        ran = run(*command, "-w", judged)
+        assert ran.code == 1 and "vote.answer: 2 values of a wrong type" in ran.out + ran.err
+    assert_one_line(run("review", "export", tmp_path / "a.json", "-w", judged), "the ledger is damaged")
+    assert not (tmp_path / "a.json").exists()
+
+
 # Restoring a backup
 
 

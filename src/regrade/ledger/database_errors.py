@@ -30,6 +30,7 @@ _SQLITE = {
     "malformed database schema": _DAMAGED,
     "file is not a database": _DAMAGED,
     "no such table": _DAMAGED,
+    "could not decode to utf-8": _DAMAGED,
 }
 """By a part of SQLite's message; its codes are missing where another layer has raised the error again."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
@@ -375,8 +376,14 @@ class Ledger:
 
     def problems(self, *, noted: Iterable[ChainLink] = ()) -> tuple[str, ...]:
         """What is wrong with the database, its triggers and its hash chain; ``noted`` links must be in it."""
+        problems = []
         with snapshot(self.engine) as connection:
-            return (*integrity_problems(connection), *chain_problems(connection, noted))
+            try:
+                for problem in chain(integrity_problems(connection), chain_problems(connection, noted)):
+                    problems.append(problem)
+            except LedgerDamaged as error:  # what cannot be read cannot be checked further
+                problems.append(str(error))
+        return tuple(problems)
 
     # Taking it along
 
