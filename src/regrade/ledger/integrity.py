@@ -1,4 +1,4 @@
-"""Whether a ledger's database is whole, and its tables are still protected."""
+"""Whether a ledger's database is whole, has the schema of a ledger, and its tables are still protected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Integer, func, inspect, select
 
 from regrade.core.amounts import amount
-from regrade.ledger.database import expected_triggers, triggers
+from regrade.ledger.database import expected_schema, schema_objects
 from regrade.ledger.schema import APPEND_ONLY, Number, Whole, chain, metadata
 
 _PROTECTED = (*(table.name for table in APPEND_ONLY), chain.name)
@@ -19,14 +19,14 @@ WHERE tgenabled <> 'D' AND tgqual IS NULL AND prosrc LIKE '%%RAISE EXCEPTION%%'
 
 
 def integrity_problems(connection: Connection) -> Iterator[str]:
-    """What SQLite's own checks find, and triggers that are missing, changed or not the ledger's own."""
+    """What SQLite's own checks find, and parts of the schema that are missing, changed or not the ledger's own."""
     if connection.dialect.name == "sqlite":
         for check in ("integrity_check", "foreign_key_check"):
             for row in connection.exec_driver_sql(f"PRAGMA {check}"):
                 if tuple(row) != ("ok",):
                     yield f"{check}: {', '.join(map(str, row))}"
         yield from _wrong_types(connection)
-        yield from _sqlite_triggers(triggers(connection), expected_triggers())
+        yield from _schema_problems(schema_objects(connection), expected_schema())
     else:
         active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS).scalars())
         expected = (f"{table}_append_only" for table in _PROTECTED)
@@ -54,8 +54,9 @@ def _stored_as(column: Column[Any]) -> tuple[str, ...]:
     return ("integer", "null") if isinstance(column.type, Whole | Integer) else ("text", "null")
 
 
-def _sqlite_triggers(stored: dict[str, str], expected: dict[str, str]) -> Iterator[str]:
-    yield from (f"the trigger {name} is missing" for name in expected if name not in stored)
-    yield from (f"the trigger {name} is not the ledger's own" for name in stored if name not in expected)
+def _schema_problems(stored: dict[str, str], expected: dict[str, str]) -> Iterator[str]:
+    """Tables, indexes, views and triggers that a new ledger has otherwise, or does not have."""
+    yield from (f"the {name} is missing" for name in expected if name not in stored)
+    yield from (f"the {name} is not the ledger's own" for name in stored if name not in expected)
     both = stored.keys() & expected.keys()
-    yield from (f"the trigger {name} was changed" for name in sorted(both) if stored[name] != expected[name])
+    yield from (f"the {name} was changed" for name in sorted(both) if stored[name] != expected[name])
