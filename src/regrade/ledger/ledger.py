@@ -23,6 +23,7 @@ from regrade.ledger.database_errors import shown_place
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
+from regrade.ledger.names import check_name, check_not_alike
 from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
 from regrade.ledger.overlap import OverlapChange, change_overlap
 from regrade.ledger.overview import Progress
@@ -58,11 +59,11 @@ class Ledger:
     # People
 
     def add_person(self, name: str, role: Role) -> Person:
-        """Someone new; a name that is taken raises."""
-        if not name.strip():
-            raise InputError("a person has a name")
-        row = insert(person).values(name=name.strip(), role=role.value, joined=self._now())
+        """Someone new; a name that is taken, or too like another's to tell them apart, raises."""
+        check_name("person", name)
+        row = insert(person).values(name=name, role=role.value, joined=self._now())
         with writing(self.engine) as connection:
+            check_not_alike([name], connection.execute(select(person.c.name)).scalars())
             return record_of(Person, _added(connection, row, person, f"someone is called {name!r} already"))
 
     def people(self) -> tuple[Person, ...]:
@@ -102,6 +103,7 @@ class Ledger:
 
         ``labels`` names the label set that its items are held against, and ``model`` whose predictions they are.
         """
+        check_name("queue", name)
         if overlap < 1:
             raise InputError(f"an item is for one person or more, got an overlap of {overlap}")
         row = insert(queue).values(
