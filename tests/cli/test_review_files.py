@@ -1,9 +1,15 @@
 """The ledger to a file and back, by the command line."""
 
 import os
+import shutil
+import sqlite3
 import stat
+import subprocess
+import sys
+from contextlib import closing
 
 import pytest
+from failing_database import damage
 from judging import people, queue_of, vote
 from running import assert_one_line, run, run_well
 
@@ -68,3 +74,150 @@ def test_export_and_backup_are_readable_by_their_owner_only(judged, tmp_path, fi
         os.umask(before)
     for path in (tmp_path / file, tmp_path / "copy.sqlite"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_value_of_a_wrong_type_is_named_by_verify_and_not_exported(judged, tmp_path):
+    with closing(sqlite3.connect(judged / "ledger.sqlite")) as connection, connection:
+        connection.execute("DROP TRIGGER vote_no_update")
+        connection.execute("UPDATE vote SET answer = cast(answer AS blob)")
+    for command in (("verify",), ("review", "verify")):
+        ran = run(*command, "-w", judged)
+        assert ran.code == 1 and "vote.answer: 2 values of a wrong type" in ran.out + ran.err
+    assert_one_line(run("review", "export", tmp_path / "a.json", "-w", judged), "the ledger is damaged")
+    assert not (tmp_path / "a.json").exists()
+
+
+# Restoring a backup
+
+
+def vote_more(workspace, name, *, count=80):
+    """Add a queue with many votes."""
+    ledger = regrade.open(workspace).ledger
+    (person,) = people(ledger, name)
+    pairs = [(f"image {number}", "dog") for number in range(count)]
+    queue = queue_of(ledger, f"queue of {name}", pairs, test_set="pets", labels="own")
+    for pair in pairs:
+        vote(ledger, queue, person, pair, "correct")
+    return ledger
+
+
+def kill(ledger, workspace, tmp_path):
+    """Leave a ledger's files as a server does that is killed: the newest votes are in the -wal."""
+    copies = tmp_path / "killed"
+    copies.mkdir()
+    for path in workspace.glob("ledger.sqlite*"):
+        shutil.copy(path, copies)
+    ledger.engine.dispose()
+    for path in workspace.glob("ledger.sqlite*"):
+        path.unlink()
+    for path in copies.iterdir():
+        shutil.copy(path, workspace)
+
+
+@pytest.fixture
+def crashed(judged, tmp_path):
+    """A ledger whose server was killed, and an older backup in place of its file, beside its -wal."""
+    run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
+    kill(vote_more(judged, "Cleo"), judged, tmp_path)
+    assert (judged / "ledger.sqlite-wal").stat().st_size
+    return judged
+
+
+def test_restore_replaces_a_copy_that_an_old_wal_ruins(crashed, tmp_path):
+    backup, ledger = tmp_path / "backup.sqlite", crashed / "ledger.sqlite"
+    ledger.unlink()
+    shutil.copy(backup, ledger)
+    files = {path.name: path.read_bytes() for path in crashed.glob("ledger.sqlite*")}
+    done = run_well("review", "restore", backup, "-w", crashed)
+    assert "restored from" in done.err and "3 votes, comments, decisions" in done.err and "check next" in done.err
+    assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
+    (kept,) = crashed.glob("ledger.sqlite.replaced-*Z")
+    assert str(kept) in done.err
+    for name, content in files.items():
+        assert kept.with_name(name.replace("ledger.sqlite", kept.name)).read_bytes() == content
+    assert "novel" in run_well("review", "list", "-w", crashed).out
+    assert "the ledger is whole" in run_well("review", "verify", "-w", crashed).err
+
+
+def test_malformed_ledger_beside_a_wal_names_restore(judged):
+    damage(judged / "ledger.sqlite")
+    (judged / "ledger.sqlite-wal").write_bytes(b"of another ledger")
+    assert_one_line(run("review", "list", "-w", judged), "malformed", "-wal", "regrade review restore FILE")
+
+
+def test_restore_takes_back_what_it_set_aside_with_its_wal(crashed, tmp_path):
+    run_well("review", "restore", tmp_path / "backup.sqlite", "-w", crashed)
+    (kept,) = crashed.glob("ledger.sqlite.replaced-*Z")
+    assert "163 votes" in run_well("review", "restore", kept, "-w", crashed).err
+    assert len(rows(crashed)) > 163
+
+
+def test_restore_of_a_ledger_that_is_gone(crashed, tmp_path):
+    (crashed / "ledger.sqlite").unlink()
+    run_well("review", "restore", tmp_path / "backup.sqlite", "-w", crashed)
+    assert "novel" in run_well("review", "list", "-w", crashed).out
+
+
+HOLDING = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM vote").fetchone()
+print("open", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_restore_refuses_a_ledger_that_another_process_has_open(judged, tmp_path):
+    run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
+    before = rows(judged)
+    command = [sys.executable, "-c", HOLDING, judged / "ledger.sqlite"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"open\n"
+        assert_one_line(run("review", "restore", tmp_path / "backup.sqlite", "-w", judged), "in use by another process")
+        (judged / "ledger.sqlite").rename(judged / "moved")  # what is left of it beside the path is in use too
+        assert_one_line(run("review", "restore", tmp_path / "backup.sqlite", "-w", judged), "in use by another process")
+        (judged / "moved").rename(judged / "ledger.sqlite")
+        holder.stdin.close()
+    assert rows(judged) == before
+    assert not list(judged.glob("*.replaced-*")) and not list(judged.glob(".ledger*"))
+
+
+def test_restore_refuses_what_is_not_a_whole_ledger(judged, tmp_path):
+    before = rows(judged)
+    bad = tmp_path / "bad.sqlite"
+
+    def refused(*parts):
+        assert_one_line(run("review", "restore", bad, "-w", judged), *parts)
+        bad.unlink(missing_ok=True)
+
+    refused("no file")
+    bad.write_text("this is no database" * 100)
+    refused("bad.sqlite", "not a ledger")
+    with closing(sqlite3.connect(bad)) as connection:
+        connection.execute("CREATE TABLE vote (id)")
+    refused("not a ledger (no table")
+    run_well("review", "backup", bad, "-w", judged)
+    damage(bad)
+    refused("bad.sqlite", "damaged")
+    run_well("review", "backup", bad, "-w", judged)
+    with closing(sqlite3.connect(bad)) as connection:
+        connection.execute("DROP TABLE skip")
+    refused("no table skip")
+    run_well("review", "backup", bad, "-w", judged)
+    with closing(sqlite3.connect(bad)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    refused("bad.sqlite", "newer regrade")
+    other = regrade.init(tmp_path / "other")
+    other.back_up_ledger(bad)
+    other.ledger.engine.dispose()
+    refused("a copy of another ledger")
+    assert_one_line(run("review", "restore", judged / "ledger.sqlite", "-w", judged), "the ledger itself")
+    assert rows(judged) == before
+    assert not list(judged.glob("*.replaced-*")) and not list(judged.glob(".ledger*"))
+
+
+def test_restore_of_postgres_names_the_tool(judged, tmp_path):
+    run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
+    config = judged / "regrade.toml"
+    config.write_text(config.read_text().replace('"ledger.sqlite"', '"postgresql://nowhere/none"'))
+    assert_one_line(run("review", "restore", tmp_path / "backup.sqlite", "-w", judged), "pg_restore")

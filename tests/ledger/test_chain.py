@@ -191,12 +191,29 @@ def test_upsert_cannot_change_a_row(filled):
             "the trigger vote_no_update was changed",
         ),
         (("CREATE TRIGGER mine AFTER INSERT ON vote BEGIN SELECT 1; END",), "the trigger mine is not the ledger's own"),
+        (("DROP INDEX uq_vote_first",), "the index uq_vote_first is missing"),
+        (
+            ("DROP INDEX uq_vote_first", "CREATE UNIQUE INDEX uq_vote_first ON vote (id)"),
+            "the index uq_vote_first was changed",
+        ),
+        (("CREATE VIEW votes AS SELECT * FROM vote",), "the view votes is not the ledger's own"),
+        (("CREATE TABLE extra (id INTEGER)",), "the table extra is not the ledger's own"),
+        (("ALTER TABLE comment ADD COLUMN hidden INTEGER",), "the table comment was changed"),
+        (("ANALYZE",), None),
     ],
 )
-def test_triggers_that_differ_from_those_of_a_new_ledger_are_named(tmp_path, new_files, statements, problem):
+def test_schema_that_differs_from_that_of_a_new_ledger_is_named(tmp_path, new_files, statements, problem):
     ledger = fill(Ledger.open(new_files.put(tmp_path / "ledger.sqlite")))
     with ledger.engine.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))
-    assert ledger.problems() == (problem,)
+    assert ledger.problems() == (() if problem is None else (problem,))
+    ledger.engine.dispose()
+
+
+def test_missing_table_is_named(tmp_path):
+    ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
+    with ledger.engine.begin() as connection:
+        connection.execute(text("DROP TABLE skip"))
+    assert set(ledger.problems()) == {"the table skip is missing", "the index ix_skip_person is missing"}
     ledger.engine.dispose()

@@ -105,6 +105,34 @@ def test_word_that_was_never_written_is_damage(ledger, word):
         ledger.queues()
 
 
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ("answer = cast(answer AS blob)", "vote.answer"),
+        ("reason = x'ff'", "vote.reason"),
+        ("seconds = 'long'", "vote.seconds"),
+        ("at = x'00'", "vote.at"),
+        ("at = 'yesterday'", ""),
+        ("answer = cast(x'ff' AS text)", ""),
+    ],
+)
+def test_value_of_a_wrong_type_is_damage(tmp_path, change, column):
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ada = ledger.add_person("Ada", Role.REVIEWER)
+    queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
+    ledger.add_items(queue, [NewItem("a.jpg", "cat")])
+    ledger.vote(ledger.next_item(queue, ada).id, ada, Ballot("key", "correct", seconds=1.0))
+    with ledger.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TRIGGER vote_no_update")
+        connection.exec_driver_sql(f"UPDATE vote SET {change}")
+    problems = ledger.problems()
+    assert any("damaged" in problem for problem in problems)
+    assert not column or f"{column}: 1 value of a wrong type" in problems
+    with pytest.raises(LedgerDamaged):
+        ledger.rows()
+    ledger.engine.dispose()
+
+
 def test_ledger_that_was_put_back_is_used_again(ledger, tmp_path):
     path = tmp_path / "ledger.sqlite"
     ledger.add_person("Ada", Role.OWNER)

@@ -6,10 +6,11 @@ import pytest
 from judging import people, queue_of, vote
 from pets import IDS, LABELS
 from running import assert_one_line, run, run_well
+from sqlalchemy import event
 
 import regrade
 from regrade.core import StoreError
-from regrade.ledger import Role
+from regrade.ledger import Ledger, Question, Role
 
 
 @pytest.fixture
@@ -98,3 +99,170 @@ def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
     assert "which was noted when a queue was published" in problem.trouble
     ran = run("review", "verify", "-w", pets)
     assert_one_line(ran, "error: 1 problem in the ledger: ", "noted when a queue was published")
+
+
+@pytest.fixture
+def published(pets, tmp_path):
+    """A workspace in which a queue was published, and a backup from before in ``older.sqlite``."""
+    rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
+    workspace = regrade.open(pets)
+    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    (ada,) = people(workspace.ledger, "Ada")
+    queue = queue_of(workspace.ledger, "q", [("p2", "cat"), ("p3", "cat")], test_set="pets", labels="own@1")
+    workspace.back_up_ledger(tmp_path / "older.sqlite")
+    vote(workspace.ledger, queue, ada, ("p2", "cat"), "correct")
+    assert workspace.publish("q").written
+    workspace.back_up_ledger(tmp_path / "newer.sqlite")
+    workspace.ledger.engine.dispose()
+    return pets
+
+
+def test_restore_of_what_was_published_leaves_the_note(published, tmp_path):
+    before = (published / "ledger.json").read_bytes()
+    run_well("review", "restore", tmp_path / "newer.sqlite", "-w", published)
+    assert (published / "ledger.json").read_bytes() == before
+    assert regrade.open(published).verify().problems == ()
+
+
+def test_restore_of_an_older_backup_needs_a_confirmation(published, tmp_path):
+    files = {path.name: path.read_bytes() for path in published.glob("ledger*")}
+    refused = run("review", "restore", tmp_path / "older.sqlite", "-w", published)
+    assert_one_line(refused, "lacks link 2", "what is published", "--older")
+    assert {path.name: path.read_bytes() for path in published.glob("ledger*")} == files
+    done = run_well("review", "restore", tmp_path / "older.sqlite", "--older", "-w", published)
+    assert "publish its queues again" in done.err
+    assert regrade.open(published).verify().problems == ()
+
+
+def test_restore_by_an_open_workspace_reads_the_new_ledger(published, tmp_path):
+    workspace = regrade.open(published)
+    assert workspace.ledger.last_link().position == 2
+    workspace.restore_ledger(tmp_path / "older.sqlite", older=True)
+    assert workspace.ledger.last_link().position == 0
+    workspace.ledger.engine.dispose()
+
+
+# A note that was lost
+
+
+def put_older(root, tmp_path):
+    """An older copy of the ledger takes its place, past the command that restores one."""
+    lose(root)
+    shutil.copy(tmp_path / "older.sqlite", root / "ledger.sqlite")
+
+
+def test_verify_names_a_lost_note_and_writes_nothing(published, tmp_path):
+    put_older(published, tmp_path)
+    (published / "ledger.json").unlink()
+    for command in (("verify",), ("review", "verify")):
+        ran = run(*command, "-w", published)
+        assert ran.code == 1
+        assert "ledger.json is missing" in ran.out + ran.err and "labels/pets/own@2.parquet" in ran.out + ran.err
+        assert not (published / "ledger.json").exists()
+
+
+@pytest.mark.parametrize("question", ["judge", "label", "mistake"])
+def test_note_is_missed_whatever_was_published(pets, tmp_path, question):
+    workspace = regrade.open(pets)
+    (ada,) = people(workspace.ledger, "Ada")
+    labels = {"labels": "own@1"} if question != "label" else {}
+    rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
+    (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
+    workspace.import_labels(tmp_path / "labels.csv", test_set="pets", name="own")
+    pair = ("p2", "" if question == "label" else "cat")
+    more = {"model": "m"} if question == "mistake" else {}
+    queue = queue_of(workspace.ledger, "q", [pair], question=Question(question), test_set="pets", **labels, **more)
+    answer = {"judge": "correct", "label": "cat", "mistake": "fine-grained"}[question]
+    vote(workspace.ledger, queue, ada, pair, answer, **({"severity": "major"} if question == "mistake" else {}))
+    assert workspace.publish("q").written
+    (pets / "ledger.json").unlink()
+    (problem,) = regrade.open(pets).ledger_problems()
+    assert "ledger.json is missing" in problem
+    workspace.ledger.engine.dispose()
+
+
+def test_lost_note_is_not_made_anew_by_other_commands_but_by_publishing(published):
+    (published / "ledger.json").unlink()
+    for command in (("team", "add", "Bob"), ("team", "list"), ("review", "list")):
+        run_well(*command, "-w", published)
+        assert not (published / "ledger.json").exists()
+    run_well("review", "publish", "q", "--yes", "-w", published)
+    assert regrade.open(published).verify().problems == ()
+    assert '"position": 2' in (published / "ledger.json").read_text()
+
+
+def test_note_that_is_a_dead_link_is_named(published):
+    (published / "ledger.json").unlink()
+    (published / "ledger.json").symlink_to(published / "nowhere.json")
+    ran = run("verify", "-w", published)
+    assert ran.code == 1 and "ledger.json" in ran.out + ran.err and "missing" in ran.out + ran.err
+    assert_one_line(run("team", "add", "Bob", "-w", published), "ledger.json is a link to a file that is missing")
+
+
+def test_verify_of_a_lost_ledger_and_note_names_the_note(published):
+    lose(published)
+    (published / "ledger.json").unlink()
+    ran = run("verify", "-w", published)
+    assert ran.code == 1 and "ledger.json is missing" in ran.out + ran.err
+    assert not (published / "ledger.sqlite").exists()
+
+
+def test_verify_of_a_workspace_without_a_note_or_publication_writes_nothing(root):
+    (root / "ledger.json").unlink()
+    assert regrade.open(root).verify().problems == ()
+    assert not (root / "ledger.json").exists()
+
+
+# A ledger that was rolled back
+
+WRITING = [
+    ("team", "add", "Bob"), ("team", "invite", "Ada"), ("team", "link"), ("review", "publish", "q", "--yes"),
+    ("review", "queue", "-t", "pets", "-l", "own"), ("review", "label", "-t", "pets"), ("review", "overlap", "q", "2"),
+    ("serve",),
+]  # fmt: skip
+
+
+def test_commands_that_write_refuse_a_rolled_back_ledger(published, tmp_path):
+    put_older(published, tmp_path)
+    note = (published / "ledger.json").read_bytes()
+    for command in WRITING:
+        refused = run(*command, "-w", published)
+        assert_one_line(refused, "lacks link 2", "an older copy", "regrade review restore FILE --older")
+    assert "Ada" in run_well("team", "list", "-w", published).out
+    run_well("review", "list", "-w", published)
+    run_well("review", "backup", tmp_path / "again.sqlite", "-w", published)
+    assert (published / "ledger.json").read_bytes() == note
+
+
+@pytest.mark.parametrize("way_out", [("newer.sqlite",), ("older.sqlite", "--older")])
+def test_rolled_back_ledger_is_written_to_after_restoring(published, tmp_path, way_out):
+    put_older(published, tmp_path)
+    name, *options = way_out
+    run_well("review", "restore", tmp_path / name, *options, "-w", published)
+    run_well("team", "add", "Bob", "-w", published)
+
+
+def test_ledger_with_another_link_in_place_of_the_noted_one_is_refused(published, tmp_path):
+    """Votes went on in an older copy, so that its chain is as long again."""
+    put_older(published, tmp_path)
+    ledger = Ledger.open(published / "ledger.sqlite")
+    (ada,) = people(ledger, "Ada")
+    for pair in (("p2", "cat"), ("p3", "cat")):
+        vote(ledger, ledger.queue("q"), ada, pair, "wrong")
+    assert ledger.last_link().position > 2
+    ledger.engine.dispose()
+    assert_one_line(run("team", "add", "Bob", "-w", published), "lacks link 2")
+
+
+def test_opening_a_ledger_looks_the_noted_link_up_without_reading_the_chain(published):
+    workspace = regrade.open(published)
+    engine = workspace.readable_ledger.engine
+    statements = []
+    event.listen(engine, "before_cursor_execute", lambda _c, _cu, sql, values, *_: statements.append((sql, values)))
+    _ = workspace.ledger
+    ((statement, values),) = [(sql, values) for sql, values in statements if "FROM chain" in sql]
+    with engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).mappings().all()
+    assert [row["detail"] for row in plan] == ["SEARCH chain USING INTEGER PRIMARY KEY (rowid=?)"]
+    engine.dispose()

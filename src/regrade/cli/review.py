@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from regrade.cli.review_agreement import agreement
-from regrade.cli.review_files import backup, export, import_, verify
+from regrade.cli.review_files import backup, export, import_, restore, verify
 from regrade.cli.review_list import assign, list_, overlap
 from regrade.cli.review_publish import publish
 from regrade.cli.review_queue import label, mistakes, people, queue
@@ -23,4 +23,5 @@ app.command("publish")(publish)
 app.command("export")(export)
 app.command("import")(import_)
 app.command("backup")(backup)
+app.command("restore")(restore)
 app.command("verify")(verify)

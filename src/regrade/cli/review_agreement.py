@@ -41,7 +41,7 @@ def agreement(
         return Shown(found.table() if show is Show.panel else found.reviewer_table(), found.as_dict())
     if show is Show.reviewers:
         raise InputError("reviewers are those of one queue: name it")
-    names = [one.name for one in here.ledger.queues() if one.mode.value != "training"]
+    names = [one.name for one in here.readable_ledger.queues() if one.mode.value != "training"]
     if not names:
         raise InputError("there is no queue yet whose answers count: fill one with regrade review queue")
     results = [here.agreement(name) for name in names]

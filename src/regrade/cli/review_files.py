@@ -1,4 +1,4 @@
-"""regrade review export, import, backup and verify: all that people said, taken along, copied and checked."""
+"""regrade review export, import, backup, restore and verify: all that people said, taken along, copied and checked."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _NOUNS = {
     "guide": ("edit of the guide", "edits of the guide"),
 }  # fmt: skip
 
+_ENTRIES = "votes, comments, decisions and edits"
+
 
 def export(
     file: Annotated[Path, typer.Argument(help="The file to write: .csv, .json or .parquet.")],
@@ -36,10 +38,32 @@ def backup(
 ) -> None:
     """Copy a ledger in SQLite, accounts included, as it is at one moment; people can go on voting meanwhile.
 
-    Put the copy in the place of a ledger that was lost. A ledger in PostgreSQL is backed up with pg_dump.
+    `regrade review restore` puts the copy in the place of a ledger that was lost. A ledger in PostgreSQL is backed up
+    with pg_dump.
     """
     opened(workspace).back_up_ledger(file)
     say(f"{file}: a copy of the ledger, readable by you only")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `regrade review backup` wrote.")],
+    older: Annotated[
+        bool, typer.Option("--older", help="Accept a backup that lacks votes which were published already.")
+    ] = False,
+    workspace: WorkspaceOption = Path(),
+) -> None:
+    """Put a backup in the place of a ledger in SQLite; the ledger that is there is kept under a new name.
+
+    Stop `regrade serve` first. The backup is checked before anything is moved. A ledger in PostgreSQL is restored with
+    pg_restore.
+    """
+    done = opened(workspace).restore_ledger(file, older=older)
+    say(f"{done.path}: restored from {file}, with {amount(done.links, 'vote, comment, decision or edit', _ENTRIES)}")
+    if done.kept is not None:
+        say(f"the ledger before it is kept as {done.kept}, with its -wal and -shm files if it had any")
+    if done.is_older:
+        say("what is published holds votes that this ledger does not have: publish its queues again")
+    say("check next: `regrade verify`, and `regrade review list` for votes that must be given again")
 
 
 def verify(workspace: WorkspaceOption = Path()) -> None:

@@ -25,7 +25,7 @@ def list_(
     """
     from regrade.core import Column, Table
 
-    ledger = opened(workspace).ledger
+    ledger = opened(workspace).readable_ledger
     found = [_as_dict(ledger, queue) for queue in ledger.queues()]
     headings = {"overlap": "people an item", "disputed": "to discuss", "reported": "unreadable",
                 "by_person": "votes by", "assigned": "for"}  # fmt: skip

@@ -38,7 +38,7 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
     from regrade.ledger import Accounts
     from regrade.ledger.clock import now_in_utc
 
-    members, now = Accounts(opened(workspace).ledger.engine).members(), now_in_utc()
+    members, now = Accounts(opened(workspace).readable_ledger.engine).members(), now_in_utc()
     rows = tuple(
         (
             member.person.name, member.person.role.value, member.in_words(now),

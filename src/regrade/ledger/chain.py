@@ -76,6 +76,12 @@ def last_link(connection: Connection) -> ChainLink:
     return ChainLink(0, _FIRST) if row is None else ChainLink(row["position"], row["hash"])
 
 
+def has_link(connection: Connection, link: ChainLink) -> bool:
+    """Whether a link is in the chain as it was noted; what it covers is not recomputed."""
+    stored = connection.execute(select(chain.c.hash).where(chain.c.position == link.position)).scalar()
+    return (_FIRST if link.position == 0 else stored) == link.hash
+
+
 def extend_chain(connection: Connection, table: Table, rows: Sequence[RowMapping]) -> None:
     """Link rows that were just added, in their order; others who add rows wait until this transaction ends."""
     added = connection.execute(_ADDED[table.name], {"added": [row["id"] for row in rows]}).mappings().all()

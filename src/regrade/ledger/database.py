@@ -62,18 +62,23 @@ def _fill_new(path: Path) -> None:
     engine.dispose()
 
 
-def triggers(connection: Connection) -> dict[str, str]:
-    """The triggers of a database in SQLite by name, each as it was written."""
-    stored = connection.exec_driver_sql("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-    return {str(name): str(text) for name, text in stored}
+def schema_objects(connection: Connection) -> dict[str, str]:
+    """The tables, indexes, views and triggers of a database in SQLite, such as ``table vote``, each as it was written.
+
+    Blanks and quotes are left out, which depend on the versions of the libraries that wrote it.
+    """
+    stored = connection.exec_driver_sql(
+        "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) <> 'sqlite_'"
+    )
+    return {f"{kind} {name}": "".join(str(sql).replace('"', "").split()) for kind, name, sql in stored}
 
 
 @cache
-def expected_triggers() -> dict[str, str]:
-    """The triggers that a ledger in SQLite has when it is new."""
+def expected_schema() -> dict[str, str]:
+    """What a ledger in SQLite has when it is new."""
     engine = _upgraded(create_engine("sqlite://", poolclass=StaticPool))
     with engine.connect() as connection:
-        return triggers(connection)
+        return schema_objects(connection)
 
 
 def _upgraded(engine: Engine) -> Engine:

@@ -5,6 +5,8 @@ Every statement, commit and connection of a ledger's engine passes through here,
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sqlalchemy import Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -28,6 +30,7 @@ _SQLITE = {
     "malformed database schema": _DAMAGED,
     "file is not a database": _DAMAGED,
     "no such table": _DAMAGED,
+    "could not decode to utf-8": _DAMAGED,
 }
 """By a part of SQLite's message; its codes are missing where another layer has raised the error again."""
 
@@ -69,8 +72,20 @@ def _from_sqlite(error: BaseException, place: str) -> StoreError | None:
     message = str(error).lower()
     for part, (kind, reason) in _SQLITE.items():
         if part in message:
-            return kind(f"the ledger {place} {reason} ({first_line(error)})")
+            hint = _wal_hint(place) if kind is LedgerDamaged else ""
+            return kind(f"the ledger {place} {reason} ({first_line(error)}){hint}")
     return None
+
+
+def _wal_hint(place: str) -> str:
+    """What may be the cause where a damaged ledger has a -wal file beside it."""
+    wal = Path(f"{Path(place).resolve()}-wal")
+    if not wal.exists():
+        return ""
+    return (
+        f"; if a copy was put there by hand, {wal.name} of the ledger before ruins it: "
+        "`regrade review restore FILE` puts a backup in place and sets both aside"
+    )
 
 
 def _from_postgres(context: ExceptionContext, place: str) -> StoreError | None:

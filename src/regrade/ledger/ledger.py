@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from regrade.core import AlreadyStored, InputError, UnknownName
+from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
-from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, last_link
+from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import filling, identity, open_database, snapshot, writing
+from regrade.ledger.database_errors import shown_place
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
+from regrade.ledger.names import check_name, check_not_alike
 from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
 from regrade.ledger.overlap import OverlapChange, change_overlap
 from regrade.ledger.overview import Progress
@@ -48,14 +51,19 @@ class Ledger:
         """The ledger in a file, made if missing, or at a PostgreSQL address."""
         return cls(open_database(place))
 
+    @property
+    def place(self) -> str:
+        """Where the ledger is, without a password."""
+        return shown_place(self.engine)
+
     # People
 
     def add_person(self, name: str, role: Role) -> Person:
-        """Someone new; a name that is taken raises."""
-        if not name.strip():
-            raise InputError("a person has a name")
-        row = insert(person).values(name=name.strip(), role=role.value, joined=self._now())
+        """Someone new; a name that is taken, or too like another's to tell them apart, raises."""
+        check_name("person", name)
+        row = insert(person).values(name=name, role=role.value, joined=self._now())
         with writing(self.engine) as connection:
+            check_not_alike([name], connection.execute(select(person.c.name)).scalars())
             return record_of(Person, _added(connection, row, person, f"someone is called {name!r} already"))
 
     def people(self) -> tuple[Person, ...]:
@@ -95,6 +103,7 @@ class Ledger:
 
         ``labels`` names the label set that its items are held against, and ``model`` whose predictions they are.
         """
+        check_name("queue", name)
         if overlap < 1:
             raise InputError(f"an item is for one person or more, got an overlap of {overlap}")
         row = insert(queue).values(
@@ -357,6 +366,11 @@ class Ledger:
         with self.engine.connect() as connection:
             return last_link(connection)
 
+    def has_link(self, link: ChainLink) -> bool:
+        """Whether a link that was noted is in the hash chain: one lookup, which recomputes nothing."""
+        with self.engine.connect() as connection:
+            return has_link(connection, link)
+
     def identity(self) -> str:
         """What tells this ledger from every other: a random text that was chosen when it was created."""
         return identity(self.engine)
@@ -367,8 +381,14 @@ class Ledger:
 
     def problems(self, *, noted: Iterable[ChainLink] = ()) -> tuple[str, ...]:
         """What is wrong with the database, its triggers and its hash chain; ``noted`` links must be in it."""
+        problems = []
         with snapshot(self.engine) as connection:
-            return (*integrity_problems(connection), *chain_problems(connection, noted))
+            try:
+                for problem in chain(integrity_problems(connection), chain_problems(connection, noted)):
+                    problems.append(problem)
+            except LedgerDamaged as error:  # what cannot be read cannot be checked further
+                problems.append(str(error))
+        return tuple(problems)
 
     # Taking it along
 

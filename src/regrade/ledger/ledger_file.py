@@ -15,8 +15,11 @@ from sqlalchemy import URL, Connection, Engine
 from regrade.core import AlreadyStored, InputError, LedgerRefused, LedgerUnavailable, StoreError, refusal
 from regrade.ledger.private_file import PRIVATE
 
+RESTORE = "restore it from a backup (`regrade review restore FILE`)"
+"""What to do about a ledger that is lost."""
+
 _OPENED = "regrade file"  # under which a connection keeps which file it has open
-_BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
+BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
 
 
 def sqlite_url(path: Path) -> URL:
@@ -34,14 +37,14 @@ def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
     if path.is_file() and path.stat().st_size == 0:
-        raise StoreError(f"the ledger {path} is empty: restore it from a backup, or remove it to begin a new one")
+        raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to begin a new one")
     if path.exists():
         return
-    if _beside(path, "-wal").exists():
-        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: restore it from a backup")
-    with _temporary(path) as staged, suppress(FileExistsError):  # another process may create it at the same time
+    if beside(path, "-wal").exists():
+        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: {RESTORE}")
+    with temporary_file(path) as staged, suppress(FileExistsError):  # another process may create it at the same time
         fill(staged)
-        _close_journal(staged)
+        close_journal(staged)
         os.link(staged, path)
 
 
@@ -85,7 +88,7 @@ def check_file(connection: Connection) -> None:
         connection.engine.dispose()  # connections from now on are to what is there then
         raise LedgerUnavailable(
             f"the ledger {path} was removed or replaced while it was in use, and nothing was saved: put the file back, "
-            "or restore it from a backup"
+            f"or {RESTORE}"
         )
 
 
@@ -97,9 +100,9 @@ def back_up(engine: Engine, path: Path) -> None:
         )
     if not path.name:
         raise InputError("a backup is a new file: give its name")
-    with _temporary(path) as staged:
+    with temporary_file(path) as staged:
         _copy(engine, staged)
-        _close_journal(staged)
+        close_journal(staged)
         try:
             os.link(staged, path)
         except FileExistsError:
@@ -118,7 +121,7 @@ def _copy(engine: Engine, path: Path) -> None:
 
 
 @contextmanager
-def _temporary(path: Path) -> Iterator[Path]:
+def temporary_file(path: Path) -> Iterator[Path]:
     """An empty private file beside a path, gone afterwards, and what SQLite keeps beside it too."""
     staged = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
@@ -127,11 +130,11 @@ def _temporary(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise LedgerRefused(f"the ledger {path} cannot be made: {refusal(error)}") from error
     finally:
-        for file in (staged, *(_beside(staged, suffix) for suffix in _BESIDE)):
+        for file in (staged, *(beside(staged, suffix) for suffix in BESIDE)):
             file.unlink(missing_ok=True)
 
 
-def _close_journal(path: Path) -> None:
+def close_journal(path: Path) -> None:
     """Bring everything into the one file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -139,10 +142,10 @@ def _close_journal(path: Path) -> None:
 
 def _is_read_only(path: Path) -> bool:
     """Whether a file that is complete by itself lies where nothing can be written."""
-    return not os.access(path.parent, os.W_OK) and not _beside(path, "-wal").exists()
+    return not os.access(path.parent, os.W_OK) and not beside(path, "-wal").exists()
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 

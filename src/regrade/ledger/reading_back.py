@@ -12,6 +12,7 @@ from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
 from regrade.ledger.chain import link_rows_after
 from regrade.ledger.deciding import REOPENED
+from regrade.ledger.names import check_name, check_not_alike
 from regrade.ledger.records import Ballot, NewItem, Question
 from regrade.ledger.row_form import Row, in_form
 from regrade.ledger.schema import (
@@ -71,9 +72,19 @@ def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
         for row in rows
         if row["person"] not in known
     }
+    for name in fresh:
+        _check_name("person", name)
+    check_not_alike(fresh, known)
     if fresh:
         connection.execute(insert(person), list(fresh.values()))
     return _numbers(connection, person)
+
+
+def _check_name(what: str, name: str) -> None:
+    try:
+        check_name(what, name)
+    except InputError as error:
+        raise FormatError(str(error)) from None
 
 
 def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
@@ -82,6 +93,7 @@ def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
     for row in rows:
         there = known.get(row["queue"])
         if there is None:
+            _check_name("queue", row["queue"])
             known[row["queue"]] = values = {name: row[name] for name in (*asked, "overlap")}
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
         elif any(there[name] != row[name] for name in asked):

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from sqlalchemy import Column, Float, Integer
+from sqlalchemy import Column
 
 from regrade.core import FormatError
 from regrade.ledger.row_form import columns_of_all
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import Moment, Number, Whole
 from regrade.tables import check_file, check_quotes, first_line, read_json
 
 SUFFIXES = (".csv", ".json", ".parquet")
@@ -76,7 +76,7 @@ def _table(rows: Sequence[Mapping[str, Any]], *, moments: pa.DataType) -> pa.Tab
 
 
 def _arrow(column: Column[Any], moments: pa.DataType) -> pa.DataType:
-    kinds = {Moment: moments, Integer: pa.int64(), Float: pa.float64()}
+    kinds = {Moment: moments, Whole: pa.int64(), Number: pa.float64()}
     return next((kind for type_, kind in kinds.items() if isinstance(column.type, type_)), pa.string())
 
 

@@ -8,14 +8,28 @@ from datetime import UTC, datetime
 from reprlib import repr as brief
 from typing import Any
 
-from sqlalchemy import Column, Float, Integer, String
+from sqlalchemy import Column
 
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.deciding import REOPENED
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
-from regrade.ledger.schema import Moment, OneOf, comment, decision, guide_entry, item, person, queue, report, vote
+from regrade.ledger.schema import (
+    Moment,
+    Number,
+    OneOf,
+    Whole,
+    Words,
+    comment,
+    decision,
+    guide_entry,
+    item,
+    person,
+    queue,
+    report,
+    vote,
+)
 from regrade.ledger.whole_text import is_whole
 
 Row = Mapping[str, Any]
@@ -176,10 +190,10 @@ def _moment(name: str, value: Any) -> datetime:
 
 _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
     Moment: _moment,
-    Integer: _whole,
-    Float: _seconds,
+    Whole: _whole,
+    Number: _seconds,
     OneOf: _text,
-    String: _text,
+    Words: _text,
 }
 
 

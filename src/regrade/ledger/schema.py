@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from reprlib import repr as brief
 from typing import Any
 
 from sqlalchemy import (
@@ -25,6 +26,59 @@ from sqlalchemy import (
 from regrade.core import LedgerDamaged
 
 
+def _damage(value: Any, expected: str) -> LedgerDamaged:
+    return LedgerDamaged(f"the ledger is damaged: {brief(value)} stands for {expected}")
+
+
+class Words(TypeDecorator[str]):
+    """A text of limited length; what is read and is none is damage.
+
+    SQLite keeps a value of any type in a column, whatever the column's type is; nothing else was ever written.
+    """
+
+    impl = String
+    cache_ok = True
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """The text."""
+        if value is not None and not isinstance(value, str):
+            raise _damage(value, "a text")
+        return value
+
+
+class LongText(Words):
+    """A text of any length."""
+
+    impl = Text
+    cache_ok = True
+
+
+class Whole(TypeDecorator[int]):
+    """A whole number; what is read and is none is damage."""
+
+    impl = Integer
+    cache_ok = True
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> int | None:  # noqa: ARG002
+        """The number."""
+        if value is not None and not isinstance(value, int):
+            raise _damage(value, "a whole number")
+        return value
+
+
+class Number(TypeDecorator[float]):
+    """A number; what is read and is none is damage."""
+
+    impl = Float
+    cache_ok = True
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> float | None:  # noqa: ARG002
+        """The number."""
+        if value is not None and not isinstance(value, int | float):
+            raise _damage(value, "a number")
+        return value
+
+
 class Moment(TypeDecorator[datetime]):
     """A moment in UTC as text that sorts, the same in every database."""
 
@@ -36,8 +90,11 @@ class Moment(TypeDecorator[datetime]):
         return None if value is None else f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """From text."""
-        return None if value is None else datetime.fromisoformat(value)
+        """From text; what is read and is no moment is damage."""
+        try:
+            return None if value is None else datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            raise _damage(value, "a moment") from None
 
 
 class OneOf(TypeDecorator[str]):
@@ -53,9 +110,7 @@ class OneOf(TypeDecorator[str]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """The word."""
         if value is not None and value not in self.words:
-            raise LedgerDamaged(
-                f"the ledger is damaged: {value!r} stands for {', '.join(self.words[:-1])} or {self.words[-1]}"
-            )
+            raise _damage(value, f"{', '.join(self.words[:-1])} or {self.words[-1]}")
         return value
 
 
@@ -73,7 +128,7 @@ person = Table(
     "person",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", String(80), nullable=False, unique=True),
+    Column("name", Words(80), nullable=False, unique=True),
     Column("role", OneOf(10, "owner", "reviewer", "labeler"), nullable=False),
     Column("joined", Moment, nullable=False),
     CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name="role"),
@@ -83,13 +138,13 @@ queue = Table(
     "queue",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", String(80), nullable=False, unique=True),
+    Column("name", Words(80), nullable=False, unique=True),
     Column("question", OneOf(10, "judge", "label", "mistake"), nullable=False),
-    Column("test_set", String(200), nullable=False),
-    Column("labels", String(200), nullable=False),
-    Column("overlap", Integer, nullable=False),
+    Column("test_set", Words(200), nullable=False),
+    Column("labels", Words(200), nullable=False),
+    Column("overlap", Whole, nullable=False),
     Column("opened", Moment, nullable=False),
-    Column("model", String(200), nullable=False, server_default=""),
+    Column("model", Words(200), nullable=False, server_default=""),
     Column("mode", OneOf(12, "training", "examination"), nullable=False, server_default="examination"),
     CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
     CheckConstraint("overlap >= 1", name="overlap"),
@@ -99,8 +154,8 @@ block = Table(
     "block",
     metadata,
     Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
-    Column("start", Integer, primary_key=True),
-    Column("size", Integer, nullable=False),
+    Column("start", Whole, primary_key=True),
+    Column("size", Whole, nullable=False),
 )
 
 item = Table(
@@ -108,13 +163,13 @@ item = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("queue_id", ForeignKey(queue.c.id), nullable=False),
-    Column("place", Integer, nullable=False),
-    Column("example", String(400), nullable=False),
-    Column("class", String(200), nullable=False),
-    Column("stratum", Integer, nullable=False),
-    Column("missing", Integer, nullable=False),
-    Column("needed", Integer, nullable=False, server_default="1"),
-    Column("content", String(64)),
+    Column("place", Whole, nullable=False),
+    Column("example", Words(400), nullable=False),
+    Column("class", Words(200), nullable=False),
+    Column("stratum", Whole, nullable=False),
+    Column("missing", Whole, nullable=False),
+    Column("needed", Whole, nullable=False, server_default="1"),
+    Column("content", Words(64)),
     UniqueConstraint("queue_id", "place"),
     UniqueConstraint("queue_id", "example", "class"),
 )
@@ -126,7 +181,7 @@ turn = Table(
     metadata,
     Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), primary_key=True),
-    Column("turn", Integer, nullable=False),
+    Column("turn", Whole, nullable=False),
 )
 
 lease = Table(
@@ -154,7 +209,7 @@ report = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", LongText, nullable=False),
     Column("at", Moment, nullable=False),
     Column("cleared", Moment),
     Column("cleared_by", ForeignKey(person.c.id)),
@@ -165,15 +220,15 @@ vote = Table(
     "vote",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", String(64), nullable=False, unique=True),
+    Column("key", Words(64), nullable=False, unique=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
     Column("replaces", ForeignKey("vote.id"), unique=True),
-    Column("answer", String(200)),
-    Column("severity", String(10)),
-    Column("reason", Text, nullable=False),
-    Column("why", Text, nullable=False),
-    Column("seconds", Float),
+    Column("answer", Words(200)),
+    Column("severity", Words(10)),
+    Column("reason", LongText, nullable=False),
+    Column("why", LongText, nullable=False),
+    Column("seconds", Number),
     Column("at", Moment, nullable=False),
     Index("ix_vote_item", "item_id", "person_id"),
     Index("ix_vote_person", "person_id", "id"),
@@ -187,7 +242,7 @@ comment = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("text", Text, nullable=False),
+    Column("text", LongText, nullable=False),
     Column("at", Moment, nullable=False),
 )
 
@@ -197,12 +252,12 @@ decision = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
     Column("replaces", ForeignKey("decision.id"), unique=True),
-    Column("answer", String(200), nullable=False),
-    Column("severity", String(10)),
-    Column("reached", String(12), nullable=False),
+    Column("answer", Words(200), nullable=False),
+    Column("severity", Words(10)),
+    Column("reached", Words(12), nullable=False),
     Column("person_id", ForeignKey(person.c.id)),
-    Column("why", Text, nullable=False),
-    Column("last_vote", Integer, nullable=False),
+    Column("why", LongText, nullable=False),
+    Column("last_vote", Whole, nullable=False),
     Column("at", Moment, nullable=False),
 )
 
@@ -210,15 +265,15 @@ account = Table(
     "account",
     metadata,
     Column("person_id", ForeignKey(person.c.id), primary_key=True),
-    Column("password", String(200)),
-    Column("stamp", String(32), nullable=False),
+    Column("password", Words(200)),
+    Column("stamp", Words(32), nullable=False),
     Column("closed", Moment),
 )
 
 invitation = Table(
     "invitation",
     metadata,
-    Column("digest", String(64), primary_key=True),
+    Column("digest", Words(64), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
     Column("until", Moment, nullable=False),
     Column("used", Moment),
@@ -227,9 +282,9 @@ invitation = Table(
 browser_session = Table(
     "browser_session",
     metadata,
-    Column("digest", String(64), primary_key=True),
+    Column("digest", Words(64), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False, index=True),
-    Column("stamp", String(32), nullable=False),
+    Column("stamp", Words(32), nullable=False),
     Column("begun", Moment, nullable=False),
     Column("seen", Moment, nullable=False),
     Column("ended", Moment),
@@ -238,7 +293,7 @@ browser_session = Table(
 one_time_link = Table(
     "one_time_link",
     metadata,
-    Column("digest", String(64), primary_key=True),
+    Column("digest", Words(64), primary_key=True),
     Column("until", Moment, nullable=False),
     Column("used", Moment),
 )
@@ -246,8 +301,8 @@ one_time_link = Table(
 sign_in_attempts = Table(
     "sign_in_attempts",
     metadata,
-    Column("source", String(64), primary_key=True),
-    Column("count", Integer, nullable=False),
+    Column("source", Words(64), primary_key=True),
+    Column("count", Whole, nullable=False),
     Column("last", Moment, nullable=False, index=True),
 )
 
@@ -262,15 +317,15 @@ guide_entry = Table(
     "guide_entry",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("class_space", String(80), nullable=False),
-    Column("class", String(200), nullable=False),
+    Column("class_space", Words(80), nullable=False),
+    Column("class", Words(200), nullable=False),
     Column("replaces", ForeignKey("guide_entry.id"), unique=True),
-    Column("text", Text, nullable=False),
-    Column("traits", Text, nullable=False),
-    Column("examples", Text, nullable=False),
-    Column("alike", Text, nullable=False),
+    Column("text", LongText, nullable=False),
+    Column("traits", LongText, nullable=False),
+    Column("examples", LongText, nullable=False),
+    Column("alike", LongText, nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("why", Text, nullable=False),
+    Column("why", LongText, nullable=False),
     Column("at", Moment, nullable=False),
     Index("ix_guide_entry_class", "class_space", "class"),
 )
@@ -283,8 +338,8 @@ Index(
 secret = Table(
     "secret",
     metadata,
-    Column("name", String(40), primary_key=True),
-    Column("value", String(200), nullable=False),
+    Column("name", Words(40), primary_key=True),
+    Column("value", Words(200), nullable=False),
 )
 
 overlap_change = Table(
@@ -293,18 +348,18 @@ overlap_change = Table(
     Column("id", Integer, primary_key=True),
     Column("queue_id", ForeignKey(queue.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id)),
-    Column("before", Integer, nullable=False),
-    Column("after", Integer, nullable=False),
+    Column("before", Whole, nullable=False),
+    Column("after", Whole, nullable=False),
     Column("at", Moment, nullable=False),
 )
 
 chain = Table(
     "chain",
     metadata,
-    Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("kind", String(12), nullable=False),
-    Column("row_id", Integer, nullable=False),
-    Column("hash", String(64), nullable=False),
+    Column("position", Whole, primary_key=True, autoincrement=False),
+    Column("kind", Words(12), nullable=False),
+    Column("row_id", Whole, nullable=False),
+    Column("hash", Words(64), nullable=False),
 )
 
 APPEND_ONLY = (vote, comment, decision, guide_entry)

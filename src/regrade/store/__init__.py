@@ -36,6 +36,7 @@ from regrade.store.prediction_files import (
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, Source
+from regrade.store.published_files import first_published_file
 from regrade.store.review_files import AddedVerdicts, Verdicts
 from regrade.store.signature_folder import Signed
 from regrade.store.slice_files import SliceFile, SliceFormat, read_slice_file
@@ -86,6 +87,7 @@ __all__ = [
     "check_stored_file",
     "checked_json",
     "create_labels",
+    "first_published_file",
     "import_checkpoints",
     "import_labels",
     "import_mistakes",

@@ -17,11 +17,12 @@ from regrade.studies import LabelChange, PanelAgreement, StratifyBy
 from regrade.workspace.differing import compare_labels
 from regrade.workspace.exporting_labels import ExportedLabels, export_labels
 from regrade.workspace.ledger_files import ImportedLedger, export_ledger, import_ledger
-from regrade.workspace.ledger_note import ledger_problems, open_ledger
+from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
 from regrade.workspace.loading import Watch
 from regrade.workspace.published import Published
 from regrade.workspace.publishing import publish_queue
 from regrade.workspace.queued import Queued
+from regrade.workspace.restoring_ledger import RestoredLedger, restore_ledger
 from regrade.workspace.signing import WatchPictures
 
 if TYPE_CHECKING:
@@ -35,7 +36,14 @@ class Judgements:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger that regrade.toml names, created if it is a file that never was."""
+        """The ledger that regrade.toml names, to be written to; created if it is a file that never was."""
+        ledger = self.readable_ledger
+        prepare_writing(self.store, ledger)
+        return ledger
+
+    @cached_property
+    def readable_ledger(self) -> Ledger:
+        """The ledger as it is, for whoever only reads it."""
         try:
             return open_ledger(self.store)
         except ModuleNotFoundError:
@@ -174,7 +182,7 @@ class Judgements:
 
         ``revealed_only``: on items that all have voted on, which is what those who still vote may know.
         """
-        ledger = self.ledger
+        ledger = self.readable_ledger
         from regrade.workspace.agreeing import study_agreement
 
         confidence = self.store.config.confidence
@@ -212,18 +220,32 @@ class Judgements:
 
     def back_up_ledger(self, path: str | Path) -> None:
         """Copy the ledger, as it is at one moment, to a new file that only its owner may read; voting goes on."""
-        self.ledger.back_up(Path(path))
+        self.readable_ledger.back_up(Path(path))
+
+    def restore_ledger(self, path: str | Path, *, older: bool = False) -> RestoredLedger:
+        """Put a backup in the place of the ledger, which is set aside; no process may have it open.
+
+        A backup that lacks votes which were published raises, unless ``older`` accepts that.
+        """
+        if "readable_ledger" in vars(self):
+            self.readable_ledger.engine.dispose()
+        for name in ("ledger", "readable_ledger"):
+            vars(self).pop(name, None)
+        try:
+            return restore_ledger(self.store, Path(path), older=older)
+        except ModuleNotFoundError:
+            raise MissingExtra("the ledger of judgements", "serve") from None
 
     def ledger_problems(self) -> tuple[str, ...]:
         """What is wrong with the ledger: damage, rows that were changed past it, missing protection."""
-        return ledger_problems(self.store, self.ledger)
+        return ledger_problems(self.store, lambda: self.readable_ledger) or ()
 
     def export_ledger(self, path: str | Path) -> dict[str, int]:
         """Write all that people said, with who and when, as CSV, JSON or Parquet; count the rows by kind.
 
         Accounts, passwords and invitations stay.
         """
-        return export_ledger(self.ledger, Path(path))
+        return export_ledger(self.readable_ledger, Path(path))
 
     def import_ledger(self, path: str | Path) -> ImportedLedger:
         """Add what an exported ledger holds, all of it or nothing, and say how many votes are new."""
@@ -238,4 +260,4 @@ class Judgements:
         """
         target = self.store.test_set(test_set)
         chosen = member(LabelFormat, form)
-        return export_labels(self.store, lambda: self.ledger, target, name, Path(path), form=chosen)
+        return export_labels(self.store, lambda: self.readable_ledger, target, name, Path(path), form=chosen)

@@ -6,11 +6,13 @@ loss of what was published.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regrade.core import StoreError
-from regrade.store import Store, read_stored_json, stored_json
+from regrade.store import Store, first_published_file, read_stored_json, stored_json
 
 if TYPE_CHECKING:
     from regrade.ledger import ChainLink, Ledger
@@ -18,60 +20,117 @@ if TYPE_CHECKING:
 NOTE = "ledger.json"
 
 
-def open_ledger(store: Store) -> Ledger:
-    """The ledger that regrade.toml names, created if it is a file that never was; one that was lost raises."""
-    from regrade.ledger import Ledger
+@dataclass(frozen=True)
+class NotedLedger:
+    """What is noted of a ledger: its identity, and the last link when a queue was published, if one was."""
 
-    place, noted = _place(store), _read(store)
-    remedy = f"restore it from a backup, or remove {store.root / NOTE} to begin a new one"
+    identity: str
+    stated_link: Mapping[str, Any] | None
+
+    @property
+    def link(self) -> ChainLink | None:
+        """The link, for comparison with a ledger's."""
+        from regrade.ledger import ChainLink
+
+        return None if self.stated_link is None else ChainLink(**self.stated_link)
+
+
+def open_ledger(store: Store) -> Ledger:
+    """The ledger that regrade.toml names, created if it is a file that never was; one that was lost raises.
+
+    Nothing is noted: whoever writes to it calls `prepare_writing` first.
+    """
+    from regrade.ledger import Ledger
+    from regrade.ledger.ledger_file import RESTORE
+
+    place, noted = place_of_ledger(store), noted_ledger(store)
+    remedy = f"{RESTORE}, or remove {store.root / NOTE} to begin a new one"
     if noted is not None and isinstance(place, Path) and not place.exists():
         raise StoreError(f"the ledger {place} of this workspace is gone: {remedy}")
     ledger = Ledger.open(place)
-    identity = ledger.identity()
-    if noted is None:
-        _write(store, identity, None)
-    elif noted["ledger"] != identity:
+    if noted is not None and noted.identity != ledger.identity():
         ledger.engine.dispose()
         raise StoreError(f"the ledger of this workspace was exchanged for another, or emptied: {remedy}")
     return ledger
 
 
-def has_ledger(store: Store) -> bool:
-    """Whether the workspace has a ledger already."""
-    place = _place(store)
-    return _read(store) is not None or (isinstance(place, Path) and place.exists())
+def prepare_writing(store: Store, ledger: Ledger) -> None:
+    """Refuse a ledger that was rolled back behind what is published, and note one that is new to the workspace.
+
+    Where something was published and nothing is noted, the note was lost: it is not made anew, or no one would notice.
+    """
+    missing = lost_link(store, ledger)
+    if missing is not None:
+        raise StoreError(
+            f"the ledger {ledger.place} lacks link {missing.position} ({missing.hash[:12]}), which {NOTE} notes "
+            "since a queue was published: an older copy may have been put in its place; put the newer file back, or "
+            "accept the older one with `regrade review restore FILE --older`"
+        )
+    if noted_ledger(store) is None and (ledger.last_link().position == 0 or first_published_file(store.root) is None):
+        _write(store, NotedLedger(ledger.identity(), None))
 
 
 def note_last_link(store: Store, ledger: Ledger) -> None:
-    """Note how far the ledger's chain has come, as part of the transaction that publishes a queue."""
-    _write(store, ledger.identity(), ledger.last_link())
+    """Note how far the ledger's chain has come, as part of the transaction that publishes a queue or restores it."""
+    _write(store, NotedLedger(ledger.identity(), vars(ledger.last_link())))
 
 
-def ledger_problems(store: Store, ledger: Ledger) -> tuple[str, ...]:
-    """What is wrong with the ledger: damage, missing protection, rows that were changed or lost past it."""
-    from regrade.ledger import ChainLink
-
-    noted = _read(store)
-    link = None if noted is None else noted["link"]
-    return ledger.problems(noted=[] if link is None else [ChainLink(**link)])
+def lost_link(store: Store, ledger: Ledger) -> ChainLink | None:
+    """The link that was noted when a queue was last published, if a ledger does not have it: one lookup."""
+    noted = noted_ledger(store)
+    link = None if noted is None else noted.link
+    return None if link is None or ledger.has_link(link) else link
 
 
-def _place(store: Store) -> str | Path:
+def ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...] | None:
+    """What is wrong with the ledger: damage, missing protection, rows that were changed or lost past it, a lost note.
+
+    None if the workspace never had a ledger. Nothing is written.
+    """
+    noted, place = noted_ledger(store), place_of_ledger(store)
+    lost_note = () if noted is not None else tuple(_lost_note(store))
+    if noted is None and not (isinstance(place, Path) and place.exists()):
+        return lost_note or None
+    opened = ledger()
+    link = None if noted is None else noted.link
+    return lost_note + opened.problems(noted=[] if link is None else [link])
+
+
+def _lost_note(store: Store) -> Iterator[str]:
+    """That the note is missing, where something was published and it therefore must be there."""
+    published = first_published_file(store.root)
+    if published is not None:
+        yield (
+            f"{NOTE} is missing, or says nothing of the present ledger, although {published.as_posix()} was "
+            "published from a ledger: put it back from a copy of the workspace; if the ledger has all votes, publish a "
+            "queue again, which notes how far it is"
+        )
+
+
+def place_of_ledger(store: Store) -> str | Path:
+    """Where regrade.toml says that the ledger is: a file, or the address of a PostgreSQL database."""
     place = store.config.ledger
     return place if "://" in place else store.root / place
 
 
-def _read(store: Store) -> dict[str, Any] | None:
+def noted_ledger(store: Store) -> NotedLedger | None:
     """What was noted of the ledger that regrade.toml names now."""
+    note = _notes(store).get(store.config.ledger)
+    return None if note is None else NotedLedger(note["ledger"], note["link"])
+
+
+def _notes(store: Store) -> dict[str, Any]:
     path = store.root / NOTE
-    notes = read_stored_json(path) if path.is_file() else {}
-    return notes.get(store.config.ledger)
+    if path.is_file():
+        return read_stored_json(path)
+    if path.is_symlink() or path.exists():
+        raise StoreError(f"{path} is a link to a file that is missing, or is not a file: put it back from a copy")
+    return {}
 
 
-def _write(store: Store, identity: str, link: ChainLink | None) -> None:
+def _write(store: Store, noted: NotedLedger) -> None:
     path = store.root / NOTE
     with store.transaction() as change:
-        notes = read_stored_json(path) if path.is_file() else {}
-        note = {"ledger": identity, "link": None if link is None else vars(link)}
-        content = stored_json({**notes, store.config.ledger: note}, place=NOTE)
+        note = {"ledger": noted.identity, "link": noted.stated_link}
+        content = stored_json({**_notes(store), store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from regrade.core import TestSet
 from regrade.store import Store
-from regrade.workspace.ledger_note import note_last_link
+from regrade.workspace.ledger_note import note_last_link, noted_ledger
 from regrade.workspace.published import Published
 from regrade.workspace.publishing_labels import publish_labels
 from regrade.workspace.publishing_mistakes import publish_mistakes
@@ -31,7 +31,7 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
                 published = publish_mistakes(store, ledger, queue, test_set, dry_run=dry_run)
             case Question.LABEL:
                 published = publish_people(store, ledger, queue, test_set, dry_run=dry_run)
-        if published.written:
+        if published.written or (not dry_run and noted_ledger(store) is None):
             note_last_link(store, ledger)
     return published
 

@@ -23,7 +23,7 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
     asked = discussions.pair_elsewhere(item, judging)
     if asked:
         return asked[-1]
-    name = f"second look {queue.name}"[:LONGEST_NAME]
+    name = f"second look {queue.name}"[:LONGEST_NAME].rstrip()
     again = next((one for one in judging if one.name == name), None) or ledger.open_queue(
         name, Question.JUDGE, test_set=queue.test_set, labels=queue.labels, overlap=queue.overlap
     )

@@ -13,7 +13,7 @@ from regrade.core import Column, FormatError, RegradeError, StoreError, Table, T
 from regrade.core.amounts import amount
 from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
 from regrade.testsets import images_are_missing
-from regrade.workspace.ledger_note import has_ledger, ledger_problems
+from regrade.workspace.ledger_note import ledger_problems
 from regrade.workspace.loading import Watch
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
 def _ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...] | None:
     """What is wrong with the ledger; none if the workspace has no ledger."""
     try:
-        return ledger_problems(store, ledger()) if has_ledger(store) else None
+        return ledger_problems(store, ledger)
     except (StoreError, FormatError) as error:
         return (str(error),)
 

@@ -1,0 +1,32 @@
+"""Stored files that hold what people said in queues of a ledger."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+from regrade.core import FormatError
+from regrade.store.layout import PREDICTIONS
+from regrade.store.parquet import read_meta
+from regrade.store.prediction_folder import MANIFEST, read_manifest
+from regrade.store.review_files import VERDICT_FILES
+
+_TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{VERDICT_FILES}")
+
+
+def first_published_file(root: Path) -> Path | None:
+    """A file of a workspace, relative to it, that was published from a ledger; damaged ones are passed over."""
+    tables = (path for pattern in _TABLES for path in sorted(root.glob(pattern)))
+    manifests = sorted(root.glob(PREDICTIONS))
+    published = (path for path in chain(tables, manifests) if _is_published(path))
+    return next((path.relative_to(root) for path in published), None)
+
+
+def _is_published(path: Path) -> bool:
+    try:
+        if path.name == MANIFEST:
+            return bool(read_manifest(path.parent).queues)
+        stated = read_meta(path)
+    except FormatError:
+        return False
+    return bool(stated.get("queues") or stated.get("queue"))

@@ -1,0 +1,57 @@
+"""Names of people and queues: what does not show, or could be taken for another's, is refused in one line."""
+
+import pytest
+from running import assert_one_line, run, run_well
+
+import regrade
+from regrade.core import AlreadyStored, FormatError, InputError
+from regrade.ledger import Ledger, Question, Role
+
+BAD = {
+    "a\nb": "U+000A", "a\tb": "U+0009", "a\u200bb": "U+200B", "a\u202eb": "U+202E", "\ufeffa": "U+FEFF",
+    " Ada": "spaces", "Ada ": "spaces", "\u3000Ada": "spaces", "x" * 81: "at most 80 characters",
+    "": "has a name", "  ": "has a name",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger.add_person("Ada", Role.OWNER)
+    yield ledger
+    ledger.engine.dispose()
+
+
+def test_names_that_do_not_show_are_refused(ledger):
+    for name, reason in BAD.items():
+        with pytest.raises(InputError) as person_error:
+            ledger.add_person(name, Role.REVIEWER)
+        with pytest.raises(InputError) as queue_error:
+            ledger.open_queue(name, Question.JUDGE, test_set="val", labels="own@1")
+        for message in (str(person_error.value), str(queue_error.value)):
+            assert reason in message and len(message.splitlines()) == 1
+    assert len(ledger.people()) == 1 and ledger.queues() == ()
+
+
+def test_name_like_another_is_refused_and_names_the_other(ledger):
+    ledger.add_person("Zoë", Role.REVIEWER)
+    for name, same in {"ada": "Ada", "\uff21da": "Ada", "A\u200dda": "Ada", "ZOE\u0308": "Zoë"}.items():
+        with pytest.raises(AlreadyStored, match=f"someone is called '{same}' already"):
+            ledger.add_person(name, Role.REVIEWER)
+    ledger.add_person("Zoe", Role.REVIEWER)
+    ledger.add_person("نیلوفر\u200cزاده", Role.REVIEWER)
+
+
+def test_import_refuses_such_names(ledger):
+    row = {"kind": "person", "role": "reviewer", "at": "2026-01-31T12:00:00Z"}
+    for name, kind in {"a\u202eb": FormatError, "ADA": AlreadyStored}.items():
+        with pytest.raises(kind):
+            ledger.read_back([{**row, "person": name}])
+    assert ledger.read_back([{**row, "person": "Ada", "role": "owner"}]) == 0
+
+
+def test_team_add_refuses_such_names_in_one_line(tmp_path):
+    regrade.init(tmp_path / "W")
+    run_well("team", "add", "Ada", "-w", tmp_path / "W")
+    for name, reason in {"a\u202eb": "U+202E", "a\nb": "U+000A", "ADA": "someone is called 'Ada' already"}.items():
+        assert_one_line(run("team", "add", name, "-w", tmp_path / "W"), reason)
