@@ -227,6 +227,7 @@ class TestOthers:
             "test_set": "pets",
             "labels": "few",
             "new": 1,
+            "reasons": 0,
             "notes": [
                 "ignored the column by",
                 "passed over 1 row without a verdict",
