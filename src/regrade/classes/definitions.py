@@ -20,6 +20,8 @@ _DOG = "n02084071"
 
 def definition(wnid: str) -> str | None:
     """Return what a concept means, without example sentences; None where no source tells it."""
+    if _WNID.fullmatch(wnid) is None:
+        return None
     folder = _wordnet()
     text = None if folder is None else _wordnet_definition(folder, wnid)
     if text is None and (table := _timm_table()) is not None:

@@ -105,7 +105,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
     sleep and look again.
     """
-    with _turn(engine), engine.connect().execution_options(regrade_writes=True) as connection:
+    options = {"regrade_writes": True, **_isolation(engine, "READ COMMITTED")}
+    with _turn(engine), engine.connect().execution_options(**options) as connection:
         with connection.begin():
             check_file(connection)
             yield connection
@@ -121,7 +122,7 @@ def filling(engine: Engine) -> Iterator[None]:
     if engine.dialect.name != "postgresql":
         yield
         return
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with engine.connect() as connection:  # no transaction stays open meanwhile
         connection.execute(select(func.pg_advisory_lock(_FILLING)))
         try:
             yield
@@ -147,9 +148,14 @@ def _turn(engine: Engine) -> Iterator[None]:
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """A transaction that sees one state only, whatever others write meanwhile."""
-    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    options = _isolation(engine, "REPEATABLE READ")
     with engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
+
+
+def _isolation(engine: Engine, level: str) -> dict[str, Any]:
+    """The option that gives a connection to PostgreSQL a transaction; SQLite's have always one."""
+    return {"isolation_level": level} if engine.dialect.name == "postgresql" else {}
 
 
 def _sqlite(path: Path) -> Engine:
@@ -185,7 +191,11 @@ def _postgres(address: str) -> Engine:
         raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
     limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTING}
     return create_engine(
-        url.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=_CONNECTIONS, connect_args=limit
+        url.set(drivername="postgresql+psycopg"),
+        pool_pre_ping=True,
+        pool_size=_CONNECTIONS,
+        connect_args=limit,
+        isolation_level="AUTOCOMMIT",  # what only reads needs no transaction, which would take two more messages
     )
 
 

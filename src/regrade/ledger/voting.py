@@ -59,10 +59,10 @@ def cast(connection: Connection, asked: RowMapping, by: Person, ballot: Ballot, 
         "why": ballot.why, "seconds": ballot.seconds, "at": now,
     }  # fmt: skip
     added = connection.execute(_ADD, row).mappings().one()
-    extend_chain(connection, vote, [added])
     change = int(stood) - int(ballot.answer is not None)
     connection.execute(_COUNT, {"asked": asked["id"], "change": change})
     release(connection, asked["id"], by.id)
+    extend_chain(connection, vote, [added])  # last: others who vote wait from here on
     return added
 
 
