@@ -178,6 +178,8 @@ def holding(page: Page, what: str) -> Iterator[None]:
 
     page.route(f"**/{what}", hold, times=1)
     yield
+    while not held:
+        page.wait_for_timeout(10)  # milliseconds; lets the request come
     held[0].continue_()
 
 

@@ -25,10 +25,12 @@ def open_on(unsteady):
     return opened
 
 
-def send(page, key):
-    """Answer by a key, and wait until the vote is on its way: before, undo would leave no trace of it."""
-    with page.expect_request("**/votes"):
-        page.keyboard.press(key)
+def vote_and_undo(page):
+    """Vote, and undo it while the vote is on its way: earlier, undo would leave no trace; later, the page would ask."""
+    with holding(page, "votes"):
+        with page.expect_request("**/votes"):
+            page.keyboard.press("c")
+        page.keyboard.press("z")
 
 
 def shows_image_of(page, unsteady, queue, item):
@@ -73,8 +75,7 @@ def test_undo_of_a_revealed_vote_asks_for_the_reason(unsteady, open_on, station)
 def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     unsteady.network.latency = LATENCY
-    send(page, "c")
-    page.keyboard.press("z")
+    vote_and_undo(page)
     expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(1)
     page.keyboard.press("w")
     shows_image_of(page, unsteady, queue, item)
@@ -89,8 +90,7 @@ def test_undo_before_the_reveal_is_known_asks_when_the_server_does(unsteady, ope
 def test_escape_keeps_the_vote_and_drops_what_was_meant_on_top(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     unsteady.network.latency = LATENCY
-    send(page, "c")
-    page.keyboard.press("z")
+    vote_and_undo(page)
     expect(page.get_by_role("heading", name=QUESTION)).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(f'body[data-ready="{item}"]')).to_have_count(0)
@@ -103,8 +103,7 @@ def test_escape_keeps_the_vote_and_drops_what_was_meant_on_top(unsteady, open_on
 def test_reason_is_asked_for_after_a_reload(unsteady, open_on):
     queue, page, item = open_on(JUDGE)
     unsteady.network.failures = [Failure("/undo$")]
-    send(page, "c")
-    page.keyboard.press("z")
+    vote_and_undo(page)
     expect(page.locator("#notice")).to_contain_text("The server has a problem")
     page.goto("/")
     unsteady.network.steady()
