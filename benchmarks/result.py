@@ -29,7 +29,7 @@ class Result:
     @property
     def ratio(self) -> float | None:
         """How many times more the rival costs."""
-        return None if self.rival is None else self.rival / self.ours
+        return None if self.rival is None or not self.ours else self.rival / self.ours
 
     @property
     def aim(self) -> str:

@@ -3,8 +3,9 @@
 import pytest
 
 from regrade.core import Column, Table, Tabular, UndefinedError
-from regrade.report import Behind, Finding, Report, Section, anchor_of, figure, findings, section_of
+from regrade.report import Behind, Finding, FindingKind, Report, Section, anchor_of, figure, findings, section_of
 
+KIND = FindingKind("plain: so", "Looked at.", claims=True)
 TABLE = Table("numbers", (Column("a", "a"),), ((1,),), ("a note",))
 
 
@@ -24,11 +25,11 @@ def _(_: Undrawable):
 
 @findings.register
 def _(_: Undrawable):
-    return (Finding("It is so", "Really.", 0.5),)
+    return (Finding(KIND, "It is so", "Really.", 0.5),)
 
 
 def section(anchor, question, *weights):
-    told = tuple(Finding(f"{anchor} {weight}", "Text.", weight) for weight in weights)
+    told = tuple(Finding(KIND, f"{anchor} {weight}", "Text.", weight) for weight in weights)
     return Section(anchor, question, findings=told)
 
 

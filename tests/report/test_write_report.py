@@ -8,12 +8,15 @@ import altair
 import pytest
 
 from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
-from regrade.report import Behind, Figure, Finding, Gallery, Report, Section, Tile, write_report
+from regrade.report import Behind, Figure, Finding, FindingKind, Gallery, Report, Section, Tile, write_report
 
 CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
 FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))
 TABLE = Table("numbers", (Column("model", "model"), Column("n", "n")), (("a", 1), ("b", 2)), ("a note",))
-SECTION = Section("points", "Where is it?", "here", (Finding("It is there", "At 1.", 0.5),), (FIGURE,), (TABLE, TABLE))
+KIND = FindingKind("a point: where", "Looked at.", claims=True)
+SECTION = Section(
+    "points", "Where is it?", "here", (Finding(KIND, "It is there", "At 1.", 0.5),), (FIGURE,), (TABLE, TABLE)
+)
 TROUBLE = Section("trouble", "What else?", trouble="This could not be answered: no one knows.")
 BEHIND = Behind({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
 REPORT = Report("A <title>", "sub", "2026-11-15", (SECTION, TROUBLE), ("a", "b"), BEHIND, (("Why?", "It takes time."),))
@@ -58,7 +61,14 @@ class TestFiles:
         found = json.loads((folder / "results.json").read_text())
         assert found["title"] == "A <title>"
         assert found["key_findings"] == [
-            {"headline": "It is there", "text": "At 1.", "weight": 0.5, "section": "points"}
+            {
+                "kind": "a point: where",
+                "headline": "It is there",
+                "text": "At 1.",
+                "test": "Looked at.",
+                "weight": 0.5,
+                "section": "points",
+            }
         ]
         assert [section["anchor"] for section in found["sections"]] == ["points", "trouble"]
         assert found["sections"][0]["tables"] == ["tables/points.csv", "tables/points--2.csv"]

@@ -6,7 +6,7 @@ command that prints a table does not wait for altair.
 
 from regrade.report.drawing import Drawing
 from regrade.report.figure import Figure, figure
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, FindingKind, finding_kinds, findings
 from regrade.report.maps import map_figure
 from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
 from regrade.report.sections import Behind, Gallery, KeyFinding, Report, Section, Tile, anchor_of, section_of
@@ -21,6 +21,7 @@ __all__ = [
     "Drawing",
     "Figure",
     "Finding",
+    "FindingKind",
     "Gallery",
     "KeyFinding",
     "Look",
@@ -31,6 +32,7 @@ __all__ = [
     "check_replaceable",
     "csv_parts",
     "figure",
+    "finding_kinds",
     "findings",
     "map_figure",
     "pairs_page",

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from regrade.core import Estimate
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, points, share
 from regrade.studies import Comparison
+
+_PAIR_TEST = "Exact McNemar test of two models on the same images, at the level of the intervals."
+_ALL_PAIRS_TEST = "Exact McNemar tests of all pairs on the same images, Holm-corrected for all pairs."
+_AHEAD = claim("comparison: one of two is ahead", _PAIR_TEST)
+_NOT_TOLD_APART = no_claim("comparison: two are not told apart", _PAIR_TEST)
+_LEADER = claim("comparison: one is ahead of all", _ALL_PAIRS_TEST)
+_ANY_LEADS = no_claim("comparison: any may be the best", _ALL_PAIRS_TEST)
+_CONTENDERS = claim("comparison: some cannot be the best", _ALL_PAIRS_TEST)
+_ALL_STEPS = claim("comparison: every step of the ranking", _ALL_PAIRS_TEST)
+_NO_STEP = no_claim("comparison: no step of the ranking", _ALL_PAIRS_TEST)
+_STEPS = claim("comparison: steps of the ranking", _ALL_PAIRS_TEST)
 
 
 @findings.register
@@ -33,10 +44,10 @@ def _pair(result: Comparison) -> Finding:
     )
     on = f"on {result.basis.title}"
     if settled:
-        return Finding(f"{ahead} is ahead of {behind} {on}", text, 0.6)
+        return Finding(_AHEAD, f"{ahead} is ahead of {behind} {on}", text, 0.6)
     if pair.images_needed:
         text += f" {amount(pair.images_needed, 'image')} would tell them apart in 4 of 5 cases."
-    return Finding(f"{ahead} and {behind} cannot be told apart {on}", text, 0.6)
+    return Finding(_NOT_TOLD_APART, f"{ahead} and {behind} cannot be told apart {on}", text, 0.6)
 
 
 def _leaders(result: Comparison) -> Finding:
@@ -47,15 +58,15 @@ def _leaders(result: Comparison) -> Finding:
             f"{first.model} is right on {share(first.accuracy)} of {amount(result.basis.images, 'image')}, and on the "
             f"same images each of the other {models - 1:,} is behind it by more than chance explains."
         )
-        return Finding(f"{first.model} is really ahead of all others on {on}", text, 0.6)
+        return Finding(_LEADER, f"{first.model} is really ahead of all others on {on}", text, 0.6)
     others = [rank.model for rank in leaders if rank is not first]
     text = (
         f"{first.model} has the highest accuracy, {share(first.accuracy)}, but {amount(result.basis.images, 'image')} "
         f"do not tell it from {listed(others)}. Rank ranges hold for all {models:,} models together."
     )
     if len(leaders) == models:
-        return Finding(f"Any of the {models:,} models may be the best on {on}", text, 0.65)
-    return Finding(f"{len(leaders)} of {models:,} models may be the best on {on}", text, 0.65)
+        return Finding(_ANY_LEADS, f"Any of the {models:,} models may be the best on {on}", text, 0.65)
+    return Finding(_CONTENDERS, f"{len(leaders)} of {models:,} models may be the best on {on}", text, 0.65)
 
 
 def _steps(result: Comparison) -> Finding:
@@ -68,10 +79,10 @@ def _steps(result: Comparison) -> Finding:
         "pairs)."
     )
     if real == len(steps):
-        return Finding(f"Every step in the ranking on {result.basis.title} is real", text, 0.45)
+        return Finding(_ALL_STEPS, f"Every step in the ranking on {result.basis.title} is real", text, 0.45)
     if real == 0:
-        return Finding(f"No model is shown to be ahead of the next on {result.basis.title}", text, 0.5)
+        return Finding(_NO_STEP, f"No model is shown to be ahead of the next on {result.basis.title}", text, 0.5)
     verb, only = "is" if real == 1 else "are", "Only " if real < len(steps) / 2 else ""
     return Finding(
-        f"{only}{real:,} of {len(steps):,} steps in the ranking on {result.basis.title} {verb} real", text, 0.5
+        _STEPS, f"{only}{real:,} of {len(steps):,} steps in the ranking on {result.basis.title} {verb} real", text, 0.5
     )

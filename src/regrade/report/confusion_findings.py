@@ -5,12 +5,26 @@ from __future__ import annotations
 from statistics import median
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import plain, share
 from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel, ExpectedError
 
 _MOST = 3
+
+_TRANSFER_TEST = "Interval of each model's difference in error between hard images and the rest, per model."
+_ORDER_TEST = "Bootstrap interval over images of Kendall's tau, compared with 0.6."
+_OWN_TEST = "Interval of the correlation between score and error over images."
+_LEVEL_TEST = "Expected and actual error of each model, compared by their intervals, per model."
+_HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
+_NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
+_OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)
+_NOT_OWN_ERRORS = no_claim("confusion: the score is not shown to tell errors", _OWN_TEST)
+_ORDER_KEPT = claim("confusion: the order is kept", _ORDER_TEST)
+_ORDER_CHANGES = claim("confusion: the order changes", _ORDER_TEST)
+_ORDER_OPEN = no_claim("confusion: the order is open", _ORDER_TEST)
+_LEVEL_OFF = claim("confusion: the expected error is off", _LEVEL_TEST)
+_EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
 
 
 @findings.register
@@ -51,8 +65,8 @@ def _transfer(result: Confusion) -> list[Finding]:
         "without a look at any label."
     )
     if harder:
-        return [Finding(f"Images that confuse {name} are hard for {who} too", text, 0.7)]
-    return [Finding(f"Images that confuse {name} are not shown to be hard for other models", text, 0.5)]
+        return [Finding(_HARDER, f"Images that confuse {name} are hard for {who} too", text, 0.7)]
+    return [Finding(_NOT_HARDER, f"Images that confuse {name} are not shown to be hard for other models", text, 0.5)]
 
 
 def _own(result: Confusion) -> list[Finding]:
@@ -65,8 +79,10 @@ def _own(result: Confusion) -> list[Finding]:
         return []
     text = f"Over {amount(r.n, 'image')} the correlation of score and error is {plain(r)} for {one.model}."
     if r.low > 0:
-        return [Finding(f"{one.model} errs where the ensemble was unsure while it was trained", text, 0.45)]
-    return [Finding("The confusion score is not shown to tell errors from right answers", text, 0.4)]
+        return [
+            Finding(_OWN_ERRORS, f"{one.model} errs where the ensemble was unsure while it was trained", text, 0.45)
+        ]
+    return [Finding(_NOT_OWN_ERRORS, "The confusion score is not shown to tell errors from right answers", text, 0.4)]
 
 
 def _ranking(result: Confusion) -> list[Finding]:
@@ -78,10 +94,10 @@ def _ranking(result: Confusion) -> list[Finding]:
         "1 is the same order."
     )
     if tau.low >= 0.6:
-        return [Finding("Models keep their order on confusing images", text, 0.4)]
+        return [Finding(_ORDER_KEPT, "Models keep their order on confusing images", text, 0.4)]
     if tau.high < 0.6:
-        return [Finding("The order of models changes on confusing images", text, 0.65)]
-    return [Finding("Whether models keep their order on confusing images is not settled", text, 0.3)]
+        return [Finding(_ORDER_CHANGES, "The order of models changes on confusing images", text, 0.65)]
+    return [Finding(_ORDER_OPEN, "Whether models keep their order on confusing images is not settled", text, 0.3)]
 
 
 def _expected(result: Confusion) -> list[Finding]:
@@ -101,8 +117,8 @@ def _expected(result: Confusion) -> list[Finding]:
             f" The labels of {where} are known: the actual error is compatible for {held:,} of {len(known):,} models."
         )
         if held < len(known) / 2:
-            return [Finding(f"The confusion score does not tell how models fare on {where}", text, 0.6)]
-    return [Finding(f"The error to expect on {where}, without its labels", text, 0.5)]
+            return [Finding(_LEVEL_OFF, f"The confusion score does not tell how models fare on {where}", text, 0.6)]
+    return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
 
 
 def _covers(one: ExpectedError) -> bool:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import apart, share
 from regrade.studies import EVERYTHING, CorruptionGrade, CorruptionRow
+
+_MODELS_TEST = "Intervals of the two most robust models do not overlap."
+_KINDS_TEST = "Intervals of the two corruptions with the highest error do not overlap."
+_ERROR = no_claim("corruption: error of one model")
+_MOST_ROBUST = claim("corruption: most robust model", _MODELS_TEST)
+_EQUALLY_ROBUST = no_claim("corruption: most robust model is open", _MODELS_TEST)
+_HARDEST = claim("corruption: hardest corruption", _KINDS_TEST)
+_HARDEST_OPEN = no_claim("corruption: hardest corruption is open", _KINDS_TEST)
 
 
 @findings.register
@@ -21,14 +29,18 @@ def _most_robust(result: CorruptionGrade, overall: list[CorruptionRow]) -> Findi
     clean = f", against {share(best.clean)} on clean pictures" if best.clean else ""
     text = f"{best.model} errs on {share(best.error)} of corrupted pictures of {result.test_set}{clean}."
     if len(overall) == 1:
-        return Finding(f"{best.model} errs on {100 * best.error.value:.1f}% of corrupted pictures", text, 0.5)
+        return Finding(_ERROR, f"{best.model} errs on {100 * best.error.value:.1f}% of corrupted pictures", text, 0.5)
     next_best = overall[1]
     one, other = best.ratio or best.error, next_best.ratio or next_best.error
     text += f" Next is {next_best.model} with {share(next_best.error)}"
     if apart(one, other):
-        return Finding(f"{best.model} bears corruptions best", f"{text}: their intervals do not touch.", 0.6)
+        return Finding(
+            _MOST_ROBUST, f"{best.model} bears corruptions best", f"{text}: their intervals do not touch.", 0.6
+        )
     text += ": their intervals overlap, so the order may be chance."
-    return Finding(f"{best.model} and {next_best.model} bear corruptions about equally well", text, 0.5)
+    return Finding(
+        _EQUALLY_ROBUST, f"{best.model} and {next_best.model} bear corruptions about equally well", text, 0.5
+    )
 
 
 def _hardest(result: CorruptionGrade, best: CorruptionRow, kinds: list[CorruptionRow]) -> Finding | None:
@@ -37,6 +49,8 @@ def _hardest(result: CorruptionGrade, best: CorruptionRow, kinds: list[Corruptio
     worst, second = sorted(kinds, key=lambda row: -row.error.value)[:2]
     text = f"{best.model} errs on {share(worst.error)} of pictures under it, and on {share(best.error)} under all."
     if apart(worst.error, second.error):
-        return Finding(f"{worst.corruption} hurts the most robust model most on {result.test_set}", text, 0.4)
+        return Finding(_HARDEST, f"{worst.corruption} hurts the most robust model most on {result.test_set}", text, 0.4)
     text += f" {second.corruption}, next, is not shown to be milder."
-    return Finding(f"{worst.corruption} and {second.corruption} hurt the most robust model most", text, 0.35)
+    return Finding(
+        _HARDEST_OPEN, f"{worst.corruption} and {second.corruption} hurt the most robust model most", text, 0.35
+    )

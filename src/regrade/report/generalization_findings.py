@@ -6,13 +6,25 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, points, share, signed
+from regrade.stats import bonferroni_reach
 from regrade.studies import Generalization, ModelShift, SetShift, Verdict
 
 _LARGE = 0.05  # a mean change that overturns a first impression
 _FEW = 5  # models below which a line says little
 _FAR, _OFF = 4, 0.02  # how many times the usual distance, and how much of accuracy, is far off the line
+
+_CHANGE_TEST = "t interval of the mean change over models and over images, compared with 0."
+_SLOPE_TEST = "Interval of the slope over models and over images, with errors in both accuracies, compared with 1."
+_LINE_TEST = "Interval of a model's distance from the line, Bonferroni-corrected for all models and sets."
+_NO_CHANGE = no_claim("generalization: no change shown", _CHANGE_TEST)
+_CHANGE = claim("generalization: models lose or gain", _CHANGE_TEST)
+_NO_SPREAD = no_claim("generalization: not enough spread", _SLOPE_TEST)
+_CARRY_OVER = claim("generalization: gains carry over", _SLOPE_TEST)
+_SHRINK = claim("generalization: gains shrink", _SLOPE_TEST)
+_SLOPE_OPEN = no_claim("generalization: slope is open", _SLOPE_TEST)
+_OFF_THE_LINE = claim("generalization: off the line", _LINE_TEST)
 
 
 @findings.register
@@ -32,10 +44,12 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
         f"the best on {result.original}, goes from {share(best.original)} to {share(best.new)}.{also}"
     )
     if change.low <= 0 <= change.high:
-        return Finding(f"No change in accuracy is shown from {result.original} to {shift.new_set}", text, 0.4)
+        return Finding(
+            _NO_CHANGE, f"No change in accuracy is shown from {result.original} to {shift.new_set}", text, 0.4
+        )
     verb = "lose" if change.value < 0 else "gain"
     headline = f"Models {verb} {100 * abs(change.value):.1f} points on {shift.new_set}"
-    return Finding(headline, text, 0.9 if abs(change.value) >= _LARGE else 0.7)
+    return Finding(_CHANGE, headline, text, 0.9 if abs(change.value) >= _LARGE else 0.7)
 
 
 def _carried(result: Generalization, shift: SetShift) -> Finding:
@@ -46,7 +60,9 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
             f"The {amount(shift.standard, 'model')} differ little more on {result.original} than by chance of its "
             "images: a slope cannot be told."
         )
-        return Finding(f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
+        return Finding(
+            _NO_SPREAD, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35
+        )
     text = (
         f"A point more on {result.original} goes with {slope.low:.2f} to {slope.high:.2f} points more on "
         f"{shift.new_set}, over {amount(shift.standard, 'model')}."
@@ -54,11 +70,13 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     if shift.standard < _FEW:
         text += " So few models say little."
     if verdict is Verdict.NO_SIGN:
-        return Finding(f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55)
+        return Finding(
+            _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
+        )
     if verdict is Verdict.DIMINISHING:
         text += " Overfitting to the original would look so, and so do other shifts."
-        return Finding(f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
-    return Finding(f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
+        return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
+    return Finding(_SLOPE_OPEN, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
 
 
 _NO_SIGN = "That is no sign of overfitting to the original, though a loss that all models share remains possible."
@@ -66,18 +84,21 @@ _NO_SIGN = "That is no sign of overfitting to the original, though a loss that a
 
 def _outlier(result: Generalization) -> Finding | None:
     """The model furthest from its line, where it is much further than models usually are."""
-    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result.of(shift.new_set))]
+    wider = bonferroni_reach(len(result.rows), confidence=result.confidence)
+    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result.of(shift.new_set), wider)]
     if not far:
         return None
     row, usual = max(far, key=lambda one: abs(one[0].robustness.value))
-    return Finding(f"{row.model} does not follow the others on {row.new_set}", _off(row, usual), 0.5)
+    return Finding(_OFF_THE_LINE, f"{row.model} does not follow the others on {row.new_set}", _off(row, usual), 0.5)
 
 
-def _far_off(rows: Sequence[ModelShift]) -> Iterator[tuple[ModelShift, float]]:
-    """The models of one new set that are far from its line for certain, each with how far models usually are."""
+def _far_off(rows: Sequence[ModelShift], wider: float) -> Iterator[tuple[ModelShift, float]]:
+    """The models of one new set that are far from its line, with intervals as much wider, and how far most are."""
     usual = median(abs(row.robustness.value) for row in rows)
     for row in rows if len(rows) >= _FEW else ():
-        settled = row.robustness.low > 0 or row.robustness.high < 0
+        distance = row.robustness
+        reach = distance.value - distance.low if distance.value > 0 else distance.high - distance.value
+        settled = abs(distance.value) > wider * reach
         if settled and abs(row.robustness.value) >= max(_OFF, _FAR * usual):
             yield row, usual
 

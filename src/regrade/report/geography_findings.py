@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.geography_wording import group_phrase
 from regrade.report.wording import plain, share
 from regrade.stats import Ratio
-from regrade.studies import Geography, GrowthVerdict, ProgressGap
+from regrade.studies import Geography, GrowthVerdict
 
 _LARGE = 0.1  # a disparity that overturns a first impression
+
+_DISPARITY_TEST = "Simultaneous intervals of the differences of all pairs of groups, compared with 0."
+_GAP_TEST = "Interval of the difference of two slopes over models, compared with 0."
+_GROWTH_TEST = "Interval of the slope of the disparity over models, compared with 0."
+_NO_DISPARITY = no_claim("geography: no disparity shown", _DISPARITY_TEST)
+_SOME_DISPARITY = claim("geography: some groups differ", _DISPARITY_TEST)
+_DISPARITY = claim("geography: worst and best group", _DISPARITY_TEST)
+_LESS_PROGRESS = claim("geography: progress reaches it less", _GAP_TEST)
+_MORE_PROGRESS = claim("geography: progress reaches it more", _GAP_TEST)
+_PROGRESS_OPEN = no_claim("geography: progress gap is open", _GAP_TEST)
+_GROWTH_UNTESTED = no_claim("geography: extremes are not told apart", _DISPARITY_TEST)
+_GROWS = claim("geography: disparity grows", _GROWTH_TEST)
+_SHRINKS = claim("geography: disparity shrinks", _GROWTH_TEST)
+_GROWTH_OPEN = no_claim("geography: growth is open", _GROWTH_TEST)
 
 
 @findings.register
@@ -34,14 +48,14 @@ def _disparity(result: Geography) -> Finding | None:
     if gap.value.low <= 0:
         headline = f"No difference by {result.by} is shown for {row.model} on {result.test_set}"
         text = f"{between}. All may be alike, and {chance} then; up to {high:.1f} points are possible."
-        return Finding(headline, text, 0.4)
+        return Finding(_NO_DISPARITY, headline, text, 0.4)
     if not gap.settled:
         headline = f"{row.model} is not right alike everywhere on {result.test_set}, by {result.by}"
         text = f"{between}. Some groups are {low:.1f} to {high:.1f} points apart, but which are the extremes is open."
-        return Finding(headline, text, 0.6)
+        return Finding(_SOME_DISPARITY, headline, text, 0.6)
     headline = f"{row.model} is right less often {worst_there} than {best_there}"
     text = f"{between}: {100 * gap.value.value:.1f} points apart ({low:.1f} to {high:.1f}); {chance} if all were alike."
-    return Finding(headline, text, 0.9 if gap.value.low >= _LARGE else 0.7)
+    return Finding(_DISPARITY, headline, text, 0.9 if gap.value.low >= _LARGE else 0.7)
 
 
 def _gap(result: Geography) -> Finding | None:
@@ -55,16 +69,14 @@ def _gap(result: Geography) -> Finding | None:
         f"{plain(rates[result.test_set])} on {result.test_set}, over {amount(len(progress.models), 'model')}; "
         f"{_times(gap.ratio)}."
     )
-    headline, weight = _gap_headline(result.test_set, progress.original, gap)
-    return Finding(headline, text, weight)
-
-
-def _gap_headline(test_set: str, original: str, gap: ProgressGap) -> tuple[str, float]:
+    original, test_set = progress.original, result.test_set
     if gap.difference.low > 0:
-        return f"Progress on {original} reaches {test_set} less than standard sets", 0.8
+        return Finding(_LESS_PROGRESS, f"Progress on {original} reaches {test_set} less than standard sets", text, 0.8)
     if gap.difference.high < 0:
-        return f"Progress on {original} reaches {test_set} more than standard sets", 0.6
-    return f"Whether progress on {original} reaches {test_set} less than standard sets is open", 0.4
+        return Finding(_MORE_PROGRESS, f"Progress on {original} reaches {test_set} more than standard sets", text, 0.6)
+    return Finding(
+        _PROGRESS_OPEN, f"Whether progress on {original} reaches {test_set} less than standard sets is open", text, 0.4
+    )
 
 
 def _times(ratio: Ratio) -> str:
@@ -86,12 +98,12 @@ def _growth(result: Geography) -> Finding | None:
         text += f" {_tripled(result)}"
     if not result.progress.settled:
         text += f" That {best} and {worst} differ at all is not certain."
-        return Finding(f"Whether better models are further apart by {result.by} is open", text, 0.3)
+        return Finding(_GROWTH_UNTESTED, f"Whether better models are further apart by {result.by} is open", text, 0.3)
     if slope.low > 0:
-        return Finding(f"Better models on {original} are further apart by {result.by}", text, 0.75)
+        return Finding(_GROWS, f"Better models on {original} are further apart by {result.by}", text, 0.75)
     if slope.high < 0:
-        return Finding(f"Better models on {original} are less far apart by {result.by}", text, 0.65)
-    return Finding(f"Whether better models are further apart by {result.by} is open", text, 0.35)
+        return Finding(_SHRINKS, f"Better models on {original} are less far apart by {result.by}", text, 0.65)
+    return Finding(_GROWTH_OPEN, f"Whether better models are further apart by {result.by} is open", text, 0.35)
 
 
 def _tripled(result: Geography) -> str:

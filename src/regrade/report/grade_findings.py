@@ -6,10 +6,19 @@ from statistics import median
 
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import apart, confidence_of, share
 from regrade.stats import proportion
 from regrade.studies import EVERYTHING, Grade, GradeRow
+
+_LABELS_TEST = "Intervals of the two accuracies do not overlap."
+_SLICE_TEST = "Exact intervals of the slice and of the rest, Bonferroni-corrected for all slices, do not overlap."
+_ACCURACY = no_claim("grade: accuracy of one model")
+_RANGE = no_claim("grade: range of accuracies")
+_SAME_BY_LABELS = no_claim("grade: labels change nothing shown", _LABELS_TEST)
+_CHANGED_BY_LABELS = claim("grade: labels change the accuracy", _LABELS_TEST)
+_WEAKEST_SLICE = claim("grade: weakest slice", _SLICE_TEST)
+_NO_WEAK_SLICE = no_claim("grade: no weak slice shown", _SLICE_TEST)
 
 
 @findings.register
@@ -28,13 +37,15 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
     (best, highest), (worst, lowest) = found[0], found[-1]
     text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
     if len(found) == 1:
-        return Finding(f"{best} is right on {100 * highest.value:.1f}% of {result.test_set}", f"{text}.", 0.5)
+        return Finding(
+            _ACCURACY, f"{best} is right on {100 * highest.value:.1f}% of {result.test_set}", f"{text}.", 0.5
+        )
     middle = "" if len(found) < 4 else f", the median of all on {100 * median(one.value for _, one in found):.1f}%"
     headline = f"Top-1 accuracy on {result.test_set} goes from {100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
     people = any(name.startswith(PERSON_PREFIX) for name, _ in found)
     among = f"{len(found):,} models and people" if people else amount(len(found), "model")
     text = f"Of {among}, {text}{middle}, and {worst} on {share(lowest)}."
-    return Finding(headline, text, 0.45)
+    return Finding(_RANGE, headline, text, 0.45)
 
 
 def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
@@ -55,13 +66,15 @@ def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
             f"{100 * upper.value:.1f}%."
         )
     if not apart(best.top1, now):
-        return Finding(f"By {by} the best model is about as accurate as by one label an image", text, 0.3)
+        return Finding(
+            _SAME_BY_LABELS, f"By {by} the best model is about as accurate as by one label an image", text, 0.3
+        )
     better = now.value > best.top1.value
     headline = (
         f"The best model is {'better' if better else 'worse'} than top-1 says: {100 * now.value:.1f}%, not "
         f"{100 * best.top1.value:.1f}%"
     )
-    return Finding(headline, text, 0.8)
+    return Finding(_CHANGED_BY_LABELS, headline, text, 0.8)
 
 
 def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
@@ -81,9 +94,11 @@ def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
         f"{model} is right on {share(lowest)} of {amount(lowest.n, 'image')} there, and on {share(everything)} of all."
     )
     if _below_the_rest(lowest, everything, len(parts)):
-        return Finding(f"The best model is weakest on {name}, of {among} of {result.test_set}", text, 0.6)
+        return Finding(
+            _WEAKEST_SLICE, f"The best model is weakest on {name}, of {among} of {result.test_set}", text, 0.6
+        )
     headline = f"No slice of {result.test_set} is shown to be harder for the best model"
-    return Finding(headline, f"The lowest of {among} is {name}: {text} That may be chance.", 0.25)
+    return Finding(_NO_WEAK_SLICE, headline, f"The lowest of {among} is {name}: {text} That may be chance.", 0.25)
 
 
 def _below_the_rest(part: Estimate, everything: Estimate, slices: int) -> bool:

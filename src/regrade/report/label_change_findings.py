@@ -5,19 +5,28 @@ from __future__ import annotations
 from statistics import median
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, points, share, signed
 from regrade.studies import LabelChange, ModelChange
+
+_MOVED_TEST = "Interval of each model's paired difference over the images that both versions score, per model."
+_SAME = no_claim("label change: same labels")
+_DIFFER = no_claim("label change: different labels")
+_NO_MODEL_MOVED = no_claim("label change: no model is shown to move", _MOVED_TEST)
+_MODELS_MOVED = claim("label change: models move", _MOVED_TEST)
+_SAME_ORDER = no_claim("label change: same order")
+_NEW_FIRST = no_claim("label change: another model is first")
+_NEW_RANKS = no_claim("label change: ranks change")
 
 
 @findings.register
 def label_change_findings(result: LabelChange) -> tuple[Finding, ...]:
     """What changed and whom it moved most, and what became of the ranks."""
     if not result.diff:
-        return (Finding(f"{_versions(result)} are the same", "No judgement and no image differs.", 0.2),)
+        return (Finding(_SAME, f"{_versions(result)} are the same", "No judgement and no image differs.", 0.2),)
     moved = [row for row in result.models if row.difference is not None]
     if not moved:
-        return (Finding(f"{_versions(result)} differ", _changed(result), 0.3),)
+        return (Finding(_DIFFER, f"{_versions(result)} differ", _changed(result), 0.3),)
     return (_differences(result, moved), *_ranks(result))
 
 
@@ -35,10 +44,12 @@ def _differences(result: LabelChange, moved: list[ModelChange]) -> Finding:
         )
     on = result.test_set.name
     if not shown:
-        return Finding(f"{_versions(result)} are not shown to move any model on {on}", text, 0.4)
+        return Finding(_NO_MODEL_MOVED, f"{_versions(result)} are not shown to move any model on {on}", text, 0.4)
     up, down = (sum(sign * row.difference.value > 0 for row in shown if row.difference) for sign in (1, -1))
     way = "up" if not down else "down" if not up else "up or down"
-    return Finding(f"{_from(result)} moves {up + down:,} of {amount(len(moved), 'model')} {way} on {on}", text, 0.55)
+    return Finding(
+        _MODELS_MOVED, f"{_from(result)} moves {up + down:,} of {amount(len(moved), 'model')} {way} on {on}", text, 0.55
+    )
 
 
 def _own(row: ModelChange) -> str:
@@ -54,14 +65,18 @@ def _ranks(result: LabelChange) -> tuple[Finding, ...]:
     other = [row for row in ranked if row.rank_before != row.rank_after]
     first, then = (sorted(row.model for row in ranked if rank(row) == 1) for rank in (_before, _after))
     if not other:
-        return (Finding("The order of the models stays the same", f"None of {len(ranked):,} changes its rank.", 0.3),)
+        return (
+            Finding(
+                _SAME_ORDER, "The order of the models stays the same", f"None of {len(ranked):,} changes its rank.", 0.3
+            ),
+        )
     moves = f"{len(other):,} of {len(ranked):,} models {'changes its' if len(other) == 1 else 'change their'} rank"
     text = f"{moves} by accuracy, intervals left aside."
     if first != then:
         text += f" Before, {listed(first)} came first; now {listed(then)}."
     if not set(first) & set(then):
-        return (Finding(f"Another model comes first under {result.diff.after}", text, 0.5),)
-    return (Finding(moves, text, 0.35),)
+        return (Finding(_NEW_FIRST, f"Another model comes first under {result.diff.after}", text, 0.5),)
+    return (Finding(_NEW_RANKS, moves, text, 0.35),)
 
 
 def _before(row: ModelChange) -> int | None:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import points, share
 from regrade.studies import ANY, FoundBy, Leakage, LeakedModel
 
 _MANY = 0.01  # the share from which twins are a finding of their own
+
+_ACCURACY_TEST = "Interval of each model's change in accuracy without the duplicates, per model."
+_NONE_FOUND = no_claim("leakage: none found")
+_FOUND = no_claim("leakage: share of duplicates")
+_NO_MODEL_MOVED = no_claim("leakage: no accuracy is shown to move", _ACCURACY_TEST)
+_ALIKE_MOVE = claim("leakage: similar images move accuracies", _ACCURACY_TEST)
+_DUPLICATES_MOVE = claim("leakage: duplicates move accuracies", _ACCURACY_TEST)
+_OTHER_LABELS = no_claim("leakage: duplicates with another label")
 
 
 @findings.register
@@ -28,7 +36,7 @@ def _share(result: Leakage) -> Finding | None:
             f"No image of {result.test_set} has a twin {where} (by {ways}); with {amount(whole.share.n, 'image')} "
             f"compared, at most {100 * whole.share.high:.2g}% of such images do."
         )
-        return Finding(f"No twins of {result.test_set} were found {where}", text, 0.3)
+        return Finding(_NONE_FOUND, f"No twins of {result.test_set} were found {where}", text, 0.3)
     kind = "have a twin" if result.against else "are surplus copies"
     exact = _exact(result)
     also = f"; {amount(exact.images, 'of them is', 'of them are')} equal pixel by pixel" if exact else ""
@@ -37,7 +45,7 @@ def _share(result: Leakage) -> Finding | None:
         text = text.replace(f" {where} by", " by")
     weight = 0.45 if _only_alike(result) else 0.7 if whole.share.low >= _MANY else 0.5
     headline = f"{amount(whole.images, 'image')} of {result.test_set} {_verb(whole, result.against)} {where}"
-    return Finding(headline, text + " People should judge the pairs.", weight)
+    return Finding(_FOUND, headline, text + " People should judge the pairs.", weight)
 
 
 def _verb(whole: FoundBy, against: str | None) -> str:
@@ -59,16 +67,18 @@ def _accuracy(result: Leakage) -> Finding | None:
     moved = [one for one in rows if one.change and (one.change.low > 0 or one.change.high < 0)]
     text = f"It changes most for {most.model}: its accuracy on all images less that {clean} is {points(change)}."
     if not moved:
-        return Finding("Twins are not shown to move any accuracy", f"{text} No model's change is shown.", 0.4)
+        return Finding(
+            _NO_MODEL_MOVED, "Twins are not shown to move any accuracy", f"{text} No model's change is shown.", 0.4
+        )
     which = f"{len(moved):,} of {amount(len(rows), 'model')}"
     ups = sum(_change(one) > 0 for one in moved)
     text += " Twins may be easier or harder for other reasons than that they leaked."
     if _only_alike(result):
         than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "not as accurate"
-        return Finding(f"{which} are {than} on images that look like others", text, 0.4)
+        return Finding(_ALIKE_MOVE, f"{which} are {than} on images that look like others", text, 0.4)
     verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
     weight = 0.75 if abs(change.value) >= 0.005 else 0.55
-    return Finding(f"Twins {verb} the accuracy of {which}", text, weight)
+    return Finding(_DUPLICATES_MOVE, f"Twins {verb} the accuracy of {which}", text, weight)
 
 
 def _exact(result: Leakage) -> FoundBy | None:
@@ -96,4 +106,4 @@ def _labels(result: Leakage) -> Finding | None:
         f"Of {amount(chosen.labeled, 'labeled image')} with a labeled twin ({what}), {share(chosen.differing)} have "
         "one with another label: at least one of the two is wrong, or both are right."
     )
-    return Finding(f"{amount(count, 'image has', 'images have')} a twin with another label", text, 0.6)
+    return Finding(_OTHER_LABELS, f"{amount(count, 'image has', 'images have')} a twin with another label", text, 0.6)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, findings, no_claim
 from regrade.report.wording import share
 from regrade.stats import proportion
 from regrade.studies import Mistakes, TriageKind
 from regrade.studies.mistakes import CategoryCount
 
 _RIGHT, _FAILED = (TriageKind.COLLAPSED, TriageKind.MULTILABEL), (TriageKind.FAILURE,)
+
+_NONE_OVERTURNED = no_claim("mistakes: none overturned")
+_OVERTURNED = no_claim("mistakes: overturned")
+_RIGHT_ANSWERS = no_claim("mistakes: right by the labels")
+_MAJOR = no_claim("mistakes: major")
+_CONFUSED = no_claim("mistakes: confused classes")
 
 
 @findings.register
@@ -31,9 +37,11 @@ def _overturned(result: Mistakes) -> Finding | None:
     )
     text += f", {best.open:,} of them not judged by anyone yet." if best.open else "."
     if not best.overturned:
-        return Finding(f"The review overturned none of {best.model}'s mistakes on {result.test_set}", text, 0.5)
+        return Finding(
+            _NONE_OVERTURNED, f"The review overturned none of {best.model}'s mistakes on {result.test_set}", text, 0.5
+        )
     headline = f"{100 * gone.value:.0f}% of {best.model}'s mistakes on {result.test_set} turned out to be none"
-    return Finding(headline, text, 0.85)
+    return Finding(_OVERTURNED, headline, text, 0.85)
 
 
 def _right_after_all(result: Mistakes) -> Finding | None:
@@ -51,7 +59,7 @@ def _right_after_all(result: Mistakes) -> Finding | None:
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
     headline = f"{part} of the best model's errors on {result.test_set} are right answers"
-    return Finding(headline, text, 0.8 if fine.low > 0.1 else 0.45)
+    return Finding(_RIGHT_ANSWERS, headline, text, 0.8 if fine.low > 0.1 else 0.45)
 
 
 def _grave(result: Mistakes) -> Finding | None:
@@ -65,6 +73,7 @@ def _grave(result: Mistakes) -> Finding | None:
     most = max(kinds, key=lambda one: one.mistakes, default=None)
     text = f"People call {share(first.major_share)} of {amount(first.mistakes, 'mistake')} of {first.review} major"
     return Finding(
+        _MAJOR,
         f"{first.major:,} of {amount(first.mistakes, 'reviewed mistake')} of {first.review} are major",
         f"{text}{_most_common(most)}.",
         0.6,
@@ -85,4 +94,4 @@ def _confused(result: Mistakes) -> Finding | None:
         f"{amount(len(result.pairs.sources), 'model')} took one for the other {amount(top.count, 'time')}; "
         f"{amount(len(result.pairs), 'pair')} of classes {'is' if len(result.pairs) == 1 else 'are'} confused at all."
     )
-    return Finding(f"The most confused classes are {top.first_name} and {top.second_name}", text, 0.3)
+    return Finding(_CONFUSED, f"The most confused classes are {top.first_name} and {top.second_name}", text, 0.3)

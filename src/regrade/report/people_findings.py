@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import plain, share
 from regrade.studies import EVERYTHING, Contender, People
+
+_PAIRS_TEST = "Exact McNemar tests of all pairs of a person and a model on the same images, Holm-corrected."
+_AGREEMENT_TEST = "Interval of Krippendorff's alpha, compared with 0.667 and 0.8."
+_ACCURACY = no_claim("people: accuracy of people")
+_NOT_TOLD_APART = no_claim("people: best person and best model are not told apart", _PAIRS_TEST)
+_AHEAD = claim("people: best person or best model is ahead", _PAIRS_TEST)
+_NO_PAIR = no_claim("people: no pair differs", _PAIRS_TEST)
+_PAIRS = claim("people: pairs differ", _PAIRS_TEST)
+_AGREEMENT = {
+    "largely agree": claim("people: they largely agree", _AGREEMENT_TEST),
+    "do not agree well": claim("people: they do not agree well", _AGREEMENT_TEST),
+    "agree in part": no_claim("people: agreement is open", _AGREEMENT_TEST),
+}
 
 
 @findings.register
@@ -23,7 +36,7 @@ def _best(result: People) -> Finding:
     if not models:
         text = f"The best of {len(people):,}, {people[0]}, is right on {share(accuracy[people[0]])} of {images}."
         headline = f"People are right on up to {100 * accuracy[people[0]].value:.1f}% of {on}"
-        return Finding(headline, text, 0.4)
+        return Finding(_ACCURACY, headline, text, 0.4)
     pair = next(one for one in result.tests if (one.first, one.second) == (people[0], models[0]))
     text = (
         f"On the same {images}, {people[0]} is right on {share(accuracy[people[0]])} and {models[0]} on "
@@ -31,13 +44,14 @@ def _best(result: People) -> Finding:
     )
     if pair.holm > 1 - result.basis.confidence:
         return Finding(
+            _NOT_TOLD_APART,
             f"The best person and the best model cannot be told apart on {on}",
             f"{text}; the difference may be chance (McNemar, corrected for all pairs).",
             0.6,
         )
     ahead, behind = ("person", "model") if pair.difference.value > 0 else ("model", "person")
     return Finding(
-        f"The best {ahead} is ahead of the best {behind} on {on}", f"{text}: more than chance explains.", 0.75
+        _AHEAD, f"The best {ahead} is ahead of the best {behind} on {on}", f"{text}: more than chance explains.", 0.75
     )
 
 
@@ -53,8 +67,8 @@ def _pairs(result: People) -> Finding | None:
         f"{behind:,}, and {total - ahead - behind:,} cannot be told apart (McNemar, corrected)."
     )
     if not ahead + behind:
-        return Finding("No person and no model are shown to differ", text, 0.35)
-    return Finding(f"People are ahead of models in {ahead:,} of {amount(total, 'pair')}", text, 0.4)
+        return Finding(_NO_PAIR, "No person and no model are shown to differ", text, 0.35)
+    return Finding(_PAIRS, f"People are ahead of models in {ahead:,} of {amount(total, 'pair')}", text, 0.4)
 
 
 def _agreement(result: People) -> Finding | None:
@@ -63,4 +77,4 @@ def _agreement(result: People) -> Finding | None:
         return None
     text = f"Krippendorff's alpha of their answers is {plain(alpha)}; 1 is full agreement, 0 is chance."
     word = "largely agree" if alpha.low >= 0.8 else "do not agree well" if alpha.high < 0.667 else "agree in part"
-    return Finding(f"People {word} on {result.basis.test_set}", text, 0.35)
+    return Finding(_AGREEMENT[word], f"People {word} on {result.basis.test_set}", text, 0.35)

@@ -10,6 +10,7 @@ from itertools import groupby
 
 from regrade.report.drawing import DrawnFigure
 from regrade.report.figure import Figure
+from regrade.report.finding import Finding
 from regrade.report.packed import packed, packed_text, script_hash
 from regrade.report.page import asset, heading_of, without_title
 from regrade.report.report_table import table_html
@@ -123,10 +124,7 @@ def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Co
     about = f"<h3>{_escaped(section.about)}</h3>\n" if section.about else ""
     parts = [f'<p class="trouble">{_escaped(section.trouble)}</p>\n'] if section.trouble else []
     if section.findings:
-        told = "".join(
-            f"<li><strong>{_escaped(one.headline)}.</strong> {_escaped(one.text)}</li>" for one in section.findings
-        )
-        parts.append(f'<ul class="told">{told}</ul>\n')
+        parts.append(f'<ul class="told">{"".join(map(_finding, section.findings))}</ul>\n')
     level = 4 if section.about else 3
     for number, one in enumerate(section.figures):
         parts.append(_figure(one, drawn(one), file_anchor(section, number), level))
@@ -136,6 +134,11 @@ def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Co
         parts.append(table_html(table, anchor=file_anchor(section, number), names=names, level=level))
     parts.append(_methods(section))
     return f'<section class="part" id="{section.anchor}">{about}{"".join(parts)}</section>\n'
+
+
+def _finding(finding: Finding) -> str:
+    test = f'<span class="note">Test: {_escaped(finding.kind.test)}</span>' if finding.kind.test else ""
+    return f"<li><strong>{_escaped(finding.headline)}.</strong> {_escaped(finding.text)} {test}</li>"
 
 
 def file_anchor(section: Section, number: int) -> str:

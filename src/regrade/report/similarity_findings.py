@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, findings
+from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, plain, points, share
 from regrade.studies import Similarity
+
+_EXCESS_TEST = "Interval over images of the observed less the independent share, compared with 0, per pair."
+_SAME_IMAGES = claim("similarity: two err on the same images", _EXCESS_TEST)
+_OTHER_IMAGES = claim("similarity: two err on different images", _EXCESS_TEST)
+_NOT_SHOWN = no_claim("similarity: two are not shown to share errors", _EXCESS_TEST)
+_SHARED = claim("similarity: most pairs share errors", _EXCESS_TEST)
+_NOT_SHARED = no_claim("similarity: most pairs are not shown to share errors", _EXCESS_TEST)
+_NO_GROUPS = no_claim("similarity: no near copies")
+_GROUPS = no_claim("similarity: groups")
 
 
 @findings.register
@@ -26,10 +35,10 @@ def _pair(result: Similarity) -> Finding:
     )
     names = f"{pair.first} and {pair.second}"
     if pair.excess.high < 0:
-        return Finding(f"{names} err on the same images more than chance explains", text, 0.45)
+        return Finding(_SAME_IMAGES, f"{names} err on the same images more than chance explains", text, 0.45)
     if pair.excess.low > 0:
-        return Finding(f"{names} err on different images more than chance explains", text, 0.5)
-    return Finding(f"{names} are not shown to err on the same images", text, 0.35)
+        return Finding(_OTHER_IMAGES, f"{names} err on different images more than chance explains", text, 0.5)
+    return Finding(_NOT_SHOWN, f"{names} are not shown to err on the same images", text, 0.35)
 
 
 def _shared(result: Similarity) -> Finding:
@@ -47,8 +56,8 @@ def _shared(result: Similarity) -> Finding:
     )
     on = result.basis.title
     if same > len(one) / 2:
-        return Finding(f"Models miss the same images of {on}", text, 0.5)
-    return Finding(f"Most pairs of models are not shown to miss the same images of {on}", text, 0.4)
+        return Finding(_SHARED, f"Models miss the same images of {on}", text, 0.5)
+    return Finding(_NOT_SHARED, f"Most pairs of models are not shown to miss the same images of {on}", text, 0.4)
 
 
 def _clusters(result: Similarity) -> Finding:
@@ -57,6 +66,7 @@ def _clusters(result: Similarity) -> Finding:
     rule = f"with a mean error consistency of {result.alike:g} or more"
     if len(largest) == 1:
         return Finding(
+            _NO_GROUPS,
             f"No two of {models:,} models are near copies of each other",
             f"None share errors {rule} on {result.basis.title}.",
             0.3,
@@ -65,5 +75,8 @@ def _clusters(result: Similarity) -> Finding:
     alone = f"; {amount(single, 'model')} {'stands' if single == 1 else 'stand'} alone" if single else ""
     text = f"Models that share errors {rule}: the largest group is {listed(largest)}{alone}."
     return Finding(
-        f"{models:,} models fall into {amount(len(groups), 'group')} that err alike on {result.basis.title}", text, 0.35
+        _GROUPS,
+        f"{models:,} models fall into {amount(len(groups), 'group')} that err alike on {result.basis.title}",
+        text,
+        0.35,
     )

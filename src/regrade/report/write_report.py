@@ -65,7 +65,7 @@ def as_dict(report: Report) -> dict[str, Any]:
     return {
         "title": report.title,
         "created": report.created,
-        "key_findings": [{**vars(one.finding), "section": one.section.anchor} for one in report.key_findings],
+        "key_findings": [{**one.finding.as_dict(), "section": one.section.anchor} for one in report.key_findings],
         "sections": [_section(section) for section in report.sections],
         "behind": {"settings": dict(report.behind.settings), **report.behind.data},
     }
@@ -84,7 +84,7 @@ def _section(section: Section) -> dict[str, Any]:
         "anchor": section.anchor,
         "question": section.question,
         "about": section.about,
-        "findings": [dict(vars(one)) for one in section.findings],
+        "findings": [one.as_dict() for one in section.findings],
         "figures": [f"figures/{file_anchor(section, number)}.svg" for number in range(len(section.figures))],
         "tables": [f"tables/{file_anchor(section, number)}.csv" for number in range(len(section.tables))],
         "kind": None if section.result is None else type(section.result).__name__,

@@ -30,7 +30,7 @@ from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
-from regrade.stats.multiplicity import benjamini_hochberg, holm, holm_threshold
+from regrade.stats.multiplicity import benjamini_hochberg, bonferroni_reach, holm, holm_threshold
 from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line
 from regrade.stats.paired import (
     McNemar,
@@ -82,6 +82,7 @@ __all__ = [
     "accuracy_covariance",
     "benjamini_hochberg",
     "binned_correlation",
+    "bonferroni_reach",
     "bootstrap_line",
     "bootstrap_lines",
     "chi_square",

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
+from regrade.stats.intervals import normal_quantile
 
 _BLOCK = 1 << 18  # p-values at a time, where there may be millions
 
@@ -50,6 +51,16 @@ def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
     p, order = _ordered(p_values)
     scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
     return _restored(np.minimum.accumulate(scaled[::-1])[::-1], order)
+
+
+def bonferroni_reach(comparisons: int, *, confidence: float = 0.95) -> float:
+    """How many times wider a normal interval must be to hold for all of so many comparisons together.
+
+    >>> round(bonferroni_reach(20), 3)  # 3.023 standard errors instead of 1.960
+    1.543
+    """
+    together = 1 - (1 - confidence) / max(comparisons, 1)
+    return normal_quantile(together) / normal_quantile(confidence)
 
 
 def _ordered(p_values: ArrayLike) -> tuple[FloatArray, IntArray]:

@@ -1,0 +1,38 @@
+"""Simulated models and images that null checks and coverage checks share."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from regrade.core.arrays import BoolArray
+from regrade.stats import accuracy_covariance
+from regrade.studies import ImageNoise, ModelCounts, SetCounts
+
+
+def correct_answers(
+    rng: np.random.Generator, abilities: np.ndarray, *, images: int, shared_difficulty: float = 1.0
+) -> BoolArray:
+    """What models (m,) have right of ``images`` (m, n): a probit model in which images are hard for all models alike.
+
+    A model of ability ``a`` is right on a share Φ(a / √(1 + d²)) of images, with d the shared difficulty.
+    """
+    difficulty = shared_difficulty * rng.standard_normal(images)
+    return rng.random((len(abilities), images)) < special.ndtr(np.asarray(abilities)[:, None] - difficulty)
+
+
+def equal_models(rng: np.random.Generator, *, models: int, images: int, ability: float = 1.0) -> BoolArray:
+    """What equally accurate models have right (m, n)."""
+    return correct_answers(rng, np.full(models, ability), images=images)
+
+
+def counted(name: str, correct: BoolArray) -> SetCounts:
+    """Counts of what models have right (m, n), with how their accuracies vary over images."""
+    names = model_names(len(correct))
+    models = {model: ModelCounts(int(row.sum()), len(row)) for model, row in zip(names, correct, strict=True)}
+    return SetCounts(name, models, noise=ImageNoise(names, accuracy_covariance(correct)))
+
+
+def model_names(models: int) -> tuple[str, ...]:
+    """Names of so many models."""
+    return tuple(f"model {number}" for number in range(1, models + 1))
