@@ -1,11 +1,15 @@
 """Generalization from Python: pairs of test sets in the same classes, in a part of them, and through a map."""
 
 import csv
+import shutil
+from functools import partial
 
 import pytest
+from predicting import Toy, linear, noisy
 
 import regrade
 from regrade.core import ClassSpace, InputError, UnknownName
+from regrade.predict import How, predict
 from regrade.workspace import Workspace
 
 ANIMALS = ClassSpace("animals", ("cat", "dog", "hen", "fox"))
@@ -84,3 +88,32 @@ def test_only_some_models(workspace):
 def test_what_cannot_be_studied(workspace, arguments, options, error, words):
     with pytest.raises(error, match=words):
         workspace.generalization(*arguments, **options)
+
+
+class TestOverlap:
+    """Images of the new set that are images of the original are named: they are not new."""
+
+    def test_overlap_is_found_by_id(self, workspace, tmp_path):
+        again = predictions(tmp_path / "old.csv", OLD[:6], {"a": 1, "b": 2, "c": 4})
+        workspace.import_predictions(again, test_set="again", classes=ANIMALS)
+        assert "6 of 6 images of again are images of old too" in notes(workspace.generalization("old", ["again"]))
+
+    def test_overlap_is_found_by_content_under_other_names(self, tmp_path):
+        here = regrade.open(noisy(tmp_path).root)
+        for number in (3, 14, 25):
+            copy = tmp_path / "copied" / str(number % 10) / f"y{number}.png"
+            copy.parent.mkdir(parents=True)
+            shutil.copy(tmp_path / "pictures" / str(number % 10) / f"x{number:03d}.png", copy)
+        here.add_test_set("copied", tmp_path / "copied", classes="cifar-10", layout="index")
+        for test_set in ("noise", "copied"):
+            for seed in range(3):
+                toy = Toy(partial(linear, seed=seed), name=f"toy {seed}")
+                predict(here.store, toy, here.store.test_set(test_set), How())
+        assert "3 of 3 images of copied are images of noise too" in notes(here.generalization("noise", ["copied"]))
+
+    def test_sets_without_a_common_image_have_no_note(self, workspace):
+        assert "images of old too" not in notes(workspace.generalization("old", ["new"]))
+
+
+def notes(study):
+    return " ".join(study.table().notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from regrade.core.arrays import BoolArray
@@ -10,20 +11,22 @@ from regrade.stats import accuracy_covariance
 from regrade.studies import ImageNoise, ModelCounts, SetCounts
 
 
-def correct_answers(
-    rng: np.random.Generator, abilities: np.ndarray, *, images: int, shared_difficulty: float = 1.0
+def correct_predictions(
+    rng: np.random.Generator, accuracies: ArrayLike, *, images: int, shared_difficulty: float = 1.2
 ) -> BoolArray:
-    """What models (m,) have right of ``images`` (m, n): a probit model in which images are hard for all models alike.
+    """What models of these accuracies (m,) have right of ``images`` (m, n), which are hard for all models alike.
 
-    A model of ability ``a`` is right on a share Φ(a / √(1 + d²)) of images, with d the shared difficulty.
+    A probit model: the difficulty of an image is normal, with ``shared_difficulty`` as its standard deviation; each
+    model adds an error of its own, with a standard deviation of 1.
     """
+    skills = special.ndtri(np.asarray(accuracies, dtype=np.float64)) * np.sqrt(1 + shared_difficulty**2)
     difficulty = shared_difficulty * rng.standard_normal(images)
-    return rng.random((len(abilities), images)) < special.ndtr(np.asarray(abilities)[:, None] - difficulty)
+    return skills[:, None] > difficulty + rng.standard_normal((len(skills), images))
 
 
-def equal_models(rng: np.random.Generator, *, models: int, images: int, ability: float = 1.0) -> BoolArray:
+def equal_models(rng: np.random.Generator, *, models: int, images: int, accuracy: float = 0.75) -> BoolArray:
     """What equally accurate models have right (m, n)."""
-    return correct_answers(rng, np.full(models, ability), images=images)
+    return correct_predictions(rng, np.full(models, accuracy), images=images)
 
 
 def counted(name: str, correct: BoolArray) -> SetCounts:

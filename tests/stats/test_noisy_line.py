@@ -2,20 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
 
+from benchmarks.calibration.worlds import correct_predictions
 from regrade.core import InputError, UndefinedError
 from regrade.stats import ENOUGH_SPREAD, Scale, accuracy_covariance, fit_line, fit_noisy_line
 
 X = np.array([0.5, 0.6, 0.7, 0.8])
 Y = np.array([0.42, 0.5, 0.62, 0.7])
 NONE = np.zeros((4, 4))
-
-
-def answers(accuracies, images, rng, *, spread=1.2):
-    """Answers (m, n) of models with these accuracies, who find the same images hard."""
-    skills = ndtri(accuracies) * np.sqrt(1 + spread**2)
-    return skills[:, None] > spread * rng.normal(size=images) + rng.normal(size=(len(accuracies), images))
 
 
 def test_by_hand():
@@ -60,7 +54,7 @@ def test_coverage(scale, models, images, scatter):
     for _ in range(300):
         x = rng.uniform(0.45, 0.9, models)
         y = scale.inverse(0.9 * scale.transform(x) - 0.1 + scatter * rng.normal(size=models))
-        old, new = answers(x, images, rng), answers(y, images, rng)
+        old, new = (correct_predictions(rng, accuracies, images=images) for accuracies in (x, y))
         noise = accuracy_covariance(old), accuracy_covariance(new)
         measured = old.mean(axis=1), new.mean(axis=1)
         line = fit_noisy_line(*measured, x_noise=noise[0], y_noise=noise[1], scale=scale, band_points=3).fit

@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtri
 from scipy.stats import t
 
+from benchmarks.calibration.worlds import correct_predictions
 from regrade.core import InputError, UndefinedError
 from regrade.stats import accuracy_covariance, largest_covariance, two_way_mean
-
-
-def answers(accuracies, images, rng, *, spread=1.2):
-    """Answers (m, n) of models with these accuracies, who find the same images hard."""
-    skills = ndtri(accuracies) * np.sqrt(1 + spread**2)
-    return skills[:, None] > spread * rng.normal(size=images) + rng.normal(size=(len(accuracies), images))
 
 
 class TestCovariance:
@@ -24,7 +18,7 @@ class TestCovariance:
         assert found == pytest.approx(np.array([[1, 0], [0, 1]]) / 12)
 
     def test_against_numpy(self):
-        right = answers(np.array([0.4, 0.6, 0.8]), 1000, np.random.default_rng(0))
+        right = correct_predictions(np.random.default_rng(0), [0.4, 0.6, 0.8], images=1000)
         assert accuracy_covariance(right) == pytest.approx(np.cov(right) / 1000, rel=0.02)
 
     def test_images_that_do_not_count_change_nothing(self):
@@ -94,7 +88,8 @@ class TestMean:
         for _ in range(400):
             accuracies = np.clip(rng.normal(0.7, 0.08, models), 0.05, 0.95)
             changes = rng.normal(-0.1, 0.01, models)
-            old, new = answers(accuracies, images, rng), answers(np.clip(accuracies + changes, 0.02, 0.98), images, rng)
+            true_accuracies = accuracies, np.clip(accuracies + changes, 0.02, 0.98)
+            old, new = (correct_predictions(rng, each, images=images) for each in true_accuracies)
             noise = accuracy_covariance(old) + accuracy_covariance(new)
             found = two_way_mean(new.mean(axis=1) - old.mean(axis=1), noise)
             held += found.low <= -0.1 <= found.high

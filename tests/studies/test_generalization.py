@@ -8,13 +8,14 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 from scipy.stats import ttest_rel
 
+from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.stats import Scale, proportion
 from regrade.studies import Grade, GradeRow, ModelCounts, SetCounts, SetPair, Verdict, counts_of, generalization
-from regrade.studies.image_noise import ImageNoise, NoiseOfImages
+from regrade.studies.image_noise import ImageNoise
 
 
 def counts(name, rights, images, top5=None):
@@ -298,26 +299,16 @@ def test_what_is_said_of_difficulty_holds_with_few_models():
     assert "no other spread" in shift.difficulty.in_words()
 
 
-def answers(accuracies, images, rng, *, spread=1.2):
-    """Answers (m, n) of models with these accuracies, who find the same images hard."""
-    skills = ndtri(accuracies) * np.sqrt(1 + spread**2)
-    return skills[:, None] > spread * rng.normal(size=images) + rng.normal(size=(len(accuracies), images))
-
-
-def counted(name, right):
-    """What models have right (m, n), with how their accuracies vary over images."""
-    models = [f"m{i}" for i in range(len(right))]
-    noise = NoiseOfImages()
-    for model, row in zip(models, right, strict=True):
-        noise.add(model, row, None, np.ones(len(row), dtype=bool))
-    of_models = {model: ModelCounts(int(row.sum()), len(row)) for model, row in zip(models, right, strict=True)}
-    return SetCounts(name, of_models, noise=noise.noise())
+def drawn_pair(accuracies, images, new_images, rng):
+    """Models of these accuracies on two samples of the same kind of image."""
+    old = counted("old", correct_predictions(rng, accuracies, images=images))
+    return SetPair(old, counted("new", correct_predictions(rng, accuracies, images=new_images)))
 
 
 def no_shift(models, images, rng, *, around=0.7, width=0.3):
     """The study of two samples of the same images, and its only shift."""
     accuracies = around + width * rng.uniform(-0.5, 0.5, models)
-    pair = SetPair(counted("old", answers(accuracies, images, rng)), counted("new", answers(accuracies, images, rng)))
+    pair = drawn_pair(accuracies, images, images, rng)
     return generalization([pair], rng=rng, band_points=0).shifts[0]
 
 
@@ -343,7 +334,7 @@ class TestNoShift:
         claimed = 0
         for _ in range(50):
             accuracies = 0.7 + 0.3 * rng.uniform(-0.5, 0.5, 30)
-            old, new = (answers(accuracies, 500, rng).mean(axis=1) for _ in range(2))
+            old, new = (correct_predictions(rng, accuracies, images=500).mean(axis=1) for _ in range(2))
             claimed += ttest_rel(new, old).pvalue < 0.05
         assert claimed > 20
 
@@ -363,7 +354,7 @@ class TestNoShift:
 def test_what_images_leave_open_is_wider_from_counts_alone():
     rng = np.random.default_rng(11)
     accuracies = np.linspace(0.5, 0.9, 12)
-    pair = SetPair(counted("old", answers(accuracies, 2000, rng)), counted("new", answers(accuracies, 1000, rng)))
+    pair = drawn_pair(accuracies, 2000, 1000, rng)
     bare = SetPair(replace(pair.original, noise=None), replace(pair.new, noise=None))
     exact, bounded = (generalization([one], rng=rng).shifts[0] for one in (pair, bare))
     assert exact.mean_change.half_width < bounded.mean_change.half_width < 2 * exact.mean_change.half_width

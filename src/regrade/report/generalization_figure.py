@@ -19,12 +19,20 @@ from regrade.studies.shift_line import NOT_ENOUGH_SPREAD, with_interval
 _WIDE, _HEIGHT = WIDTH - 70, 400
 _MOST_LABELS = 9
 _BESIDE = {"left": 2, "right": -2}  # pixels from a leading line to its name
-_TICKS = (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99)  # percent, where the axis is bent
+_TICKS: tuple[Sequence[float], ...] = (
+    (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99),
+    range(5, 100, 5),
+    range(2, 100, 2),
+    range(1, 100),
+    [tenth / 10 for tenth in range(1, 1000)],
+)
+"""Percents where a bent axis may have ticks, ever closer: the first that has enough in what is shown is taken."""
+_FEWEST_TICKS = 4
 _DIGITS = 5
 _PERCENT = {
     Scale.LINEAR: "format(100 * datum.value, '.0f') + '%'",
-    Scale.PROBIT: "format(100 * cumulativeNormal(datum.value), '.0f') + '%'",
-    Scale.LOGIT: "format(100 / (1 + exp(-datum.value)), '.0f') + '%'",
+    Scale.PROBIT: "format(100 * cumulativeNormal(datum.value), '.3~g') + '%'",
+    Scale.LOGIT: "format(100 / (1 + exp(-datum.value)), '.3~g') + '%'",
 }
 
 
@@ -61,11 +69,11 @@ def _finding(result: Generalization) -> str:
 def _key(result: Generalization) -> tuple[str, ...]:
     """What is drawn; with one panel its line in words too."""
     percent = f"{100 * result.confidence:g}%"
-    drawn = (
-        f"A point is a model with its {percent} intervals. Dashed: no change. Solid: the line on the "
-        f"{result.scale.value} scale, with its {percent} band over models and images."
-    )
-    if not all(row.standard for row in result.rows):
+    drawn = f"A point is a model with its {percent} intervals. Dashed: no change."
+    lined = any(shift.line(result.scale).slope is not None for shift in result.shifts)
+    if lined:
+        drawn += f" Solid: the line on the {result.scale.value} scale, with its {percent} band over models and images."
+    if lined and not all(row.standard for row in result.rows):
         drawn += " The line is through standard models, dots; the others are diamonds."
     return (drawn, _line_in_words(result, result.shifts[0])) if len(result.shifts) == 1 else (drawn,)
 
@@ -154,8 +162,14 @@ class _Frame:
         low, high = self._ends[side]
         if self._scale is Scale.LINEAR:
             return altair.Axis(title=title, labelExpr=_PERCENT[self._scale], tickCount=6)
-        ticks = [tick for tick in (self.place(tick / 100) for tick in _TICKS) if low <= tick <= high]
-        return altair.Axis(title=title, labelExpr=_PERCENT[self._scale], values=ticks, tickCount=len(_TICKS))
+        ticks = next(
+            (inside for ticks in _TICKS if len(inside := self._inside(ticks, low, high)) >= _FEWEST_TICKS),
+            self._inside(_TICKS[-1], low, high),
+        )
+        return altair.Axis(title=title, labelExpr=_PERCENT[self._scale], values=ticks, tickCount=len(ticks))
+
+    def _inside(self, percents: Sequence[float], low: float, high: float) -> list[float]:
+        return [tick for tick in (self.place(percent / 100) for percent in percents) if low <= tick <= high]
 
     def diagonal(self) -> list[dict[str, float]]:
         low = max(ends[0] for ends in self._ends.values())

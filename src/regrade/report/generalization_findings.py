@@ -57,8 +57,8 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
     if slope is None:
         text = (
-            f"The {amount(shift.standard, 'model')} differ little more on {result.original} than by chance of its "
-            "images: a slope cannot be told."
+            f"The spread of {amount(shift.standard, 'model')} on {result.original} is not clearly more than chance of "
+            "its images: there is not enough of it to tell a slope."
         )
         return Finding(
             _NO_SPREAD, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35

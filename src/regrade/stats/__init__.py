@@ -60,7 +60,7 @@ from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
-from regrade.stats.two_way import accuracy_covariance, largest_covariance, two_way_mean
+from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
     "ENOUGH_SPREAD",
@@ -80,6 +80,7 @@ __all__ = [
     "Ratio",
     "Scale",
     "accuracy_covariance",
+    "accuracy_variance",
     "benjamini_hochberg",
     "binned_correlation",
     "bonferroni_reach",

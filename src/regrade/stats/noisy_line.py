@@ -87,25 +87,25 @@ def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int
     total = x @ x
     spread = total - np.trace(own)  # of the models, without the noise of images
     error = np.sqrt(2 * (own * own).sum() + 4 * max(0.0, x @ models.x_noise @ x))
-    reliability, sure = float(spread / total), float(spread / error) if error > 0 else np.inf
-    if sure < ENOUGH_SPREAD:
-        return NoisyLine(None, reliability, sure)
+    reliability, deviations = float(spread / total), float(spread / error) if error > 0 else np.inf
+    if deviations < ENOUGH_SPREAD:
+        return NoisyLine(None, reliability, deviations)
     slope = float(x @ (models.y - models.y.mean()) / spread)
     grid = np.linspace(models.x.min(), models.x.max(), band_points)
-    found = _numbers(models, slope, spread, grid)
-    reach = _reach(models, slope, found, confidence)
-    low, high = found.values - reach, found.values + reach
+    line = _linearized(models, slope, spread, grid)
+    reach = _reach(models, slope, line, confidence)
+    low, high = line.values - reach, line.values + reach
     name = method_name(_METHOD, confidence)
-    slope_told, intercept = (
-        Estimate(float(found.values[i]), float(low[i]), float(high[i]), len(x), name) for i in (0, 1)
+    slope_estimate, intercept = (
+        Estimate(float(line.values[i]), float(low[i]), float(high[i]), len(x), name) for i in (0, 1)
     )
-    band = Band(*(scale.inverse(part) for part in (grid, found.values[2:], low[2:], high[2:]))) if len(grid) else None
-    fit = LineFit(scale, slope_told, intercept, r_squared(models.y, found.residuals), band)
-    return NoisyLine(fit, reliability, sure)
+    band = Band(*(scale.inverse(part) for part in (grid, line.values[2:], low[2:], high[2:]))) if len(grid) else None
+    fit = LineFit(scale, slope_estimate, intercept, r_squared(models.y, line.residuals), band)
+    return NoisyLine(fit, reliability, deviations)
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _Linearized:
     """The slope, the intercept and the line over a grid (p,), and how they move with each model's y and x, (p, m)."""
 
     values: FloatArray
@@ -114,12 +114,12 @@ class _Numbers:
     residuals: FloatArray
 
 
-def _numbers(models: _Measured, slope: float, spread: float, grid: FloatArray) -> _Numbers:
+def _linearized(models: _Measured, slope: float, spread: float, grid: FloatArray) -> _Linearized:
     count, mean = len(models.x), models.x.mean()
     x, ahead = models.x - mean, np.r_[0.0, grid] - mean  # of the intercept, and of the line over the grid
     residuals = models.y - models.y.mean() - slope * x
     slope_with_y, slope_with_x = x / spread, (residuals - slope * x) / spread
-    return _Numbers(
+    return _Linearized(
         np.r_[slope, models.y.mean() + slope * ahead],
         np.vstack([slope_with_y, 1 / count + np.outer(ahead, slope_with_y)]),
         np.vstack([slope_with_x, -slope / count + np.outer(ahead, slope_with_x)]),
@@ -127,12 +127,12 @@ def _numbers(models: _Measured, slope: float, spread: float, grid: FloatArray) -
     )
 
 
-def _reach(models: _Measured, slope: float, found: _Numbers, confidence: float) -> FloatArray:
+def _reach(models: _Measured, slope: float, line: _Linearized, confidence: float) -> FloatArray:
     """Shape (p,): half the length of the intervals."""
-    squares, freedom = robust_weights(models.x, found.with_y)
-    over_models = squares @ found.residuals**2
-    over_images = _quadratic(found.with_y, models.y_noise) + _quadratic(found.with_x, models.x_noise)
-    in_residuals = found.with_y**2 @ np.diag(_centered(models.y_noise + slope**2 * models.x_noise))
+    squares, freedom = robust_weights(models.x, line.with_y)
+    over_models = squares @ line.residuals**2
+    over_images = _quadratic(line.with_y, models.y_noise) + _quadratic(line.with_x, models.x_noise)
+    in_residuals = line.with_y**2 @ np.diag(_centered(models.y_noise + slope**2 * models.x_noise))
     return two_way_reach(over_models, over_images, in_residuals, freedom, confidence=confidence)
 
 

@@ -18,8 +18,8 @@ def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> F
     """Shape (m, m): how the accuracies of m models vary together over drawings of images.
 
     From answers (m, n) that are right or not. ``counted`` (m, n) says which images count for which model, all of them
-    unless given. Two models that err on the same images vary together. An accuracy near 0 or 1 varies at least as one
-    with two right and two wrong answers more would (Agresti and Coull 1998): all right is not certain.
+    unless given. Two models that err on the same images vary together. An accuracy near 0 or 1 varies at least as
+    `accuracy_variance` says: all right is not certain.
 
     >>> accuracy_covariance([[1, 0, 1, 0], [1, 0, 1, 0]]).round(4)
     array([[0.0833, 0.0833],
@@ -44,10 +44,20 @@ def accuracy_covariance(right: ArrayLike, counted: ArrayLike | None = None) -> F
 
 
 def shared_rest(covariance: FloatArray, means: FloatArray, images: IntArray) -> FloatArray:
-    """Shape (m, m): what the variances lack of those with two right and two wrong answers more, as if all shared it."""
-    moved = (means * images + 2) / (images + 4)
-    lacking = np.sqrt(np.maximum(moved * (1 - moved) / (images + 4) - np.diag(covariance), 0.0))
+    """Shape (m, m): what the variances lack of `accuracy_variance`, as if all models shared it."""
+    lacking = np.sqrt(np.maximum(accuracy_variance(means, images) - np.diag(covariance), 0.0))
     return np.outer(lacking, lacking)
+
+
+def accuracy_variance(accuracies: FloatArray, images: IntArray) -> FloatArray:
+    """The variance of accuracies (m,) with two right and two wrong answers more (Agresti and Coull 1998).
+
+    >>> accuracy_variance(np.array([1.0]), np.array([16])).round(4).tolist()  # 18 of 20
+    [0.0045]
+    """
+    moved = (accuracies * images + 2) / (images + 4)
+    variance: FloatArray = moved * (1 - moved) / (images + 4)
+    return variance
 
 
 def largest_covariance(right: ArrayLike, images: ArrayLike) -> FloatArray:

@@ -19,7 +19,7 @@ class Verdict(Enum):
     """It brings less than a point."""
     UNTOLD = "cannot be told"
     NO_SPREAD = NOT_ENOUGH_SPREAD
-    """The models differ little more on the original than by chance of its images."""
+    """The models' spread on the original is not clearly more than chance of its images."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Adaptivity:
     def in_words(self) -> str:
         """The verdict with its reason."""
         if self.slope is None:
-            return f"{self.verdict.value}: the models differ little more on the original than by chance"
+            return f"{self.verdict.value}: the spread on the original is not clearly more than chance of its images"
         brings = f"a point on the original brings {_range(self.slope)} points on the new set"
         if self.verdict is Verdict.NO_SIGN:
             return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"

@@ -9,10 +9,10 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.stats import Band, LineFit, NoisyLine, Scale, fit_noisy_line, largest_covariance
+from regrade.stats import Band, LineFit, NoisyLine, Scale, accuracy_variance, fit_noisy_line, largest_covariance
 
 NOT_ENOUGH_SPREAD = "not enough spread to tell"
-"""What is said of a line where the models differ little more on the original than by chance of its images."""
+"""What is said of a line where the models' spread on the original is less than three standard errors of it."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class ShiftLine:
     def _line_in_words(self) -> str:
         if self.slope is None or self.intercept is None:
             return (
-                f"{NOT_ENOUGH_SPREAD}: {100 * max(self.reliability, 0):.0f}% of the models' spread on the original is "
-                "more than chance"
+                f"{NOT_ENOUGH_SPREAD}: chance of the images alone would spread the models "
+                f"{100 * min(1 - self.reliability, 1):.0f}% as much on the original"
             )
         slope, offset = with_interval(self.slope, 1, 2), with_interval(self.intercept, *self._unit)
         return f"slope {slope}, intercept {offset}, R² {self.r_squared:.4f}"
@@ -120,8 +120,7 @@ def _r_squared(a: FloatArray, b: FloatArray) -> float:
 
 def _apart(accuracies: FloatArray, images: IntArray) -> FloatArray:
     """The covariance (m, m) of models that err each on its own."""
-    moved = (accuracies * images + 2) / (images + 4)
-    return np.diag(moved * (1 - moved) / (images + 4))
+    return np.diag(accuracy_variance(accuracies, images))
 
 
 def _together(accuracies: FloatArray, images: IntArray) -> FloatArray:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from regrade.core import ClassSpace, InputError, TestSet, UnknownName
 from regrade.core.amounts import amount
 from regrade.core.arguments import refuse_text
@@ -13,6 +16,8 @@ from regrade.store import Store
 from regrade.studies import SetCounts, SetPair, counts_with_noise
 from regrade.workspace.loading import Watch, scored_predictions
 from regrade.workspace.shared_images import shared_images
+
+_UNREAD = 0  # the hash of an image that was not read
 
 
 def set_pairs(
@@ -48,7 +53,7 @@ def set_pairs(
                 f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
             )
             counts = replace(counts, notes=(*counts.notes, note))
-        if overlap := _overlap(old, target):
+        if overlap := _overlap(store, old, target):
             counts = replace(counts, notes=(*counts.notes, overlap))
         pairs.append(SetPair(originals[key], counts))
     return pairs
@@ -71,16 +76,30 @@ def _counts(
     return counts_with_noise(test_set, scored, confidence=store.config.confidence)
 
 
-def _overlap(old: TestSet, new: TestSet) -> str:
-    """What a reader must know where images of the new set are images of the original, by their ids."""
+def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
+    """What a reader must know where images of the new set are images of the original, by their ids or content."""
     shared = shared_images(old, new)
-    count = 0 if shared is None else int((shared.second >= 0).sum())
+    by_id = np.zeros(len(new), dtype=bool) if shared is None else shared.second >= 0
+    content = _content(store, new)
+    by_content = np.isin(content, _content(store, old)) & (content != _UNREAD)
+    count = int((by_id | by_content).sum())
     if not count:
         return ""
     return (
         f"{count:,} of {amount(len(new), 'image')} of {new.name} are images of {old.name} too: what is said of new "
         "images does not hold for them, and intervals take them as different images"
     )
+
+
+def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
+    """Hashes (n,) of the content of images that `predict` has read for any model."""
+    for model in store.model_names(test_set.name):
+        manifest = store.manifest(test_set, model)
+        if manifest.fingerprints and manifest.test_set_digest == test_set.digest:
+            fingerprints = store.predictions(test_set, model).fingerprints
+            assert fingerprints is not None
+            return np.asarray(fingerprints["digest"])
+    return np.full(len(test_set), _UNREAD, dtype=np.uint64)
 
 
 def _check_known(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
