@@ -10,7 +10,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.calibration import null_comparison, null_generalization, splits  # noqa: F401 - each registers itself
+from benchmarks.calibration import (  # noqa: F401 - each registers its checks
+    coverage_correlations,
+    coverage_groups,
+    coverage_lines,
+    coverage_shares,
+    null_comparison,
+    null_generalization,
+    splits,
+)
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck
 from benchmarks.result import Result
 

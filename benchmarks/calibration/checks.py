@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,6 +67,30 @@ class Drawn:
 
 def _coverage(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> float:
     return float(np.mean((np.asarray(low) <= truth) & (np.asarray(high) >= truth)))
+
+
+class Interval(Protocol):
+    """What has a lower and an upper bound; none where there is no bound."""
+
+    @property
+    def low(self) -> float | None: ...
+
+    @property
+    def high(self) -> float | None: ...
+
+
+def repeated(
+    draw: Callable[[np.random.Generator], Interval], truth: ArrayLike
+) -> Callable[[np.random.Generator, int], Drawn]:
+    """Draw intervals one by one, for what is not made for many at once."""
+
+    def draw_all(rng: np.random.Generator, runs: int) -> Drawn:
+        intervals = [draw(rng) for _ in range(runs)]
+        low = [-np.inf if interval.low is None else interval.low for interval in intervals]
+        high = [np.inf if interval.high is None else interval.high for interval in intervals]
+        return Drawn(low, high, truth)
+
+    return draw_all
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def test_coverage_of_what_it_is_on_average(images):
     target = np.tanh(np.mean(many))
     samples = (binned_correlation(*draw(rng, images), MIDDLES, rng=rng, draws=400) for _ in range(300))
     held = np.mean([each.low <= target <= each.high for each in samples])
-    assert 0.88 < held <= 0.99  # 0.92 to 0.97, give or take three deviations of 300 draws
+    assert held > 0.91  # 0.95 or more, give or take three deviations of 300 draws
 
 
 def test_it_comes_from_the_generator_that_is_given():
@@ -54,9 +54,10 @@ def test_it_comes_from_the_generator_that_is_given():
     assert found(hits, images) == found(hits, images)
 
 
-def test_a_perfect_line_has_no_interval_but_itself():
+def test_a_perfect_line_is_not_certain():
     result = found([1, 2, 3, 4], [10, 10, 10, 10], [1, 2, 3, 4])
-    assert (result.value, result.low, result.high) == pytest.approx((1, 1, 1))
+    assert result.value == pytest.approx(1)
+    assert result.low < 0.9 < result.high <= 1
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from regrade.stats import (
     proportions,
     two_way_mean,
 )
+from regrade.stats.intervals import method_name
 from regrade.studies.adaptivity import adaptivity_of
 from regrade.studies.difficulty import difficulty_of
 from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
@@ -217,7 +218,7 @@ def _gaps(both: _Both, confidence: float) -> list[Estimate]:
     counts = (both.right, both.images, both.new_right, both.new_images)
     bounds = independent_difference(*counts, confidence=confidence)
     values = both.right / both.images - both.new_right / both.new_images
-    method = f"newcombe {100 * confidence:g}%"
+    method = method_name("newcombe", confidence)
     rows = zip(values, bounds.low, bounds.high, both.images + both.new_images, strict=True)
     return [Estimate(float(value), float(low), float(high), int(n), method) for value, low, high, n in rows]
 

@@ -8,6 +8,7 @@ from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import effective_robustness
 from regrade.stats import Scale, fit_lines, wilson
+from regrade.stats.intervals import method_name
 from regrade.studies.lines import placed
 
 
@@ -39,6 +40,6 @@ def robustness_to(
     beyond = effective_robustness(x, accuracy, expected=line.predict)
     low = beyond - np.hypot(accuracy - new.low, above)
     high = beyond + np.hypot(new.high - accuracy, below)
-    method = f"wilson and robust t over models {100 * confidence:g}%"
+    method = method_name("wilson and robust t over models", confidence)
     rows = zip(beyond, low, high, new_images, strict=True)
     return expected, [Estimate(float(b), float(lo), float(hi), int(n), method) for b, lo, hi, n in rows]

@@ -10,6 +10,7 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import IntArray
 from regrade.stats import clopper_pearson
+from regrade.stats.intervals import method_name
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def loss_parts(
     bounds = clopper_pearson(new_right, new_images, confidence=1 - (1 - confidence) / models)
     observed = float(np.mean(new - right / images))
     low, high = float(np.mean(new - bounds.high)), float(np.mean(new - bounds.low))
-    method = f"clopper-pearson {100 * confidence:g}%, all models at once"
+    method = method_name("clopper-pearson, all models at once", confidence)
     n = int(new_images.min())
     return LossParts(
         observed,

@@ -40,7 +40,7 @@ def model_row(
     present = np.flatnonzero(sizes)
     shares = _shares_of(answers, frame, present)
     place = {frame.names[group]: i for i, group in enumerate(present)}
-    accuracies = dict(zip(place, _accuracies(shares, confidence), strict=True))
+    accuracies = dict(zip(place, group_accuracies(shares, confidence), strict=True))
     return ModelByGroup(
         answers.model,
         _overall(answers, frame, confidence),
@@ -63,7 +63,7 @@ def _shares_of(answers: Answers, frame: Frame, present: IntArray) -> GroupShares
     return frame.within(renumbered).shares(answers.right, answers.counted)
 
 
-def _accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
+def group_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
     if shares.clusters is None:
         return proportions(np.rint(shares.values * shares.sizes).astype(np.int64), shares.sizes, confidence=confidence)
     bounds = shares.exact(confidence)
@@ -87,7 +87,7 @@ def _overall(answers: Answers, frame: Frame, confidence: float) -> Estimate:
     inside = answers.counted & (frame.grouping.members != NO_GROUP)
     clusters = None if frame.clusters is None else frame.clusters[inside]
     whole = group_shares(answers.right[inside], np.zeros(int(inside.sum()), dtype=np.int64), clusters)
-    return _accuracies(whole, confidence)[0]
+    return group_accuracies(whole, confidence)[0]
 
 
 def _on_original(model: str, original: SetCounts | None, confidence: float) -> Estimate | None:
