@@ -56,7 +56,7 @@ def create(
 def list_(
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """List the label sets with their versions; one that is damaged is named and left out, and the exit code is then 1."""
+    """List the label sets with their versions; a damaged one is named and left out, and the exit code is then 1."""
     from regrade.core import Column, Table
 
     store, unreadable = opened(workspace).store, Unreadable()
