@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+_END_PROCESS = os._exit  # models may not call it
 KILLED = 137
 _FAILED = 99
 _CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
@@ -21,7 +22,7 @@ def run_killed(action: Callable[[], object], *, at: int, below: Path) -> bool:
     """
     process = os.fork()
     if process == 0:
-        os._exit(_in_child(action, at, os.path.realpath(below)))
+        _END_PROCESS(_in_child(action, at, os.path.realpath(below)))
     _, status = os.waitpid(process, 0)
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, KILLED):
@@ -37,7 +38,7 @@ def count_changes(action: Callable[[], object], *, below: Path) -> int:
         changes = _counted(os.path.realpath(below), lambda _: None)
         code = _ended(action)
         os.write(writing, str(len(changes)).encode())
-        os._exit(code)
+        _END_PROCESS(code)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         count = int(pipe.read())
@@ -49,7 +50,7 @@ def count_changes(action: Callable[[], object], *, below: Path) -> int:
 def _in_child(action: Callable[[], object], at: int, below: str) -> int:
     def kill(changes: int) -> None:
         if changes > at:
-            os._exit(KILLED)
+            _END_PROCESS(KILLED)
 
     _counted(below, kill)
     return _ended(action)

@@ -49,6 +49,10 @@ SELECT ARRAY(SELECT row(tgrelid, tgenabled, pg_get_triggerdef(oid))::text FROM p
     || ARRAY(SELECT row(attrelid, attnum, attname, atttypid, attnotnull)::text FROM pg_attribute
              WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)
              ORDER BY attrelid, attnum)
+    || ARRAY(SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+             ORDER BY oid)
+    || ARRAY(SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname)
+    || ARRAY(SELECT definition FROM pg_rules WHERE schemaname = 'public' ORDER BY rulename)
     || ARRAY(SELECT prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY oid)
     || ARRAY(SELECT setting::text FROM pg_db_role_setting setting ORDER BY setting::text)
     || ARRAY(SELECT version_num::text FROM alembic_version)

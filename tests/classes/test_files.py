@@ -96,7 +96,7 @@ def test_a_given_name_wins(written):
         ("a.csv", "id,parent\na,b\nb,a\n", "'a' is above itself"),
         ("a.csv", b"id\n\xff\xfe\n", "is not UTF-8 text"),
         ("a.json", " \n", "is empty"),
-        ("a.json", "[1,", r"is not valid JSON: Expecting value \(column 4\)"),
+        ("a.json", "[1,", r"is not valid JSON: a value is missing \(column 4\)"),
         ("a.json", "3", "expected a list of ids or an object"),
         ("a.json", "[]", "has no classes"),
         ("a.json", "[1, 2]", "ids: expected a list of texts, it holds 1"),

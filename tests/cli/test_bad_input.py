@@ -10,8 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from pets import IDS, LABELS, wide
 from running import assert_one_line, run, run_well, snapshot
+
+from regrade.cli.app import app
 
 SCORES = np.random.default_rng(0).normal(size=(6, 10))
 
@@ -89,22 +92,30 @@ class TestPredictions:
             pytest.param(wide().replace("p0", ""), ("'image'", "1 empty"), id="empty id"),
             pytest.param(wide("3 4", *["4 5"] * 4, "4 5 6"), ("same number of classes",), id="ragged lists"),
             pytest.param(wide(*["3 4 3"] * 6), ("'second'", "row 0", "cat", "twice"), id="class listed twice"),
-            pytest.param(wide() + "p6,cat,dog\n", ("Expected 2 columns, got 3",), id="ragged rows"),
+            pytest.param(
+                wide() + "p6,cat,dog\n", ("line 8 has 3 cells, and the first line names 2",), id="ragged rows"
+            ),
             pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
             pytest.param("picture,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
             pytest.param("image,m,m\np0,cat,dog\n", ("'m' twice",), id="column twice"),
             pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
+            pytest.param(wide(*["9" * 20] * 6), ("row 0: class 1", "outside cifar-10 (0 to 9)"), id="endless class"),
+            pytest.param(wide("3", "0.5", *"1234"), ("row 1: 0.5 is no class id or class index",), id="a fraction"),
             pytest.param("", ("is empty",), id="empty file"),
             pytest.param("image,second\n", ("no rows",), id="heading only"),
-            pytest.param("image,second", ("cannot be read as csv",), id="heading without end"),
-            pytest.param("\n\n\n", ("cannot be read as csv",), id="blank lines"),
+            pytest.param("image,second", ("no rows below the first line",), id="heading without end"),
+            pytest.param("\n\n\n", ("only blank lines",), id="blank lines"),
             pytest.param(wide(model="m" * 300), ("too long",), id="endless name"),
-            pytest.param(wide().encode("utf-16"), ("cannot be read as csv", "utf-8"), id="utf-16"),
-            pytest.param(wide("kät", *LABELS[1:]).encode("latin-1"), ("utf-8",), id="latin-1 cell"),
-            pytest.param(wide(model="modèle").encode("latin-1"), ("utf-8",), id="latin-1 heading"),
+            pytest.param(wide().encode("utf-16"), ("is not UTF-8 text (line 1, byte 0): save it",), id="utf-16"),
             pytest.param(
-                ("image,m\n" + "p0,cat\n" * 2000 + "p\xe9,cat\n").encode("latin-1"), ("cannot be read",), id="late"
+                wide("kät", *LABELS[1:]).encode("latin-1"), ("is not UTF-8 text (line 2, byte 17)",), id="latin-1 cell"
+            ),
+            pytest.param(wide(model="modèle").encode("latin-1"), ("is not UTF-8 text (line 1,",), id="latin-1 heading"),
+            pytest.param(
+                ("image,m\n" + "p0,cat\n" * 2000 + "p\xe9,cat\n").encode("latin-1"),
+                ("UTF-8 text (line 2,002,",),
+                id="late",
             ),
         ],
     )
@@ -134,13 +145,23 @@ class TestPredictions:
             pytest.param(b"{}\n{}", ("no rows",), id="empty objects"),
             pytest.param(answered("cat") + b'\n{"image": "p6"}', ("row 6", "empty"), id="missing key"),
             pytest.param(b'{"image": "p6"}\n' + answered("cat"), ("row 0", "empty"), id="missing in the first row"),
-            pytest.param(answered("cat") + b'\n{"image": "p6", "second": 3}', ("cannot be read",), id="mixed"),
+            pytest.param(
+                answered("cat") + b'\n{"image": "p6", "second": 3}',
+                ("'second': row 6 holds numbers, and rows before it text",),
+                id="mixed",
+            ),
             pytest.param(answered({"a": 1}), ("struct", "not class ids"), id="objects"),
             pytest.param(answered(True), ("bool", "not class ids"), id="truth values"),
             pytest.param(answered([]), ("empty",), id="empty lists"),
             pytest.param(answered([3, None]), ("row 0", "empty"), id="holes in lists"),
             pytest.param(answered([[3], [4]]), ("not class ids",), id="lists of lists"),
-            pytest.param(answered(2**70), ("cannot be read",), id="endless number"),
+            pytest.param(
+                answered(2**70), ("'second': row 0 holds a whole number that is too large",), id="endless number"
+            ),
+            pytest.param(
+                answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 6 holds lists",), id="a list"
+            ),
+            pytest.param(answered(["cat", 3]), ("lists or objects of its rows",), id="mixed lists"),
             pytest.param(answered("\ud800"), ("line 1", "invalid character"), id="half a character"),
             pytest.param(b"[" * 100_000, ("line 1", "nested too deeply"), id="endless nesting"),
             pytest.param(lines({"image": ["p0"], "m": 3}), ("'image'", "not text"), id="lists as ids"),
@@ -190,7 +211,11 @@ class TestPredictions:
             pytest.param(b"hello there", ("cannot be read as parquet",), id="garbage"),
             pytest.param(b"", ("is empty",), id="empty"),
             pytest.param(GOOD_TABLE[:0] + table(image=pa.array([], pa.string())), ("no rows",), id="no rows"),
-            pytest.param(table(image=[b"\xff"] * 6, m=[1] * 6), ("cannot be read",), id="ids that are no text"),
+            pytest.param(
+                table(image=[b"\xff"] * 6, m=[1] * 6),
+                ("column 'image' holds binary", "not UTF-8"),
+                id="ids that are no text",
+            ),
             pytest.param(table(image=IDS, m=pa.array([1] * 6, pa.date32())), ("date32",), id="dates"),
             pytest.param(table(image=IDS, m=pa.array([2**63] * 6, pa.uint64())), ("outside cifar-10",), id="uint64"),
         ],
@@ -385,7 +410,7 @@ class TestQuestions:
         ("arguments", "words"),
         [
             (("grade", "-t", "pest"), ("unknown test set 'pest'", "did you mean pets?")),
-            (("grade", "-t", ""), ("a name must not be empty",)),
+            (("grade", "-t", " "), ("a name must not be empty",)),
             (("grade", "-t", "pets\udcff"), ("no valid text",)),
             (("grade", "-t", "pets", "--model", "frist"), ("unknown model on pets 'frist'", "did you mean first?")),
             (("grade", "-t", "pets", "--model", "first", "--model", "first"), ("named twice",)),
@@ -430,12 +455,48 @@ class TestQuestions:
         assert snapshot(pets) == before
 
 
+def commands_below(command, path=()):
+    """All commands with the words that call them."""
+    if not hasattr(command, "commands"):
+        return [(path, command)]
+    return [each for name, below in command.commands.items() for each in commands_below(below, (*path, name))]
+
+
+def values_of_commands():
+    """The words before every value that a command takes: options in each spelling, and arguments."""
+    for path, command in commands_below(typer.main.get_command(app)):
+        for parameter in command.params:
+            if parameter.param_type_name == "argument":
+                yield path
+            elif not parameter.is_flag:
+                yield from ((*path, spelling) for spelling in parameter.opts)
+
+
+class TestEmptyValues:
+    def test_every_command_refuses_an_empty_value(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        calls = [words for words in values_of_commands() if words[-1] not in ("--prefix", "--keep")]
+        assert len(calls) > 200
+        for words in calls:
+            assert_one_line(run(*words, ""), f"the value after {words[-1]} is empty: give one, or leave it out")
+            if words[-1].startswith("--"):
+                assert_one_line(run(*words[:-1], f"{words[-1]}="), f"the value after {words[-1]} is empty")
+        assert not any(tmp_path.iterdir())
+
+    def test_an_empty_prefix_means_names_as_they_are(self, pets):
+        assert (
+            "there is no file none.csv"
+            in run("import", "predictions", "none.csv", "-t", "pets", "--prefix", "", "-w", pets).err
+        )
+
+
 class TestWorkspaces:
     @pytest.mark.parametrize(
         ("config", "words"),
         [
             ("version = 99\nnew_key = 3", ("newer regrade", "layout 99", "upgrade")),
             ("version = ", ("regrade.toml", "not valid TOML")),
+            (b"version = 2 # caf\xe9\n", ("regrade.toml is not UTF-8 text (line 1, byte 17)",)),
             ("", ("regrade.toml", "version", "required")),
             ("version = 2\nconfidance = 0.9", ("regrade.toml", "confidance")),
             ("version = 2\nconfidence = 95", ("regrade.toml", "confidence", "less than 1")),
@@ -445,7 +506,7 @@ class TestWorkspaces:
         ],
     )
     def test_settings_that_cannot_be_used(self, refused, pets, config, words):
-        (pets / "regrade.toml").write_text(config)
+        (pets / "regrade.toml").write_bytes(config if isinstance(config, bytes) else config.encode())
         (pets.parent / "second.csv").write_text(wide())
         refused(("grade", "-t", "pets"), *words)
         refused(("import", "predictions", pets.parent / "second.csv", "-t", "pets"), *words)

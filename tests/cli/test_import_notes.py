@@ -99,6 +99,24 @@ class TestPredictions:
         (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
         assert "taken as logits: rows sum to 0.5 to 0.5, not to 1" in note
 
+    @pytest.mark.parametrize(
+        ("score", "words"),
+        [("3.5", "of 'score' are taken as logits: those of row 0 sum to 3.5"), ("-1", "are below 0")],
+    )
+    def test_import_tells_best_scores_that_are_taken_as_logits(self, imported, score, words):
+        content = table(("image", "prediction", "score"), IDS, LABELS, [score] * 6)
+        (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
+        assert words in note
+
+    def test_import_tells_best_scores_called_logits_that_are_taken_as_probabilities(self, imported):
+        content = table(("image", "prediction", "logits"), IDS, LABELS, ["0.5"] * 6)
+        (note,) = imported("predictions", "a.csv", content, "--model", "m")[1]["notes"]
+        assert "of 'logits' are said to be logits, and taken as probabilities" in note
+
+    def test_import_says_nothing_of_best_scores_that_are_called_logits(self, imported):
+        content = table(("image", "prediction", "logits"), IDS, LABELS, ["3.5"] * 6)
+        assert imported("predictions", "a.csv", content, "--model", "m")[1]["notes"] == []
+
     def test_import_refuses_a_gap_among_numbered_classes(self, refused):
         content = table(("image", "top1", "top3"), IDS, LABELS, ["truck"] * 6)
         refused("predictions", "a.csv", content, ("--model", "m"), "top1, top3", "2 is missing")

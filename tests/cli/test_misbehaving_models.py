@@ -1,6 +1,7 @@
 """Models that misbehave: always one error line and exit code 1, and the other models of the run are stored."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from predicting import noise
 from running import EXECUTABLE, HANG_LIMIT, assert_one_line, run, run_process, run_well, wait_until
 
+END_PROCESS = os._exit
 GOOD = """
 import numpy as np
 WEIGHTS = np.random.default_rng(0).normal(size=(192, 10)).astype(np.float32)
@@ -79,6 +81,7 @@ def stored_models(folder: Path) -> list[str]:
     ("action", "word"),
     [
         ("sys.exit(0)", "SystemExit: 0"),
+        ("os._exit(0)", "SystemExit: os._exit(0)"),
         ("raise Strange('odd')", "Strange: odd"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
         ("raise GeneratorExit", "GeneratorExit"),
@@ -93,11 +96,19 @@ def test_predict_reports_whatever_a_model_raises(folder, action, word, stage):
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_predict_goes_on_with_the_next_model(folder, run_warm, stage):
-    (folder / "bad.py").write_text(BAD.format(action="sys.exit(0)", stage=stage))
+@pytest.mark.parametrize("action", ["sys.exit(0)", "os._exit(0)"])
+def test_predict_goes_on_with_the_next_model(folder, run_warm, action, stage):
+    (folder / "bad.py").write_text(BAD.format(action=action, stage=stage))
     ran = run_warm(*command(folder, "bad.py:Model", "good.py:scores"), "--json")
     assert ran.code == 1 and ran.err.startswith("error: ") and ran.err.count("\n") == 1
     assert len(json.loads(ran.out)["pairs"]) == 1 and stored_models(folder) == ["scores"]
+
+
+def test_predict_lets_a_process_that_a_model_forked_end(folder):
+    fork = "child = os.fork(); child or os._exit(7); assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7"
+    (folder / "bad.py").write_text(BAD.format(action=fork, stage="first batch"))
+    run_well(*command(folder, "bad.py:Model"))
+    assert os._exit is END_PROCESS
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from mutations import Effect
 from running import Ran, run, snapshot
 
 NUMBER = int(os.environ.get("REGRADE_MUTATIONS", "300"))
+OF_LIBRARIES = (" codec ", "Arrow", "Parquet magic", "straddl", "Python int", "Expected bytes", "thrift", "Expecting ",
+                "CSV parse error", "Error -", "zip file", "BadZip", "bytes-like", "numpy", "cast")  # fmt: skip
 PER_CASE = -(-NUMBER // (len(CASES) + 1))
 
 
@@ -62,6 +64,8 @@ class Bench:
                 unchanged = unchanged and ledger_rows(self.workspace) == []
             if not unchanged:
                 self.reset()
+            if words := [word for word in OF_LIBRARIES if word in ran.err]:
+                return f"words of a library, {words[0]!r}: {ran.err!r}"
             one_line = ran.out == "" and ran.err.startswith("error: ") and ran.err.count("\n") == 1
             return "" if one_line and unchanged and "Traceback" not in ran.err else f"{unchanged=} {ran.err!r}"
         self.reset()

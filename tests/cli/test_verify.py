@@ -50,6 +50,29 @@ LISTING = {
 }
 
 
+DAMAGED_LISTS = {
+    "test sets": ("testsets", "test_sets", "test_set", "testsets/shelf.parquet"),
+    "pictures": ("testsets", "test_sets", "test_set", "pictures/shelf.parquet"),
+    "slices": ("testsets", "test_sets", "test_set", "slices/shelf/*.parquet"),
+    "models": ("models", "models", "model", "predictions/shelf/first/manifest.json"),
+    "labels": ("labels", "label_sets", "labels", "labels/shelf/own@1.parquet"),
+    "labels of a damaged test set": ("labels", "label_sets", "labels", "testsets/shelf.parquet"),
+}
+
+
+@pytest.mark.parametrize(("command", "key", "column", "pattern"), DAMAGED_LISTS.values(), ids=DAMAGED_LISTS)
+def test_lists_name_what_is_damaged_and_show_the_rest(root, command, key, column, pattern):
+    run_well("labels", "create", "-t", "house", "--name", "rest", "-w", root)
+    before = json.loads(run_well(command, "list", "-w", root, "--json").out)
+    path = next(iter(sorted(root.glob(pattern))))
+    path.write_bytes(path.read_bytes()[:-40])
+    ran = run(command, "list", "-w", root, "--json")
+    assert ran.code == 1 and before["errors"] == []
+    listed, (error,) = [row[column] for row in json.loads(ran.out)[key]], json.loads(ran.out)["errors"]
+    assert str(path) in error and ran.err == f"error: {error}\n"
+    assert 0 < len(listed) < len(before[key]) and set(listed) < {row[column] for row in before[key]}
+
+
 @pytest.mark.parametrize("command", LISTING.values(), ids=LISTING)
 @pytest.mark.parametrize("dead_link", [False, True], ids=["missing", "dead link"])
 def test_models_without_a_manifest_are_named_once(root, caplog, command, dead_link):

@@ -199,6 +199,7 @@ def test_upsert_cannot_change_a_row(filled):
         (("CREATE VIEW votes AS SELECT * FROM vote",), "the view votes is not the ledger's own"),
         (("CREATE TABLE extra (id INTEGER)",), "the table extra is not the ledger's own"),
         (("ALTER TABLE comment ADD COLUMN hidden INTEGER",), "the table comment was changed"),
+        (("ALTER TABLE comment RENAME COLUMN at TO moment",), "the table comment was changed"),
         (("ANALYZE",), None),
     ],
 )
@@ -207,7 +208,45 @@ def test_schema_that_differs_from_that_of_a_new_ledger_is_named(tmp_path, new_fi
     with ledger.engine.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))
-    assert ledger.problems() == (() if problem is None else (problem,))
+    problems = [line for line in ledger.problems() if "it is damaged" not in line]  # rows without a column
+    assert problems == ([] if problem is None else [problem])
+    ledger.engine.dispose()
+
+
+POSTGRES_CHANGES = {
+    "ALTER TABLE comment ADD COLUMN hidden INTEGER": "the column comment.hidden is not the ledger's own",
+    "ALTER TABLE comment DROP COLUMN text": "the column comment.text is missing",
+    "ALTER TABLE vote ALTER COLUMN item_id DROP NOT NULL": "the column vote.item_id was changed",
+    "ALTER TABLE vote ALTER COLUMN seconds TYPE text": "the column vote.seconds was changed",
+    "DROP INDEX uq_vote_first": "the index uq_vote_first of vote is missing",
+    "CREATE INDEX mine ON vote (answer)": "the index mine of vote is not the ledger's own",
+    "ALTER TABLE vote DROP CONSTRAINT fk_vote_item_id": "the foreign key fk_vote_item_id of vote is missing",
+    "ALTER TABLE item DROP CONSTRAINT uq_item_queue_id_place":
+        "the constraint uq_item_queue_id_place of item is missing",
+    "ALTER TABLE queue DROP CONSTRAINT ck_queue_overlap": "the check ck_queue_overlap of queue is missing",
+    "ALTER TABLE queue DROP CONSTRAINT ck_queue_overlap, ADD CONSTRAINT ck_queue_overlap CHECK (overlap >= 0)":
+        "the check ck_queue_overlap of queue was changed",
+    "ALTER TABLE comment DROP CONSTRAINT pk_comment": "the primary key of comment was changed",
+    "CREATE RULE mine AS ON INSERT TO comment DO INSTEAD NOTHING": "the rule mine of comment is not the ledger's own",
+    "DROP TABLE skip": "the table skip is missing",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", POSTGRES_CHANGES)
+def test_postgres_schema_that_differs_from_that_of_a_new_ledger_is_named(postgres_database, statement):
+    ledger = Ledger.open(postgres_database.renewed())
+    assert ledger.problems() == ()
+    with ledger.engine.connect() as connection:
+        connection.execute(text(statement))
+    assert POSTGRES_CHANGES[statement] in ledger.problems()
+    ledger.engine.dispose()
+
+
+def test_postgres_database_may_be_shared(postgres_database):
+    ledger = Ledger.open(postgres_database.renewed())
+    with ledger.engine.connect() as connection:
+        connection.execute(text("CREATE TABLE theirs (id INTEGER)"))
+    assert ledger.problems() == ()
     ledger.engine.dispose()
 
 

@@ -2,13 +2,14 @@
 
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
 
-from regrade.core import InputError, StoreError, VersionError
+from regrade.core import InputError, LedgerRefused, StoreError, VersionError
 from regrade.ledger import Ledger, Role
 from regrade.ledger.database import open_database
 from regrade.ledger.schema import metadata
@@ -29,14 +30,64 @@ def test_what_was_written_is_there_after_opening_again(place):
 
 
 def test_an_older_ledger_is_brought_up_to_date(tmp_path, new_files):
-    path = new_files.put(tmp_path / "ledger.sqlite")
+    engine = open_database(made_older(new_files.put(tmp_path / "ledger.sqlite")))
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    engine.dispose()
+
+
+def made_older(path):
+    """Bring a ledger in a file back to the form before the newest one."""
     with closing(sqlite3.connect(path)) as client, client:
         client.execute("ALTER TABLE item DROP COLUMN needed")
         client.execute("DROP TABLE overlap_change")
         client.execute("UPDATE alembic_version SET version_num = '0006'")
-    engine = open_database(path)
+    return path
+
+
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+@pytest.mark.parametrize("change", [made_older, Path], ids=["older", "newest"])
+def test_checking_a_ledger_leaves_its_file_as_it_is(tmp_path, new_files, change, mode):
+    path = change(new_files.put(tmp_path / "ledger.sqlite"))
+    with closing(sqlite3.connect(path)) as client:
+        client.execute(f"PRAGMA journal_mode={mode}")
+    before, status = path.read_bytes(), path.stat()
+    with Ledger.unchanged(path) as ledger:
+        assert ledger.problems() == ()
+        assert ledger.stored_identity()
+    assert path.read_bytes() == before and path.stat().st_mtime_ns == status.st_mtime_ns
+    assert path.stat().st_mode == status.st_mode and list(tmp_path.iterdir()) == [path]
+
+
+def test_checking_an_older_ledger_names_what_is_wrong(tmp_path, new_files):
+    path = made_older(new_files.put(tmp_path / "ledger.sqlite"))
+    with closing(sqlite3.connect(path)) as client, client:
+        client.execute("DROP TRIGGER vote_no_update")
+    with Ledger.unchanged(path) as ledger:
+        assert ledger.problems() == ("the trigger vote_no_update is missing",)
+
+
+def test_checking_a_ledger_cannot_write_to_it(place):
+    Ledger.open(place).engine.dispose()
+    with (
+        Ledger.unchanged(place) as ledger,
+        pytest.raises(LedgerRefused, match="read-only"),
+    ):
+        ledger.add_person("Ada", Role.OWNER)
+
+
+def test_checking_an_older_ledger_in_postgres_says_what_to_do(postgres_database):
+    place = postgres_database.renewed()
+    engine = open_database(place)
     with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        connection.execute(text("UPDATE alembic_version SET version_num = '0006'"))
+    with (
+        pytest.raises(StoreError, match=r"older regrade.* is not checked: `regrade review list`"),
+        Ledger.unchanged(place),
+    ):
+        pass
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "0006"
     engine.dispose()
 
 

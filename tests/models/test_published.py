@@ -68,6 +68,13 @@ def test_a_bad_file_is_one_line(tmp_path, text, what):
         read_figures(path, test_set="s")
 
 
+def test_read_figures_names_the_line_that_is_not_utf8(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_bytes(b"model,top1\nr\xe9snet,70\n")
+    with pytest.raises(FormatError, match=r"results\.csv is not UTF-8 text \(line 2, byte 12\): save it"):
+        read_figures(path, test_set="s")
+
+
 def test_a_missing_file_is_one_line(tmp_path):
     with pytest.raises(InputError, match=r"none\.csv: cannot be read \(No such file"):
         read_figures(tmp_path / "none.csv", test_set="s")

@@ -23,7 +23,7 @@ from regrade.predict.fastest import first_pictures
 SIZE = 400
 
 MODEL = """
-import os, time
+import os, signal, time
 from pathlib import Path
 import numpy as np
 from regrade.classes import class_space
@@ -42,7 +42,7 @@ def scores(batch):
         while os.path.exists({folder!r} + "/hold"):
             time.sleep(0.05)
     if os.path.exists({folder!r} + "/deadly"):
-        os._exit(1)
+        os.kill(os.getpid(), signal.SIGKILL)
     if os.path.exists({folder!r} + "/wrong"):
         raise ValueError("the plug was pulled")
     if os.path.exists({folder!r} + "/exit") and len(batch) == 8:

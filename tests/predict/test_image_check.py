@@ -45,7 +45,21 @@ def rewrite(path):
     os.utime(path, ns=(10**18, 10**18))
 
 
+def exchange_in_disguise(path):
+    """Another content of the same size, with the time of the old one."""
+    before = path.stat()
+    path.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 class TestStored:
+    def test_predict_refuses_an_image_of_the_same_size_and_time(self, store):
+        test_set = store.test_set("noise")
+        predict(store, Toy(), test_set, SMALL)
+        exchange_in_disguise(path_of(store, 7))
+        with pytest.raises(AlreadyStored, match="1 image of noise changed after toy was run"):
+            predict(store, Toy(), test_set, SMALL)
+
     def test_predict_refuses_changed_images(self, store):
         test_set = store.test_set("noise")
         predict(store, Toy(), test_set, SMALL)

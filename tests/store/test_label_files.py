@@ -9,6 +9,7 @@ import pytest
 from regrade.classes import class_space
 from regrade.core import ClassSpace, FormatError, InputError, LabelState, MismatchError, TestSet, UnknownName
 from regrade.store import LabelFile, LabelFormat, read_label_file
+from regrade.store.review_files import read_verdict_file
 from regrade.tables import Columns, Reading
 
 PETS = TestSet("pets", class_space("cifar-10"), ("p0", "p1", "p2"), np.array([3, 5, 2]))
@@ -145,6 +146,22 @@ class TestProblematic:
     def test_what_is_no_reason_is_refused(self, read, value):
         with pytest.raises(FormatError, match="image 'p0': problematic is a reason"):
             read({"p0": {"correct": ["cat"], "problematic": value}})
+
+    @pytest.mark.parametrize("words", [("true", "false"), ("no", "blurred"), ("0", "1")])
+    def test_an_image_that_is_problematic_and_not_is_refused(self, read, words):
+        rows = "".join(f"p0,{name},wrong,{word}\n" for name, word in zip(("cat", "dog"), words, strict=True))
+        with pytest.raises(FormatError, match=r"'p0' is problematic .* in one row and not problematic in another"):
+            read("image,class,state,problematic\n" + rows)
+
+    def test_an_empty_cell_says_nothing_of_an_image(self, read):
+        rows = "p0,cat,correct,\np0,dog,wrong,blurred\np1,dog,correct,false\np1,cat,wrong,\n"
+        assert read("image,class,state,problematic\n" + rows).labels.reasons == ("blurred", "", "")
+
+    def test_read_verdict_file_notes_images_that_are_problematic_in_one_row_only(self, tmp_path):
+        path = tmp_path / "v.csv"
+        path.write_text("image,class,verdict,reason\np0,dog,problematic,blurred\np0,bird,wrong,\np1,cat,wrong,\n")
+        (note,) = read_verdict_file(path, PETS, Columns()).notes
+        assert note == "1 image problematic in one row and with another verdict in another, such as 'p0'"
 
     def test_two_reasons_are_refused(self, read):
         rows = "p0,cat,correct,blurred\np0,dog,wrong,a drawing\n"

@@ -47,6 +47,17 @@ def test_a_table(tmp_path):
     assert found.classes.tolist() == [1, 5] and found.severities == (Severity.MAJOR, Severity.MINOR)
 
 
+@pytest.mark.parametrize("form", ["table", "vasudevan2022"])
+def test_read_mistake_file_notes_a_predicted_class_that_is_the_own_label(tmp_path, form):
+    index = int(world.TEST_SET.labels[1])
+    if form == "table":
+        path = table(tmp_path, TABLE.replace("i1,lynx", f"i1,{world.TEST_SET.class_space.ids[index]}"))
+    else:
+        path = published(tmp_path, {**ENTRIES, "i1.JPEG": {**ENTRIES["i1.JPEG"], "top_prediction": index}})
+    (note,) = read_mistake_file(path, world.TEST_SET, form=MistakeFormat(form), model="m").notes
+    assert note.startswith("1 mistake with the image's own label as the predicted class, such as 'i1'")
+
+
 def test_columns_of_other_names(tmp_path):
     text = TABLE.replace("image,prediction", "picture,answer")
     found = read(table(tmp_path, text), "table", Columns(id="picture", label="answer"))

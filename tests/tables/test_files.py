@@ -30,7 +30,8 @@ def test_a_key_that_only_later_lines_have_is_kept(tmp_path):
         ("a.csv", b"", "is empty"),
         ("a.csv", b"image,label\n", "no rows"),
         ("a.csv", b"image,image\na,b\n", "'image' twice"),
-        ("a.csv", "image\nü\n".encode("latin-1"), "cannot be read as csv"),
+        ("a.csv", "image\nü\n".encode("latin-1"), "is not UTF-8 text .line 2, byte 6.: save it"),
+        ("a.csv", b"image,label\na,b\nc\n", "line 3 has 1 cell, and the first line names 2 columns"),
         ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
         ("a.jsonl", b"[1, 2]\n", "line 1: an object"),
         ("a.jsonl", b'{"a": 1}\n{"a"', "line 2 is not valid JSON"),
@@ -49,3 +50,9 @@ def test_a_missing_file_and_broken_json(tmp_path):
     (tmp_path / "a.json").write_text('{"a": [1, }')
     with pytest.raises(FormatError, match="not valid JSON"):
         read_json(tmp_path / "a.json")
+
+
+def test_read_table_takes_a_row_that_is_longer_than_a_block(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("image,note\n" + "".join(f"p{row},{'x' * 1_500_000}\n" for row in range(3)))
+    assert read_table(path)["image"].to_pylist() == ["p0", "p1", "p2"]

@@ -1,11 +1,13 @@
 """What a workspace notes of its ledger: one that was lost or exchanged is an error, never a new empty one."""
 
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 from judging import people, queue_of, vote
 from pets import IDS, LABELS
-from running import assert_one_line, run, run_well
+from running import assert_one_line, run, run_well, snapshot
 from sqlalchemy import event
 
 import regrade
@@ -47,6 +49,17 @@ def test_removed_ledger_is_restored_from_a_backup(root, tmp_path):
     lose(root)
     shutil.copy(tmp_path / "copy.sqlite", root / "ledger.sqlite")
     assert "Ada" in run_well("team", "list", "-w", root).out
+
+
+@pytest.mark.parametrize("command", [("verify",), ("review", "verify")], ids=" ".join)
+def test_verify_leaves_an_older_ledger_as_it_is(root, command):
+    with closing(sqlite3.connect(root / "ledger.sqlite")) as client, client:
+        client.execute("ALTER TABLE item DROP COLUMN needed")
+        client.execute("DROP TABLE overlap_change")
+        client.execute("UPDATE alembic_version SET version_num = '0006'")
+    before = snapshot(root)
+    run_well(*command, "-w", root)
+    assert snapshot(root) == before
 
 
 def test_exchanged_ledger_is_an_error(root, tmp_path):

@@ -13,6 +13,7 @@ from typing import Any
 from regrade.core import FormatError, InputError, UnknownName
 from regrade.core.near_names import near_miss
 from regrade.core.strict_json import parse_json
+from regrade.core.utf8 import not_utf8
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ())
         reader.fieldnames = columns
         rows = [_row(reader.line_num, cells) for cells in reader]
     except csv.Error as error:
-        raise FormatError(f"line {reader.line_num} is not CSV ({error})") from error
+        raise FormatError(
+            f"line {max(reader.line_num, 1)} is not CSV: close every quote, and double quotes within a cell"
+        ) from error
     if not rows:
         raise FormatError("has a heading but no rows; give one row a class")
     return rows
@@ -63,7 +66,7 @@ def _text(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError("is not UTF-8 text; save it as UTF-8") from error
+        raise FormatError(not_utf8(error)) from error
     if not text.strip():
         raise FormatError("is empty")
     return text

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 
 import typer
 
@@ -32,7 +33,9 @@ from regrade.cli import (
     verify,
 )
 from regrade.cli.output import one_line
-from regrade.core.errors import RegradeError
+from regrade.core.errors import InputError, RegradeError
+
+_MAY_BE_EMPTY = ("--prefix", "--keep")  # names as they are, and nothing more
 
 app = typer.Typer(
     name="regrade",
@@ -85,6 +88,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that does not know a letter still shows the rest
     try:
         try:
+            _refuse_empty(sys.argv[1:])
             _commands()()
         finally:
             if sys.stdout is not None:  # it is none where the caller has closed it
@@ -99,6 +103,14 @@ def main() -> None:
         _drop_output()
         sys.stderr.write(f"error: {error.filename or 'the output'}: {error.strerror or error}\n")
         sys.exit(1)
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Raise where a path, a name or another value is an empty text, as an unset variable of a shell gives it."""
+    for before, argument in pairwise(("regrade", *arguments)):
+        option, is_assigned, value = argument.partition("=") if argument.startswith("--") else (before, "=", argument)
+        if is_assigned and not value and option not in _MAY_BE_EMPTY:
+            raise InputError(f"the value after {option} is empty: give one, or leave it out")
 
 
 def _drop_output() -> None:

@@ -13,12 +13,14 @@ from typing import NoReturn
 INTERRUPTED = 130
 """The exit code of a command that was stopped by Control-C."""
 
+_END_PROCESS = os._exit  # as it is before models run, which may not call it
+
 
 def leave(code: int) -> NoReturn:
     """End the process with an exit code; threads that still wait for a database are left to themselves."""
     sys.stdout.flush()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
-        os._exit(code)
+        _END_PROCESS(code)
     sys.exit(code)
 
 
@@ -28,7 +30,7 @@ def exiting_at_once() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's affair
         yield
         return
-    before = signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+    before = signal.signal(signal.SIGINT, lambda *_: _END_PROCESS(INTERRUPTED))
     try:
         yield
     finally:

@@ -10,6 +10,7 @@ import typer
 
 from regrade.cli.labels_diff import diff
 from regrade.cli.labels_export import export
+from regrade.cli.listing import Unreadable
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
 from regrade.cli.shown import Shown, shown
@@ -55,21 +56,20 @@ def create(
 def list_(
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """List the label sets with their versions."""
+    """List the label sets with their versions; a damaged one is named and left out, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store = opened(workspace).store
+    store, unreadable = opened(workspace).store, Unreadable()
     keys = ("test_set", "labels", "images", "judgements", "problematic", "origin", "digest")
     rows = []
-    for name in store.test_set_names():
-        for full in store.label_set_names(name):
-            found = store.label_set(store.test_set(name), full)
-            rows.append((
-                name, full, int(found.covered.sum()), len(found.classes), int(found.problematic.sum()), found.origin,
-                found.digest[:12],
-            ))  # fmt: skip
+    for test_set in store.test_set_names():
+        for full_name in store.label_set_names(test_set):
+            with unreadable.left_out():
+                labels = store.label_set(store.test_set(test_set), full_name)
+                counts = int(labels.covered.sum()), len(labels.classes), int(labels.problematic.sum())
+                rows.append((test_set, full_name, *counts, labels.origin, labels.digest[:12]))
     table = Table("label sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows))
-    return Shown(table, {"label_sets": table.records()})
+    return unreadable.shown_with(table, {"label_sets": table.records()})
 
 
 @app.command()

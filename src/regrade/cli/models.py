@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.listing import Unreadable
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
 from regrade.cli.shown import Shown, shown
@@ -17,17 +18,23 @@ app = typer.Typer(help="The models of a workspace.", no_args_is_help=True)
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> Shown:
-    """List the models and people, and the test sets they have answers on."""
-    from regrade.core import Column, Table
+    """List the models and people, and the test sets they have answers on.
 
-    store = opened(workspace).store
+    One whose manifest is damaged is named and left out, and the exit code is then 1.
+    """
+    from regrade.core import Column, Table
+    from regrade.store.prediction_folder import read_manifest
+
+    store, unreadable = opened(workspace).store, Unreadable()
     sets: dict[str, list[str]] = {}
     for test_set in store.test_set_names():
         for model in (*store.model_names(test_set), *store.people_names(test_set)):
-            sets.setdefault(model, []).append(test_set)
+            with unreadable.left_out():
+                read_manifest(store.prediction_folder(test_set, model))
+                sets.setdefault(model, []).append(test_set)
     rows = tuple((model, ", ".join(sets[model])) for model in sorted(sets))
     table = Table("models", (Column("model", "model"), Column("test_sets", "test sets")), rows)
-    return Shown(table, {"models": [{"model": model, "test_sets": sets[model]} for model in sorted(sets)]})
+    return unreadable.shown_with(table, {"models": [{"model": name, "test_sets": sets[name]} for name in sorted(sets)]})
 
 
 @app.command()

@@ -26,7 +26,7 @@ _FLAGS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command found: a table, the same as data for JSON, the exit code, and the ``error`` that it stands for.
+    """What a command found: a table, the same as data for JSON, the exit code, and the ``errors`` it stands for.
 
     On a terminal a table of more than ``head`` lines is cut short, and says so; elsewhere it is whole. Of a table that
     may have millions of rows only CSV has more than ``most``.
@@ -37,7 +37,7 @@ class Shown:
     head: int | None = None
     most: int | None = None
     exit_code: int = 0
-    error: str = ""
+    errors: tuple[str, ...] = ()
 
 
 def shown(command: Callable[..., Shown]) -> Callable[..., None]:
@@ -50,8 +50,8 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
         seen = form is Form.TERMINAL and sys.stdout.isatty()
         limit = found.head if seen and found.head else None if form is Form.CSV else found.most
         show(_cut(found.table, limit) if limit else found.table, found.data, form)
-        if found.error:
-            say(f"error: {one_line(found.error)}")
+        for error in found.errors:
+            say(f"error: {one_line(error)}")
         if found.exit_code:
             raise typer.Exit(found.exit_code)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regrade.cli.listing import Unreadable
 from regrade.cli.options import (
     ClassNumbers,
     GroupColumns,
@@ -27,6 +28,7 @@ from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.core import ClassMap
+    from regrade.store import Store
 
 
 class FolderLayout(StrEnum):
@@ -47,27 +49,38 @@ app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> Shown:
-    """List the test sets."""
+    """List the test sets; one that is damaged is named and left out, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    here = opened(workspace)
-    store, missing = here.store, here.missing_images()
+    store, unreadable = opened(workspace).store, Unreadable()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
-    rows = []
+    rows, notes = [], []
     for name in store.test_set_names():
-        found = store.test_set(name)
-        groups, labels = ", ".join(found.groups), ", ".join(store.label_set_names(name))
-        classes = len(set(found.labels[found.labeled]))
-        images = "missing" if name in missing else "yes" if store.has_pictures(name) else "no"
-        stored = images, len(store.model_names(name))
-        rows.append((name, len(found), classes, found.class_space.name, groups, *stored, labels, found.digest[:12]))
-    notes = tuple(
-        f"the images of {name} are not at {path}: bring them back, or register their new place with "
-        f"regrade testsets add {name} PATH"
-        for name, path in missing.items()
-    )
-    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), notes)
-    return Shown(table, {"test_sets": table.records()})
+        with unreadable.left_out():
+            row, images_were_at = _listed(store, name)
+            rows.append(row)
+            if images_were_at is not None:
+                notes.append(
+                    f"the images of {name} are not at {images_were_at}: bring them back, or register their new place "
+                    f"with regrade testsets add {name} PATH"
+                )
+    table = Table("test sets", tuple(Column(key, key.replace("_", " ")) for key in keys), tuple(rows), tuple(notes))
+    return unreadable.shown_with(table, {"test_sets": table.records()})
+
+
+def _listed(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None]:
+    """One line of the list, and where images of the test set were registered that are missing now."""
+    from regrade.testsets import images_are_missing
+
+    test_set = store.test_set(name)
+    source = store.pictures(test_set) if store.has_pictures(name) else None
+    is_missing = source is not None and images_are_missing(source)
+    images = "missing" if is_missing else "no" if source is None else "yes"
+    sizes = len(test_set), len(set(test_set.labels[test_set.labeled]))
+    groups, labels = ", ".join(test_set.groups), ", ".join(store.label_set_names(name))
+    models = len(store.model_names(name))
+    row = (name, *sizes, test_set.class_space.name, groups, images, models, labels, test_set.digest[:12])
+    return row, source.path if source is not None and is_missing else None
 
 
 @app.command("show")

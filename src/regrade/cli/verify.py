@@ -21,4 +21,4 @@ def verify(workspace: WorkspaceOption = Path()) -> Shown:
     if not result.problems:
         return Shown(result.table(), result.as_dict())
     error = f"{amount(len(result.problems), 'problem')} in {workspace}: the notes of the table name them"
-    return Shown(result.table(), result.as_dict(), exit_code=1, error=error)
+    return Shown(result.table(), result.as_dict(), exit_code=1, errors=(error,))

@@ -7,6 +7,18 @@ from typing import Any, NoReturn
 
 from regrade.core.errors import FormatError
 
+_FAULTS = {
+    "Expecting value": "a value is missing",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Expecting property name": "a key in double quotes is missing",
+    "Illegal trailing comma": "there is a comma before a closing bracket",
+    "Unterminated string": "a text is not closed",
+    "Invalid control character": "a text contains a control character, such as a line break: write it as \\n",
+    "Invalid \\": "a backslash begins no known escape: write it twice",
+    "Extra data": "there is more behind its end",
+}
+
 
 def parse_json(text: str) -> Any:
     """The content of a JSON text; the message of what it raises follows the name of a file.
@@ -20,14 +32,19 @@ def parse_json(text: str) -> Any:
         raise
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in text else f"column {error.colno}"
-        raise FormatError(f"is not valid JSON: {error.msg} ({place})") from None
+        raise FormatError(f"is not valid JSON: {_fault(error.msg)} ({place})") from None
     except RecursionError:
         raise FormatError("is not valid JSON: it is nested too deeply") from None
-    except ValueError as error:  # a whole number of thousands of digits
-        raise FormatError(f"is not valid JSON: {error}") from None
+    except ValueError:
+        raise FormatError("is not valid JSON: a whole number has thousands of digits") from None
     if "\\ud" in text.lower():
         _refuse_surrogates(content)
     return content
+
+
+def _fault(message: str) -> str:
+    """What is wrong at a place, from the first words of the parser's message."""
+    return next((words for start, words in _FAULTS.items() if message.startswith(start)), "it cannot be understood")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

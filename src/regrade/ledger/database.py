@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,7 +22,17 @@ from sqlalchemy.pool import StaticPool
 
 from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
 from regrade.ledger.database_errors import first_line, shown_place, translate_errors
-from regrade.ledger.ledger_file import check_file, chosen_identity, connect, create_whole, note_file, sqlite_url
+from regrade.ledger.ledger_file import (
+    check_file,
+    check_remains,
+    chosen_identity,
+    connect,
+    connect_to_read,
+    copy_database,
+    create_whole,
+    note_file,
+    sqlite_url,
+)
 from regrade.ledger.private_file import keep_private
 from regrade.ledger.schema import secret
 from regrade.ledger.upsert import put_once
@@ -31,6 +42,7 @@ _CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer
 _WAIT = 30.0  # seconds that a writer waits for another
 _FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
 _SCRIPTS = Path(__file__).parent / "migrations"
+_IDENTITY = select(secret.c.value).where(secret.c.name == "ledger")
 _migrating = Lock()  # Alembic keeps what it works on in its module
 _turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
 
@@ -43,16 +55,56 @@ def open_database(place: str | Path) -> Engine:
     return _upgraded(_postgres(place))
 
 
+@contextmanager
+def unchanged_database(place: str | Path) -> Iterator[Engine]:
+    """The database of a ledger that is there, for whoever checks it: nothing is written to it.
+
+    One of an older form is brought to the newest form in a private copy; in PostgreSQL, of which there is none, it
+    raises.
+    """
+    is_file = isinstance(place, Path) or "://" not in place
+    engine = _sqlite_to_read(Path(place)) if is_file else _postgres_to_read(str(place))
+    with _closed_afterwards(engine):
+        with _failures_as_errors(engine):
+            is_outdated = _is_outdated(engine)
+        if not is_outdated:
+            yield engine
+            return
+        if not is_file:
+            raise StoreError(
+                f"the ledger {shown_place(engine)} was written by an older regrade, or is empty, and is not checked: "
+                "`regrade review list` brings it up to date"
+            )
+        with TemporaryDirectory(prefix="regrade-ledger-") as folder:
+            path = Path(folder) / "ledger.sqlite"
+            copy_database(engine, path)
+            with _closed_afterwards(_upgraded(_sqlite(path))) as copy:
+                yield copy
+
+
+@contextmanager
+def _closed_afterwards(engine: Engine) -> Iterator[Engine]:
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
 def identity(engine: Engine) -> str:
     """What tells a ledger from every other: a random text that was chosen when it was created."""
-    chosen = select(secret.c.value).where(secret.c.name == "ledger")
-    with engine.connect() as connection:
-        known = connection.execute(chosen).scalar()
-    if known is not None:
-        return str(known)
+    chosen = stored_identity(engine)
+    if chosen is not None:
+        return chosen
     with writing(engine) as connection:
         put_once(connection, secret, {"name": "ledger"}, value=uuid.uuid4().hex)
-        return str(connection.execute(chosen).scalar_one())
+        return str(connection.execute(_IDENTITY).scalar_one())
+
+
+def stored_identity(engine: Engine) -> str | None:
+    """What tells a ledger from every other; none where it is not chosen yet."""
+    with engine.connect() as connection:
+        chosen = connection.execute(_IDENTITY).scalar()
+    return None if chosen is None else str(chosen)
 
 
 def _fill_new(path: Path) -> None:
@@ -83,11 +135,19 @@ def expected_schema() -> dict[str, str]:
 
 def _upgraded(engine: Engine) -> Engine:
     """The database in its newest form; one that cannot be brought there is closed."""
-    translate_errors(engine)
-    try:
+    with _failures_as_errors(engine):
         if _is_outdated(engine):
             with _migrating:
                 command.upgrade(_migrations(engine), "head")
+    return engine
+
+
+@contextmanager
+def _failures_as_errors(engine: Engine) -> Iterator[None]:
+    """Let an engine raise errors of regrade from now on; where it cannot be opened, it is closed."""
+    translate_errors(engine)
+    try:
+        yield
     except DatabaseError as error:
         engine.dispose()
         reason = first_line(error.orig or error)
@@ -95,7 +155,6 @@ def _upgraded(engine: Engine) -> Engine:
     except StoreError:
         engine.dispose()
         raise
-    return engine
 
 
 @contextmanager
@@ -182,6 +241,13 @@ def _sqlite(path: Path) -> Engine:
     return engine
 
 
+def _sqlite_to_read(path: Path) -> Engine:
+    check_remains(path)
+    engine = create_engine(sqlite_url(path), creator=lambda: connect_to_read(path, wait=_WAIT))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return engine
+
+
 def _postgres(address: str) -> Engine:
     try:
         url = make_url(address)
@@ -197,6 +263,12 @@ def _postgres(address: str) -> Engine:
         connect_args=limit,
         isolation_level="AUTOCOMMIT",  # what only reads needs no transaction, which would take two more messages
     )
+
+
+def _postgres_to_read(address: str) -> Engine:
+    engine = _postgres(address)
+    event.listen(engine, "connect", lambda connection, record: setattr(connection, "read_only", True))  # noqa: ARG005
+    return engine
 
 
 def _migrations(engine: Engine) -> Config:

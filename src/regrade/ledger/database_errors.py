@@ -30,6 +30,7 @@ _SQLITE = {
     "malformed database schema": _DAMAGED,
     "file is not a database": _DAMAGED,
     "no such table": _DAMAGED,
+    "no such column": _DAMAGED,
     "could not decode to utf-8": _DAMAGED,
 }
 """By a part of SQLite's message; its codes are missing where another layer has raised the error again."""
@@ -39,6 +40,7 @@ _POSTGRES = {
     "42501": _READ_ONLY,  # insufficient_privilege
     "53100": _FULL,  # disk_full
     "42P01": _DAMAGED,  # undefined_table
+    "42703": _DAMAGED,  # undefined_column
     "XX001": _DAMAGED,  # data_corrupted
     "XX002": _DAMAGED,  # index_corrupted
 }

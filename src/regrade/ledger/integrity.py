@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, func, inspect, select
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import CheckConstraint, Column, Connection, Integer, func, inspect, select, text
 
 from regrade.core.amounts import amount
 from regrade.ledger.database import expected_schema, schema_objects
@@ -16,6 +19,14 @@ _POSTGRES_TRIGGERS = """
 SELECT tgname FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
 WHERE tgenabled <> 'D' AND tgqual IS NULL AND prosrc LIKE '%%RAISE EXCEPTION%%'
 """
+
+_POSTGRES_ADDITIONS = """
+SELECT 'trigger', tgname, relname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+WHERE NOT tgisinternal AND relname = ANY(:tables) AND pg_table_is_visible(pg_class.oid)
+UNION ALL SELECT 'rule', rulename, relname FROM pg_rewrite JOIN pg_class ON pg_class.oid = ev_class
+WHERE relname = ANY(:tables) AND relkind = 'r' AND pg_table_is_visible(pg_class.oid)
+"""
+_KINDS = {"fk": "foreign key"}
 
 
 def integrity_problems(connection: Connection) -> Iterator[str]:
@@ -28,9 +39,65 @@ def integrity_problems(connection: Connection) -> Iterator[str]:
         yield from _wrong_types(connection)
         yield from _schema_problems(schema_objects(connection), expected_schema())
     else:
-        active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS).scalars())
-        expected = (f"{table}_append_only" for table in _PROTECTED)
-        yield from (f"the trigger {name} is missing or changed" for name in expected if name not in active)
+        yield from _trigger_problems(connection)
+        yield from _structure_problems(connection)
+
+
+def _trigger_problems(connection: Connection) -> Iterator[str]:
+    """Triggers in PostgreSQL that protect no more, and triggers and rules that could change what is written."""
+    active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS).scalars())
+    expected = [f"{table}_append_only" for table in _PROTECTED]
+    yield from (f"the trigger {name} is missing or changed" for name in expected if name not in active)
+    tables = {"tables": list(metadata.tables)}
+    for kind, name, table in connection.execute(text(_POSTGRES_ADDITIONS), tables):
+        if name not in expected:
+            yield f"the {kind} {name} of {table} is not the ledger's own"
+
+
+def _structure_problems(connection: Connection) -> Iterator[str]:
+    """Tables, columns, keys, indexes and constraints in PostgreSQL that a new ledger has otherwise, or does not have.
+
+    Tables that are not a ledger's may belong to others who share the database.
+    """
+    context = MigrationContext.configure(connection, opts={"compare_type": True})
+    for difference in compare_metadata(context, metadata):
+        if isinstance(difference, list):
+            yield from sorted({f"the column {table}.{column} was changed" for _, _, table, column, *_ in difference})
+        elif difference[0] != "remove_table":
+            action, _, kind = difference[0].partition("_")
+            trouble = "is missing" if action == "add" else "is not the ledger's own"
+            yield f"the {_KINDS.get(kind, kind)} {_named(difference)} {trouble}"
+    yield from _key_problems(connection)
+
+
+def _named(difference: tuple[Any, ...]) -> str:
+    """What a difference is about: a column with its table, or something that has a name."""
+    *_, part = difference
+    if isinstance(part, Column):
+        return f"{difference[2]}.{part.name}"
+    table = getattr(part, "table", None)
+    return str(part.name) if table is None else f"{part.name or 'without a name'} of {table.name}"
+
+
+def _key_problems(connection: Connection) -> Iterator[str]:
+    """Primary keys and checks in PostgreSQL that differ."""
+    stored = inspect(connection)
+    for table in metadata.sorted_tables:
+        if not stored.has_table(table.name):
+            continue
+        if stored.get_pk_constraint(table.name)["constrained_columns"] != [c.name for c in table.primary_key]:
+            yield f"the primary key of {table.name} was changed"
+        checks = {check["name"]: _literals(check["sqltext"]) for check in stored.get_check_constraints(table.name)}
+        expected = {str(c.name): _literals(str(c.sqltext)) for c in table.constraints if isinstance(c, CheckConstraint)}
+        yield from _schema_problems(
+            {f"check {name} of {table.name}": values for name, values in checks.items()},
+            {f"check {name} of {table.name}": values for name, values in expected.items()},
+        )
+
+
+def _literals(sql: str) -> str:
+    """The values that a condition names, which every database writes in the same way."""
+    return " ".join(sorted(re.findall(r"'[^']*'|\b\d+", sql)))
 
 
 def _wrong_types(connection: Connection) -> Iterator[str]:

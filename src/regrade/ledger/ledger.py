@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,15 @@ from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
 from regrade.ledger.clock import now_in_utc
-from regrade.ledger.database import filling, identity, open_database, snapshot, writing
+from regrade.ledger.database import (
+    filling,
+    identity,
+    open_database,
+    snapshot,
+    stored_identity,
+    unchanged_database,
+    writing,
+)
 from regrade.ledger.database_errors import shown_place
 from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
@@ -50,6 +58,13 @@ class Ledger:
     def open(cls, place: str | Path) -> Ledger:
         """The ledger in a file, made if missing, or at a PostgreSQL address."""
         return cls(open_database(place))
+
+    @classmethod
+    @contextmanager
+    def unchanged(cls, place: str | Path) -> Iterator[Ledger]:
+        """The ledger at a place, or a copy of it in the newest form, for whoever checks it: nothing is written."""
+        with unchanged_database(place) as engine:
+            yield cls(engine)
 
     @property
     def place(self) -> str:
@@ -374,6 +389,10 @@ class Ledger:
     def identity(self) -> str:
         """What tells this ledger from every other: a random text that was chosen when it was created."""
         return identity(self.engine)
+
+    def stored_identity(self) -> str | None:
+        """What tells this ledger from every other; none where it is not chosen yet."""
+        return stored_identity(self.engine)
 
     def back_up(self, path: Path) -> None:
         """Copy the ledger, as it is at one moment, to a new file; others go on voting meanwhile."""

@@ -34,18 +34,23 @@ def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
     was lost.
     """
     path = path.resolve()  # a link to where there is nothing yet is followed
-    if not path.parent.is_dir():
-        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
-    if path.is_file() and path.stat().st_size == 0:
-        raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to begin a new one")
+    check_remains(path)
     if path.exists():
         return
-    if beside(path, "-wal").exists():
-        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: {RESTORE}")
     with temporary_file(path) as staged, suppress(FileExistsError):  # another process may create it at the same time
         fill(staged)
         close_journal(staged)
         os.link(staged, path)
+
+
+def check_remains(path: Path) -> None:
+    """Raise where only a part of a database is left, or there is no folder for it."""
+    if not path.parent.is_dir():
+        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to begin a new one")
+    if not path.exists() and beside(path, "-wal").exists():
+        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: {RESTORE}")
 
 
 def connect(path: Path, *, wait: float) -> sqlite3.Connection:
@@ -53,14 +58,28 @@ def connect(path: Path, *, wait: float) -> sqlite3.Connection:
 
     On a disk that takes no writes the file is read as it is, which SQLite otherwise refuses.
     """
-    address = f"file:{quote(os.fsencode(path.absolute()))}"
-    options = "mode=ro&immutable=1" if _is_read_only(path) else "mode=rw"
-    connection = sqlite3.connect(f"{address}?{options}", uri=True, timeout=wait, check_same_thread=False)
-    connection.isolation_level = None  # transactions begin where it is said, not at the first change
-    connection.execute("PRAGMA foreign_keys=ON")
+    connection = _connected(path, "mode=ro&immutable=1" if _is_read_only(path) else "mode=rw", wait)
     if not _is_read_only(path):
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
+    return connection
+
+
+def connect_to_read(path: Path, *, wait: float) -> sqlite3.Connection:
+    """Connect to a database file that nothing is written to, nor to what SQLite keeps beside it if that is missing."""
+    return _connected(path, "mode=ro" if has_journal(path) else "mode=ro&immutable=1", wait)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether SQLite keeps a part of a database beside its file."""
+    return any(beside(path, suffix).exists() for suffix in BESIDE)
+
+
+def _connected(path: Path, options: str, wait: float) -> sqlite3.Connection:
+    address = f"file:{quote(os.fsencode(path.absolute()))}?{options}"
+    connection = sqlite3.connect(address, uri=True, timeout=wait, check_same_thread=False)
+    connection.isolation_level = None  # transactions begin where it is said, not at the first change
+    connection.execute("PRAGMA foreign_keys=ON")
     return connection
 
 
@@ -101,7 +120,7 @@ def back_up(engine: Engine, path: Path) -> None:
     if not path.name:
         raise InputError("a backup is a new file: give its name")
     with temporary_file(path) as staged:
-        _copy(engine, staged)
+        copy_database(engine, staged)
         close_journal(staged)
         try:
             os.link(staged, path)
@@ -109,7 +128,8 @@ def back_up(engine: Engine, path: Path) -> None:
             raise AlreadyStored(f"{path} exists already: choose another name, or remove it first") from None
 
 
-def _copy(engine: Engine, path: Path) -> None:
+def copy_database(engine: Engine, path: Path) -> None:
+    """Copy a database in SQLite, as it is at one moment, to a file."""
     with engine.connect() as connection, closing(sqlite3.connect(path)) as target:
         source = connection.connection.driver_connection
         if source is None:

@@ -20,7 +20,7 @@ from sqlalchemy import inspect
 from regrade.core import InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError, refusal
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.ledger import Ledger
-from regrade.ledger.ledger_file import BESIDE, beside, close_journal, temporary_file
+from regrade.ledger.ledger_file import BESIDE, beside, close_journal, has_journal, temporary_file
 from regrade.ledger.schema import metadata
 
 _LOCKED_WHILE_OPEN = (("", 0x40000000, 512), ("-shm", 128, 1))
@@ -75,8 +75,7 @@ def put_in_place(backup: CheckedBackup, path: Path) -> Path | None:
 
 def _copy_whole(file: Path, staged: Path) -> None:
     """Copy a database as its file and its journal say, if SQLite finds it whole and it is a ledger."""
-    has_journal = any(beside(file, suffix).exists() for suffix in BESIDE)
-    options = "mode=ro" if has_journal else "mode=ro&immutable=1"  # nothing is written beside a file that is complete
+    options = "mode=ro" if has_journal(file) else "mode=ro&immutable=1"  # nothing is written beside a whole file
     address = f"file:{quote(os.fsencode(file.absolute()))}?{options}"
     try:
         with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(staged)) as target:

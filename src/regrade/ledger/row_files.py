@@ -17,7 +17,7 @@ from sqlalchemy import Column
 from regrade.core import FormatError
 from regrade.ledger.row_form import columns_of_all
 from regrade.ledger.schema import Moment, Number, Whole
-from regrade.tables import check_file, check_quotes, first_line, read_json
+from regrade.tables import check_file, check_quotes, damage, parse_csv, read_json
 
 SUFFIXES = (".csv", ".json", ".parquet")
 _DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: text that is not UTF-8, odd times
@@ -91,26 +91,20 @@ def _from_json(path: Path) -> list[dict[str, Any]]:
 
 
 def _from_csv(path: Path) -> list[dict[str, Any]]:
-    whole = min(path.stat().st_size + 1, 2**31 - 1)  # a row must lie within a block, and texts may be long
     names = ("kind", *columns_of_all())
     try:
         check_quotes(path, ",")
-        table = pyarrow.csv.read_csv(
-            path,
-            pyarrow.csv.ReadOptions(use_threads=False, block_size=whole),
-            pyarrow.csv.ParseOptions(newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-            ),
+        conversion = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
         )
-        return _rows(table)
+        return _rows(parse_csv(path, ",", conversion))
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
+        raise FormatError(f"{path} cannot be read: {damage(error, 'CSV')}") from None
 
 
 def _from_parquet(path: Path) -> list[dict[str, Any]]:
@@ -119,7 +113,7 @@ def _from_parquet(path: Path) -> list[dict[str, Any]]:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {first_line(error)}") from None
+        raise FormatError(f"{path} cannot be read: {damage(error, 'Parquet')}") from None
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from regrade.models.model import OutOfMemory
 
 _SHORTAGES = ("out of memory", "can't allocate memory", "not enough memory", "failed to allocate", "bad allocation")
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+_END_PROCESS = os._exit
+_guards: dict[object, int] = {}  # the process of each call of other people's code
 _STREAMS = (1, 2)  # the descriptors of standard output and error
 
 
@@ -41,11 +44,11 @@ def contained() -> Iterator[None]:
     """Around other people's code: what it raises is always an `Exception`, unless the user pressed Control-C.
 
     Its changes to numpy's error state, to the filters that turn warnings into errors, to the mode of new files and to
-    the recursion limit are undone, its timers are stopped, standard output and error stay open, and a process that it
-    forked does not go on with our work.
+    the recursion limit are undone, its timers are stopped, standard output and error stay open, `os._exit` raises, and
+    a process that it forked does not go on with our work.
     """
     process, strict, mask, depth = os.getpid(), _strict_filters(), _umask(), sys.getrecursionlimit()
-    with np.errstate(), _no_timers_left(), _standard_streams_open():
+    with np.errstate(), _no_timers_left(), _standard_streams_open(), _process_kept():
         try:
             try:
                 yield
@@ -62,6 +65,26 @@ def contained() -> Iterator[None]:
                 _end_child(sys.exc_info()[1])
             _undo_strict_filters(strict)
             os.umask(mask)
+
+
+@contextmanager
+def _process_kept() -> Iterator[None]:
+    """Let `os._exit` raise in this process, of which nothing could be told afterwards; a child still ends by it."""
+    guard = object()
+    _guards[guard] = os.getpid()
+    os._exit = _refuse_end
+    try:
+        yield
+    finally:
+        del _guards[guard]
+        if not _guards:
+            os._exit = _END_PROCESS
+
+
+def _refuse_end(status: int) -> NoReturn:
+    if os.getpid() not in list(_guards.values()):
+        _END_PROCESS(status)
+    raise SystemExit(f"os._exit({status})")
 
 
 def _umask() -> int:
@@ -168,5 +191,5 @@ def _undo_strict_filters(before: list[object]) -> None:
 def _end_child(error: BaseException | None) -> None:
     """End a process that other people's code forked and did not end itself."""
     if isinstance(error, SystemExit):
-        os._exit(error.code if isinstance(error.code, int) else int(error.code is not None))
-    os._exit(int(error is not None))
+        _END_PROCESS(error.code if isinstance(error.code, int) else int(error.code is not None))
+    _END_PROCESS(int(error is not None))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from regrade.core import Estimate, FormatError, InputError
+from regrade.core.utf8 import not_utf8
 
 TOLERANCE = 0.005
 """How far outside the interval a published figure may lie: half a point, for other decoders and resizers."""
@@ -42,14 +44,19 @@ def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Fi
     before = f"{prefix}:" if prefix else ""
     top1: dict[str, tuple[float, ...]] = {}
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines)
-            for row in rows:
-                name, value = _figure(row, rows.line_num)
-                top1[before + name] = (*top1.get(before + name, ()), value)
+        rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
+        for row in rows:
+            name, value = _figure(row, rows.line_num)
+            top1[before + name] = (*top1.get(before + name, ()), value)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except (FormatError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} {not_utf8(error)}") from None
+    except csv.Error:
+        raise FormatError(
+            f"{path}: line {rows.line_num} is not CSV: a cell is too long, or a quote is missing"
+        ) from None
+    except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
     if not top1:
         raise FormatError(f"{path}: has no rows; expected the columns model and top1")

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regrade.core import FormatError, VersionError
+from regrade.core.utf8 import not_utf8
 
 CONFIG = "regrade.toml"
 
@@ -73,5 +74,7 @@ def stated_version(path: Path) -> int:
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path} {not_utf8(error)}") from None
+    except tomllib.TOMLDecodeError as error:
         raise FormatError(f"{path} is not valid TOML: {error}") from None

@@ -104,6 +104,7 @@ class _Judgements:
     states: dict[tuple[int, int], LabelState] = field(default_factory=dict)
     covered: set[int] = field(default_factory=set)
     reasons: dict[int, str] = field(default_factory=dict)
+    not_problematic: set[int] = field(default_factory=set)
     major_mistakes: set[int] = field(default_factory=set)
     repeated: int = 0
     outvoted: int = 0
@@ -141,8 +142,19 @@ class _Judgements:
             name = self.test_set.class_space.ids[index]
             raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
 
-    def add_reason(self, example: int, reason: str) -> None:
-        """Why an image should not be scored; two different reasons raise."""
+    def add_problematic(self, example: int, value: Any) -> None:
+        """Whether an image should not be scored, and why; a contradiction raises, and an empty cell says nothing."""
+        image = self.test_set.ids[example]
+        reason = _reason(value, image)
+        if not reason and value is not None and str(value).strip():
+            self.not_problematic.add(example)
+        self._add_reason(example, reason)
+        if example in self.not_problematic and example in self.reasons:
+            raise FormatError(
+                f"image {image!r} is problematic ({self.reasons[example]!r}) in one row and not problematic in another"
+            )
+
+    def _add_reason(self, example: int, reason: str) -> None:
         if reason and self.reasons.setdefault(example, reason) != reason:
             image = self.test_set.ids[example]
             raise FormatError(
@@ -272,7 +284,7 @@ def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
         lists = entry if isinstance(entry, dict) else {"correct": entry if isinstance(entry, list) else [entry]}
         _check_states(lists, image)
         _add_lists(judgements, example, image, lists)
-        judgements.add_reason(example, _reason(lists.get("problematic"), image))
+        judgements.add_problematic(example, lists.get("problematic"))
     return judgements
 
 
@@ -314,7 +326,7 @@ def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judge
     examples = [_known_place(image, test_set, path) for image in texts(table, named.id)]
     if named.problematic:
         for example, reason in zip(examples, table[named.problematic].to_pylist(), strict=True):
-            judgements.add_reason(example, _reason(reason, test_set.ids[example]))
+            judgements.add_problematic(example, reason)
     if named.state:
         bare = pc.and_(table[named.classes].is_null(), table[named.state].is_null()).to_pylist()
         judgements.covered.update(example for example, empty in zip(examples, bare, strict=True) if empty)

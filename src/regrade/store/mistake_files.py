@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
+from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.places import Places
 from regrade.tables import (
@@ -81,7 +82,19 @@ def read_mistake_file(
         )
     except InputError as error:
         raise FormatError(f"{path}: {error}") from None
-    return MistakeFile(review, rows.notes)
+    return MistakeFile(review, (*rows.notes, *_own_label_notes(review, test_set)))
+
+
+def _own_label_notes(review: MistakeReview, test_set: TestSet) -> tuple[str, ...]:
+    """A note where the predicted class is the image's own label: a mistake only if that label is wrong."""
+    places = np.flatnonzero(test_set.labels[review.examples] == review.classes)
+    if not places.size:
+        return ()
+    image = test_set.ids[review.examples[places[0]]]
+    return (
+        f"{amount(len(places), 'mistake')} with the image's own label as the predicted class, such as {image!r}: "
+        "kept as a mistake, which it is only where that label is wrong",
+    )
 
 
 def _published(path: Path, test_set: TestSet) -> _Rows:

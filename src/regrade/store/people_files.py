@@ -33,7 +33,6 @@ from regrade.tables import (
     Columns,
     Reading,
     column_named,
-    first_line,
     ignored_columns,
     ignored_names,
     one_class_each,
@@ -159,8 +158,10 @@ def _cells(table: pa.Table, column: str | None, path: Path) -> list[Any]:
         if pa.types.is_timestamp(values.type):  # a finer clock, or a later year, than datetime has would raise
             values = values.cast(pa.timestamp("us", values.type.tz), safe=False)
         return [None if isinstance(cell, str) and not cell.strip() else cell for cell in values.to_pylist()]
-    except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise FormatError(f"{path}: column {column!r} cannot be read: {first_line(error)}") from None
+    except (pa.ArrowException, ValueError, OverflowError):
+        raise FormatError(
+            f"{path}: column {column!r} cannot be read: it holds values of {values.type} that are out of range"
+        ) from None
 
 
 def _from_shankar(path: Path, name: str | None) -> list[_Answer]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from regrade.core import ClassSpace, FormatError, InputError, ScoreKind
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.metrics import top_k_classes
-from regrade.store.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
+from regrade.store.score_kinds import best_kind_note, kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.tables import (
     ARRAY_SUFFIXES,
     ArrayFile,
@@ -293,7 +293,8 @@ def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: Score
         row = int(np.flatnonzero((np.diff(scores, axis=1) > 0).any(axis=1))[0])
         raise FormatError(f"row {row}: the classes must come best first, but their scores rise")
     kind = kind_of_best(scores, name=name, stated=stated)
-    return Answers(classes, scores.astype(np.float32), None, kind)
+    notes = best_kind_note(scores, kind, name=name, stated=stated)
+    return Answers(classes, scores.astype(np.float32), None, kind, notes)
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:

@@ -295,8 +295,21 @@ def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdic
     bare = sum(state is LabelState.PROBLEMATIC and place not in reasons for place, state in enumerate(states))
     if bare:
         notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
+    notes += _mixed_notes(images, states)
     examples = np.array([test_set.position_of[image] for image in images])
     return Verdicts(examples, classes, np.array(states, dtype=np.int8), reasons, notes)
+
+
+def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[str, ...]:
+    """A note where an image is problematic in one row, and has another verdict in another one."""
+    by_kind: dict[bool, set[str]] = {True: set(), False: set()}
+    for image, state in zip(images, states, strict=True):
+        by_kind[state is LabelState.PROBLEMATIC].add(image)
+    mixed = sorted(by_kind[True] & by_kind[False])
+    if not mixed:
+        return ()
+    count = amount(len(mixed), "image")
+    return (f"{count} problematic in one row and with another verdict in another, such as {mixed[0]!r}",)
 
 
 def _given(table: pa.Table, column: str, path: Path) -> pa.Array:

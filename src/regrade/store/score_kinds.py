@@ -49,8 +49,7 @@ def kind_of_all(scores: FloatArray, *, name: str, stated: ScoreKind | None = Non
 
 def kind_of_best(scores: FloatArray, *, name: str, stated: ScoreKind | None = None) -> ScoreKind:
     """The kind of finite scores (n, k) of the best classes, of which probabilities sum to at most 1."""
-    sums = scores.sum(axis=1, dtype=np.float64)
-    possible = (scores.min(axis=1) >= 0) & (sums <= 1 + _TOLERANCE)
+    possible = _may_be_probabilities(scores)
     if possible.all():
         return ScoreKind.PROBABILITIES
     if stated is ScoreKind.PROBABILITIES:
@@ -69,6 +68,27 @@ def kind_note(scores: FloatArray, kind: ScoreKind, *, stated: ScoreKind | None =
         low, high = np.quantile(scores.sum(axis=1, dtype=np.float64), [0, 1])
         return (f"the scores are between 0 and 1, and taken as logits: rows sum to {low:.4g} to {high:.4g}, not to 1",)
     return ()
+
+
+def best_kind_note(
+    scores: FloatArray, kind: ScoreKind, *, name: str, stated: ScoreKind | None = None
+) -> tuple[str, ...]:
+    """A note where scores (n, k) of the best classes were taken for something that their name does not say."""
+    if kind is ScoreKind.PROBABILITIES and stated is ScoreKind.LOGITS:
+        return (
+            f"the scores of {name!r} are said to be logits, and taken as probabilities: no row sums to more than 1",
+        )
+    if kind is ScoreKind.LOGITS and stated is None:
+        row = int(np.flatnonzero(~_may_be_probabilities(scores))[0])
+        reason = "are below 0" if scores[row].min() < 0 else f"sum to {scores[row].sum(dtype=np.float64):.4g}"
+        return (f"the scores of {name!r} are taken as logits: those of row {row} {reason}",)
+    return ()
+
+
+def _may_be_probabilities(scores: FloatArray) -> BoolArray:
+    """Which rows of scores (n, k) of the best classes can be probabilities."""
+    sums = scores.sum(axis=1, dtype=np.float64)
+    return np.asarray((scores.min(axis=1) >= 0) & (sums <= 1 + _TOLERANCE))
 
 
 def _near_1(scores: FloatArray) -> BoolArray:

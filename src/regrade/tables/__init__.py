@@ -2,7 +2,7 @@
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
 from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_each
-from regrade.tables.csv_text import check_quotes
+from regrade.tables.csv_text import check_quotes, parse_csv
 from regrade.tables.examples import (
     ID_COLUMNS,
     LABEL_COLUMNS,
@@ -22,7 +22,7 @@ from regrade.tables.ignored_columns import ignored_columns, ignored_names, passe
 from regrade.tables.json_text import read_json
 from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
-from regrade.tables.text_files import check_file, first_line, read_text
+from regrade.tables.text_files import check_file, damage, first_line, read_text
 
 __all__ = [
     "ARRAY_SUFFIXES",
@@ -42,6 +42,7 @@ __all__ = [
     "class_index",
     "class_indices",
     "column_named",
+    "damage",
     "first_line",
     "ignored_columns",
     "ignored_names",
@@ -51,6 +52,7 @@ __all__ = [
     "one_class_each",
     "open_arrays",
     "packed_column",
+    "parse_csv",
     "passed_over_files",
     "read_examples",
     "read_json",

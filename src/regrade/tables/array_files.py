@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import FormatError
-from regrade.tables.text_files import check_file, first_line
+from regrade.tables.text_files import check_file, damage
 
 ARRAY_SUFFIXES = (".npy", ".npz")
 """The endings of files of arrays."""
@@ -95,8 +95,8 @@ def open_arrays(path: Path) -> ArrayFile:
 
 
 def _unreadable(path: Path, error: Exception) -> FormatError:
-    reason = first_line(error) or type(error).__name__
-    return FormatError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {reason}")
+    form = path.suffix[1:]
+    return FormatError(f"{path} cannot be read as {form.lower()}: {damage(error, form.upper())}")
 
 
 def _is_archive(path: Path) -> bool:
@@ -149,8 +149,15 @@ def _header(file: IO[bytes]) -> DeclaredArray:
         records = " (it seems to hold records of several fields)" if "[" in text else ""
         raise FormatError(f"cannot be read as npy: its header is not understood{records}")
     shape = tuple(int(size.rstrip("L")) for size in items["shape"].strip("()").replace(" ", "").split(",") if size)
-    dtype = np.dtype(items["descr"].strip("'\""))
+    dtype = _dtype(items["descr"].strip("'\""))
     return DeclaredArray(shape, dtype, items["fortran_order"] == "True", file.tell())
+
+
+def _dtype(name: str) -> np.dtype[Any]:
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise FormatError(f"cannot be read as npy: its header states an unknown type, {name!r}") from None
 
 
 def _check_size(array: DeclaredArray, held: int) -> None:

@@ -77,7 +77,7 @@ def _flattened(values: pa.Array, space: ClassSpace, name: str) -> tuple[pa.Array
 
 def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: Reading) -> IntArray:
     if pa.types.is_floating(values.type):
-        values = _whole(values, name)
+        values = _whole(values, space, name, k)
     if pa.types.is_integer(values.type):
         if reading is Reading.IDS:
             return _by_id(values.cast(pa.string()), space, name, k)
@@ -87,7 +87,7 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
     if not is_text(values.type):
         raise FormatError(f"column {name!r} holds {values.type}, not class ids or indices")
     if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):
-        return _in_range(_parsed(values, name), space, name, k)
+        return _in_range(_parsed(values, space, name, k), space, name, k)
     return _by_id(values, space, name, k)
 
 
@@ -112,19 +112,28 @@ def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArr
     return indices
 
 
-def _whole(values: pa.Array, name: str) -> pa.Array:
+def _whole(values: pa.Array, space: ClassSpace, name: str, k: int) -> pa.Array:
+    numbers = values.to_numpy(zero_copy_only=False)
+    fractions = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
+    if fractions.size:
+        place = fractions[0]
+        raise FormatError(f"column {name!r}, row {place // k}: {numbers[place]:g} is no class id or class index")
     try:
         return values.cast(pa.int64())
-    except pa.ArrowInvalid:
-        raise FormatError(f"column {name!r} holds fractions, not class ids or indices") from None
+    except pa.ArrowInvalid:  # larger than a whole number of 64 bits
+        place = int(np.abs(numbers).argmax())
+        raise InputError(
+            f"column {name!r}, row {place // k}: class {numbers[place]:.0f} is outside {space.name} "
+            f"(0 to {len(space) - 1})"
+        ) from None
 
 
-def _parsed(values: pa.Array, name: str) -> IntArray:
+def _parsed(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
     try:
         numbers = values.cast(pa.float64())
     except pa.ArrowInvalid:
         raise FormatError(f"column {name!r} holds text that is not a class index") from None
-    return np.asarray(_whole(numbers, name).to_numpy(zero_copy_only=False))
+    return np.asarray(_whole(numbers, space, name, k).to_numpy(zero_copy_only=False))
 
 
 def _refuse_ambiguous(space: ClassSpace, name: str) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 
 from regrade.core import FormatError
+from regrade.core.amounts import amount
+from regrade.core.utf8 import not_utf8
 
 _OTHER_SEPARATORS = {",": ";\t|", "\t": ",;|"}
+_LARGEST_BLOCK = 2**31 - 1  # bytes
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _REST_OF_CELL = re.compile(rb'(?:[^"]++|"")*+"')  # behind the quote that opens a cell, up to the one that closes it
 
@@ -22,24 +26,61 @@ def read_csv(path: Path, separator: str) -> pa.Table:
     Blanks around the names of columns do not count; a column without a name and without content is left out.
     """
     check_quotes(path, separator)
-    table = pyarrow.csv.read_csv(
-        path,
-        parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types={name: pa.string() for name in _heading(path, separator)},
-            null_values=[""],
-            strings_can_be_null=True,
-        ),
+    columns_as_text = pyarrow.csv.ConvertOptions(
+        column_types={name: pa.string() for name in _heading(path, separator)},
+        null_values=[""],
+        strings_can_be_null=True,
     )
+    table = parse_csv(path, separator, columns_as_text)
     names = [name.strip() for name in table.column_names]
     _check_separator(names, separator)
     columns = [(name, column) for name, column in zip(names, table.columns, strict=True) if name or _has_cells(column)]
     return pa.table([_whole_numbers(column) for _, column in columns], names=[name for name, _ in columns])
 
 
+def parse_csv(path: Path, separator: str, conversion: pyarrow.csv.ConvertOptions) -> pa.Table:
+    """Parse a file, in blocks if every row lies within one; a row with other cells than columns raises with its line.
+
+    Blocks are parsed in parallel; a row of more than a block is read with the whole file as one.
+    """
+    parse_options = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
+    try:
+        return pyarrow.csv.read_csv(path, parse_options=parse_options, convert_options=conversion)
+    except pa.ArrowInvalid:
+        _refuse_uneven_rows(path, separator)
+    whole = pyarrow.csv.ReadOptions(block_size=min(path.stat().st_size + 1, _LARGEST_BLOCK))
+    return pyarrow.csv.read_csv(path, whole, parse_options, conversion)
+
+
+def _refuse_uneven_rows(path: Path, separator: str) -> None:
+    """Raise where a row has more or fewer cells than the first line, or where there are no columns at all."""
+    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error):  # it knows no very long cells
+        rows = csv.reader(file, delimiter=separator)
+        heading = next((row for row in rows if row), None)
+        if heading is None:
+            raise FormatError("there are only blank lines: the first line names the columns")
+        has_rows = False
+        for row in filter(None, rows):
+            has_rows = True
+            if len(row) != len(heading):
+                raise FormatError(
+                    f"line {rows.line_num} has {amount(len(row), 'cell')}, and the first line names "
+                    f"{amount(len(heading), 'column')}: give every row as many"
+                )
+        if not has_rows:
+            raise FormatError("there are no rows below the first line")
+
+
 def check_quotes(path: Path, separator: str) -> None:
-    """Raise where a quoted cell does not end as one: the rows behind it would become part of it without a word."""
+    """Raise where a quoted cell does not end as one: the rows behind it would become part of it without a word.
+
+    A file that is not UTF-8 raises too.
+    """
     content = path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(not_utf8(error)) from None
     opening = re.compile(rb'(?:\A|[\r\n%b])"' % re.escape(separator.encode()))
     ends = (b"", b"\r", b"\n", separator.encode())
     place = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,14 @@ from regrade.core import FormatError
 from regrade.core.strict_json import parse_json
 from regrade.tables.csv_text import read_csv
 from regrade.tables.json_text import read_json
-from regrade.tables.text_files import check_file, first_line, read_text
+from regrade.tables.text_files import check_file, damage, read_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 """The endings of files that are tables."""
+
+_FORMS = {".csv": "CSV", ".tsv": "TSV", ".parquet": "Parquet", ".jsonl": "JSON lines", ".ndjson": "JSON lines"}
+_LARGEST = 2**63 - 1
+_KINDS = {bool: "true or false", int: "numbers", float: "numbers", str: "text", list: "lists", dict: "objects"}
 
 
 def read_table(path: Path) -> pa.Table:
@@ -29,14 +33,13 @@ def read_table(path: Path) -> pa.Table:
         raise FormatError(f"{path}: tables end in {', '.join(TABLE_SUFFIXES)}, not {suffix or 'nothing'}")
     try:
         table = _read(path, suffix)
-        table.validate(full=True)
         names = table.column_names
         _refuse_repeated(names)
-        table = pa.table([_plain(column) for column in table.columns], names=names)
+        table = pa.table([_plain(name, column) for name, column in zip(names, table.columns, strict=True)], names=names)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except (pa.ArrowException, OSError, UnicodeError, OverflowError, RecursionError, csv.Error) as error:
-        raise FormatError(f"{path} cannot be read as {suffix[1:]}: {first_line(error)}") from None
+        raise FormatError(f"{path} cannot be read as {suffix[1:]}: {damage(error, _FORMS[suffix])}") from None
     if table.num_rows == 0:
         raise FormatError(f"{path} holds no rows")
     return table
@@ -67,9 +70,14 @@ def _read(path: Path, suffix: str) -> pa.Table:
     return _read_json_lines(path)
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without encodings; one whose text is not UTF-8, or that is damaged, raises and is named."""
     kind = _plain_type(column.type)
-    return column if kind == column.type else column.cast(kind)
+    try:
+        column.validate(full=True)
+        return column if kind == column.type else column.cast(kind)
+    except pa.ArrowException:
+        raise FormatError(f"column {name!r} holds {column.type} that is damaged, or is not UTF-8 text") from None
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -90,8 +98,8 @@ def read_json_rows(path: Path) -> pa.Table:
         raise FormatError(f'{path}: a JSON list of objects such as {{"image": ..., "class": ...}} is wanted')
     try:
         return _table_of(rows)
-    except (pa.ArrowException, UnicodeError, OverflowError, RecursionError) as error:
-        raise FormatError(f"{path}: {first_line(error)}") from None
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
 
 
 def _read_json_lines(path: Path) -> pa.Table:
@@ -113,4 +121,27 @@ def _table_of(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     """Objects as a table; a key that a row does not have is an empty cell."""
     kept = list(rows)
     names = dict.fromkeys(name for row in kept for name in row)
-    return pa.table({name: [row.get(name) for row in kept] for name in names})
+    return pa.table({name: _column_of([row.get(name) for row in kept], name) for name in names})
+
+
+def _column_of(values: list[Any], name: str) -> pa.Array:
+    """The values of one key as a column; where they do not fit together, the first one that does not is named."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, UnicodeError, OverflowError, RecursionError):
+        raise FormatError(f"{name!r}: {_misfit(values)}") from None
+
+
+def _misfit(values: Sequence[Any]) -> str:
+    """What is wrong with values of which no column can be made."""
+    first_kind = next((_kind(value) for value in values if value is not None), "")
+    for row, value in enumerate(values):
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            return f"row {row} holds a whole number that is too large: give at most {_LARGEST}, or text"
+        if value is not None and _kind(value) != first_kind:
+            return f"row {row} holds {_kind(value)}, and rows before it {first_kind}: give the same kind in every row"
+    return "the lists or objects of its rows do not hold the same kind of values: give the same kind in every row"
+
+
+def _kind(value: Any) -> str:
+    return _KINDS.get(type(value), type(value).__name__)

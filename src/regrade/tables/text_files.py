@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from regrade.core import FormatError, InputError
+from regrade.core.utf8 import not_utf8
 
 
 def check_file(path: Path) -> None:
@@ -22,7 +24,20 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError(f"is not UTF-8 text (byte {error.start:,}): save it in that encoding") from None
+        raise FormatError(not_utf8(error)) from None
+
+
+def damage(error: Exception, form: str) -> str:
+    """Why a file that should be of a form, such as Parquet, cannot be read."""
+    if isinstance(error, OSError) and error.strerror and error.errno != errno.EINVAL:  # of an offset in the file
+        return error.strerror
+    if isinstance(error, MemoryError):
+        return "it does not fit in memory"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, NotImplementedError):
+        return f"it uses a part of {form} that is not supported: write it with plain columns and the usual compression"
+    return f"it is cut short or damaged, or is not {form}: write it again"
 
 
 def first_line(error: BaseException) -> str:

@@ -61,8 +61,10 @@ class CifarPictures(Pictures):
         """The pixels of a picture, the channels last."""
         try:
             record = self._all[int(self.places[position])]
-        except (OSError, IndexError, ValueError) as error:
-            raise UnreadablePicture(f"{self.root.name}: {error}") from None
+        except OSError as error:
+            raise UnreadablePicture(f"{self.root.name}: {error.strerror or error}") from None
+        except (IndexError, ValueError):
+            raise UnreadablePicture(f"{self.root.name}: it is cut short, record {self.places[position]}") from None
         return np.ascontiguousarray(record[1:].reshape(3, _SIDE, _SIDE).transpose(1, 2, 0))
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002

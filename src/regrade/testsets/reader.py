@@ -128,12 +128,15 @@ def is_file(folder: Path, place: str) -> bool:
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """The stamp of a file; None where it cannot be looked at."""
+    """The stamp of a file; None where it cannot be looked at.
+
+    The time of change is the later of those of its content and of its entry: the former can be set back.
+    """
     try:
         status = path.stat()
     except (OSError, ValueError):  # not there, or a path that no file can have
         return None
-    return FileStamp(status.st_size, status.st_mtime_ns)
+    return FileStamp(status.st_size, max(status.st_mtime_ns, status.st_ctime_ns))
 
 
 def check_still_there(path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
-from regrade.tables import TABLE_SUFFIXES, Columns, check_file, first_line, read_examples, read_table, texts
+from regrade.tables import TABLE_SUFFIXES, Columns, check_file, damage, read_examples, read_table, texts
 from regrade.testsets.folder import FilePictures, picture_places
 from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, file_stamp, is_file, missing_files
 
@@ -153,7 +153,7 @@ def _read_group(path: Path, group: int) -> Any:
                 raise UnreadablePicture(f"{path.name} was changed: there is no row group {group} of pictures")
             return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
     except (OSError, pa.ArrowException, UnicodeError) as error:
-        raise UnreadablePicture(f"{path.name}: {first_line(error)}") from None
+        raise UnreadablePicture(f"{path.name}: {damage(error, 'Parquet')}") from None
 
 
 def _path_column(table: pa.Table) -> str | None:
@@ -216,7 +216,7 @@ def _part(file: Path) -> _Part:
             table = parquet.read(columns=[name for name in names if name != pictures])
             return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, pictures))
     except (OSError, pa.ArrowException, UnicodeError) as error:
-        raise FormatError(f"{file} cannot be read as Parquet: {first_line(error)}") from None
+        raise FormatError(f"{file} cannot be read as Parquet: {damage(error, 'Parquet')}") from None
 
 
 def _places(name: str, parquet: pq.ParquetFile) -> list[str]:
@@ -238,8 +238,19 @@ def _plain(table: pa.Table) -> pa.Table:
 def _joined(tables: Sequence[pa.Table], path: Path) -> pa.Table:
     try:
         return pa.concat_tables(tables)
-    except pa.ArrowException as error:
-        raise FormatError(f"the files of {path} do not have the same columns: {first_line(error)}") from None
+    except pa.ArrowException:
+        raise FormatError(f"the files of {path} do not have the same columns: {_difference(tables)}") from None
+
+
+def _difference(tables: Sequence[pa.Table]) -> str:
+    """How the first file that differs from the first of all does."""
+    first = tables[0].schema
+    number, schema = next((i, table.schema) for i, table in enumerate(tables, start=1) if table.schema != first)
+    for name in dict.fromkeys((*first.names, *schema.names)):
+        holds = [f"{each.field(name).type}" if name in each.names else "nothing" for each in (first, schema)]
+        if holds[0] != holds[1]:
+            return f"{name!r} holds {holds[0]} in the first and {holds[1]} in file {number}"
+    return f"they are in another order in file {number}"
 
 
 def _ids(parts: Sequence[_Part]) -> list[tuple[str, ...]]:

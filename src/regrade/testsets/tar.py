@@ -13,6 +13,7 @@ import numpy as np
 from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
+from regrade.tables import damage
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.folder import picture_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
@@ -145,7 +146,7 @@ def _read_shard(path: Path) -> _Shard:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
-        raise FormatError(f"{path} cannot be read as an uncompressed tar: {error}") from None
+        raise FormatError(f"{path} cannot be read as an uncompressed tar: {damage(error, 'tar')}") from None
     return shard
 
 

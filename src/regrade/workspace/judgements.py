@@ -238,7 +238,7 @@ class Judgements:
 
     def ledger_problems(self) -> tuple[str, ...]:
         """What is wrong with the ledger: damage, rows that were changed past it, missing protection."""
-        return ledger_problems(self.store, lambda: self.readable_ledger) or ()
+        return ledger_problems(self.store) or ()
 
     def export_ledger(self, path: str | Path) -> dict[str, int]:
         """Write all that people said, with who and when, as CSV, JSON or Parquet; count the rows by kind.

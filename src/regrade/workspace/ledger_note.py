@@ -6,12 +6,13 @@ loss of what was published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regrade.core import StoreError
+from regrade.core import MissingExtra, StoreError
 from regrade.store import Store, first_published_file, read_stored_json, stored_json
 
 if TYPE_CHECKING:
@@ -41,17 +42,46 @@ def open_ledger(store: Store) -> Ledger:
     Nothing is noted: whoever writes to it calls `prepare_writing` first.
     """
     from regrade.ledger import Ledger
+
+    _refuse_gone(store)
+    ledger = Ledger.open(place_of_ledger(store))
+    try:
+        _refuse_exchanged(store, ledger.identity())
+    except StoreError:
+        ledger.engine.dispose()
+        raise
+    return ledger
+
+
+@contextmanager
+def unchanged_ledger(store: Store) -> Iterator[Ledger]:
+    """The ledger that regrade.toml names, which is there, for whoever checks it: nothing is written."""
+    try:
+        from regrade.ledger import Ledger
+    except ModuleNotFoundError:
+        raise MissingExtra("the ledger of judgements", "serve") from None
+    _refuse_gone(store)
+    with Ledger.unchanged(place_of_ledger(store)) as ledger:
+        _refuse_exchanged(store, ledger.stored_identity())
+        yield ledger
+
+
+def _refuse_gone(store: Store) -> None:
+    place = place_of_ledger(store)
+    if noted_ledger(store) is not None and isinstance(place, Path) and not place.exists():
+        raise StoreError(f"the ledger {place} of this workspace is gone: {_remedy(store)}")
+
+
+def _refuse_exchanged(store: Store, identity: str | None) -> None:
+    noted = noted_ledger(store)
+    if noted is not None and noted.identity != identity:
+        raise StoreError(f"the ledger of this workspace was exchanged for another, or emptied: {_remedy(store)}")
+
+
+def _remedy(store: Store) -> str:
     from regrade.ledger.ledger_file import RESTORE
 
-    place, noted = place_of_ledger(store), noted_ledger(store)
-    remedy = f"{RESTORE}, or remove {store.root / NOTE} to begin a new one"
-    if noted is not None and isinstance(place, Path) and not place.exists():
-        raise StoreError(f"the ledger {place} of this workspace is gone: {remedy}")
-    ledger = Ledger.open(place)
-    if noted is not None and noted.identity != ledger.identity():
-        ledger.engine.dispose()
-        raise StoreError(f"the ledger of this workspace was exchanged for another, or emptied: {remedy}")
-    return ledger
+    return f"{RESTORE}, or remove {store.root / NOTE} to begin a new one"
 
 
 def prepare_writing(store: Store, ledger: Ledger) -> None:
@@ -82,7 +112,7 @@ def lost_link(store: Store, ledger: Ledger) -> ChainLink | None:
     return None if link is None or ledger.has_link(link) else link
 
 
-def ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...] | None:
+def ledger_problems(store: Store) -> tuple[str, ...] | None:
     """What is wrong with the ledger: damage, missing protection, rows that were changed or lost past it, a lost note.
 
     None if the workspace never had a ledger. Nothing is written.
@@ -91,9 +121,9 @@ def ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ..
     lost_note = () if noted is not None else tuple(_lost_note(store))
     if noted is None and not (isinstance(place, Path) and place.exists()):
         return lost_note or None
-    opened = ledger()
     link = None if noted is None else noted.link
-    return lost_note + opened.problems(noted=[] if link is None else [link])
+    with unchanged_ledger(store) as ledger:
+        return lost_note + ledger.problems(noted=[] if link is None else [link])
 
 
 def _lost_note(store: Store) -> Iterator[str]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regrade.core import Column, FormatError, RegradeError, StoreError, Table, Tabular
 from regrade.core.amounts import amount
@@ -15,9 +15,6 @@ from regrade.store import CheckedFile, Store, broken_links, check_stored_file, s
 from regrade.testsets import images_are_missing
 from regrade.workspace.ledger_note import ledger_problems
 from regrade.workspace.loading import Watch
-
-if TYPE_CHECKING:
-    from regrade.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -71,14 +68,14 @@ class Verification(Tabular):
         }
 
 
-def verify_workspace(store: Store, ledger: Callable[[], Ledger], *, watch: Watch) -> Verification:
+def verify_workspace(store: Store, *, watch: Watch) -> Verification:
     """Check every stored file, what files need of one another, the ledger, and that images are where they were."""
     paths = {str(path): path for path in stored_files(store.root)}
     files = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
     broken = broken_links(store.root, files, store.class_space)
     problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
-    ledger_troubles = _ledger_problems(store, ledger)
+    ledger_troubles = _ledger_problems(store)
     if ledger_troubles is not None:
         checked.append(CheckedPart("ledger", 1, 0))
         problems += [Problem("ledger", trouble) for trouble in ledger_troubles]
@@ -96,10 +93,10 @@ def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
     return CheckedPart(name, len(files), sum(file.bytes for file in files))
 
 
-def _ledger_problems(store: Store, ledger: Callable[[], Ledger]) -> tuple[str, ...] | None:
+def _ledger_problems(store: Store) -> tuple[str, ...] | None:
     """What is wrong with the ledger; none if the workspace has no ledger."""
     try:
-        return ledger_problems(store, ledger)
+        return ledger_problems(store)
     except (StoreError, FormatError) as error:
         return (str(error),)
 

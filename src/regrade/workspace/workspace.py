@@ -201,7 +201,7 @@ class Workspace(Studies, Judgements):
 
     def verify(self, *, watch: Watch = iter) -> Verification:
         """Check every stored file against its checksum, the ledger, and whether images are where they were."""
-        return verify_workspace(self.store, lambda: self.readable_ledger, watch=watch)
+        return verify_workspace(self.store, watch=watch)
 
     def check_test_set(self, name: str, *, workers: int = 2, watch: WatchPictures | None = None) -> Checked:
         """Read and decode every picture of a test set, and compare its count with the catalogue's."""

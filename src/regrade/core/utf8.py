@@ -1,0 +1,16 @@
+"""What is said of a file that is not UTF-8 text."""
+
+from __future__ import annotations
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    r"""That a file is in another encoding, and where; it follows the name of the file.
+
+    >>> try:
+    ...     b"cat\nd\xffg".decode()
+    ... except UnicodeDecodeError as error:
+    ...     not_utf8(error)
+    'is not UTF-8 text (line 2, byte 5): save it in that encoding'
+    """
+    line = error.object.count(b"\n", 0, error.start) + 1
+    return f"is not UTF-8 text (line {line:,}, byte {error.start:,}): save it in that encoding"
