@@ -56,7 +56,7 @@ def test_chain_of_an_untouched_ledger_is_whole(filled):
     assert filled.last_link().position == 6
 
 
-@pytest.mark.parametrize("seconds", [None, 0, 0.0, 2.0, 1e-300, 0.1, 123456789.0])
+@pytest.mark.parametrize("seconds", [None, 0, 0.0, -0.0, 3, 2.0, 1e-300, 0.1, 123456789.0])
 def test_chain_is_whole_whatever_time_a_vote_takes(ledger, panel, queue, seconds):
     ledger.add_items(queue, [NewItem("a.jpg", "cat")])
     ledger.vote(1, panel[0], Ballot("only", "correct", seconds=seconds))

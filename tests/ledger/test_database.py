@@ -10,8 +10,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from regrade.core import InputError, LedgerRefused, StoreError, VersionError
-from regrade.ledger import Ledger, Role
-from regrade.ledger.database import open_database
+from regrade.ledger import Ledger, Role, database
+from regrade.ledger.database import open_database, writing, writing_unsynced
 from regrade.ledger.schema import metadata
 
 
@@ -115,3 +115,35 @@ def test_a_password_is_not_told():
         open_database("postgresql://ada:secret@127.0.0.1:1/ledger?connect_timeout=1")
     assert "secret" not in str(caught.value)
     assert "cannot be opened" in str(caught.value)
+
+
+def _sync_level(engine):
+    with engine.connect() as connection:
+        return connection.connection.driver_connection.execute("PRAGMA synchronous").fetchone()[0]
+
+
+def test_only_unsynced_transactions_do_not_wait_for_the_disk(tmp_path, new_files):
+    engine = open_database(new_files.put(tmp_path / "ledger.sqlite"))
+    with engine.connect() as connection:  # the pool's only connection
+        connection.connection.driver_connection.execute("PRAGMA synchronous=FULL")
+    with writing_unsynced(engine) as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1
+    assert _sync_level(engine) == 2
+    with pytest.raises(ZeroDivisionError), writing_unsynced(engine) as connection:
+        raise ZeroDivisionError
+    assert _sync_level(engine) == 2
+    with writing(engine) as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    engine.dispose()
+
+
+@pytest.mark.parametrize(("unused", "pings"), [(3600.0, 0), (0.0, 3)])
+def test_connections_are_tested_only_after_a_while(postgres_database, monkeypatch, unused, pings):
+    monkeypatch.setattr(database, "_UNUSED", unused)
+    ledger = Ledger.open(postgres_database.renewed())
+    tested = []
+    ping = ledger.engine.dialect.do_ping
+    monkeypatch.setattr(ledger.engine.dialect, "do_ping", lambda connection: tested.append(1) or ping(connection))
+    assert [ledger.people() for _ in range(3)] == [()] * 3
+    assert len(tested) == pings
+    ledger.engine.dispose()

@@ -65,7 +65,7 @@ def example_pictures(
     named = [(test_set, example) for test_set, example in examples if test_set not in excluded]
     if not named:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined()
+    hidden = site.hidden_from(person) | site.hiding.examined(site.ledger.examinations())
     addresses = []
     for test_set, example in named:
         position = _position(site, test_set, example)
@@ -102,7 +102,7 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
 
 def other_pictures(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more pictures of a class, from sets that no one is examined on."""
-    return reference_addresses(site, person, space, index, excluded=site.examined(), count=_PICTURES)
+    return reference_addresses(site, person, space, index, examinations=site.ledger.examinations(), count=_PICTURES)
 
 
 def _position(site: Site, test_set: str, example: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
@@ -36,15 +36,17 @@ class HidingRules:
         """The images that someone still has to answer, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues_of(person), person)
 
-    def unexamined(self, person: Person) -> HiddenImages:
+    def unexamined(self, person: Person, examinations: Collection[Queue]) -> HiddenImages:
         """The images that someone still has to answer in examinations."""
-        if not any(is_examination(queue) for queue in self._ledger.queues()):
+        if not examinations:
             return HiddenImages((), self._same_images)
         return self._pending_in(filter(is_examination, self._ledger.queues_of(person)), person)
 
-    def examined(self) -> HiddenImages:
+    def examined(self, examinations: Collection[Queue]) -> HiddenImages:
         """All images of examinations: no one sees them beside a class, since people could tell each other."""
-        queues = self._with_test_sets(queue for queue in self._ledger.queues() if is_examination(queue))
+        queues = self._with_test_sets(examinations)
+        if not queues:
+            return HiddenImages((), self._same_images)
         sizes = queue_sizes(self._ledger.engine, [queue.id for queue in queues])
         images = [self._images_of(queue, sizes.get(queue.id, 0)) for queue in queues]
         return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)

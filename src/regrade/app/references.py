@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import groupby, islice
 from operator import itemgetter
 
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.site import Site
 from regrade.core import ClassSpace
-from regrade.ledger import Person
+from regrade.ledger import Person, Queue
 
 _MOST_TRIED = 400  # candidates that are looked at before the rest is left out
 _STEP = 16  # candidates whose contents are read at once
@@ -31,15 +32,24 @@ def reference_images(
 
 
 def reference_addresses(
-    site: Site, person: Person, space: ClassSpace, class_index: int, *, excluded: frozenset[str], count: int
+    site: Site,
+    person: Person,
+    space: ClassSpace,
+    class_index: int,
+    *,
+    examinations: Collection[Queue],
+    excluded: frozenset[str] = frozenset(),
+    count: int,
 ) -> list[str]:
     """Addresses of images of a class for someone who answers questions or reads the guide.
 
-    Neither images that they still have to answer nor any of an examination are among them.
+    Neither images that they still have to answer nor any of an examination are among them, nor any from a test set
+    that an examination asks about or that is ``excluded``.
     """
+    excluded |= {queue.test_set for queue in examinations}
     if next(site.pictures.references(space.name, class_index, but=excluded), None) is None:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined()
+    hidden = site.hidden_from(person) | site.hiding.examined(examinations)
     images = reference_images(site, hidden, space, class_index, excluded=excluded, count=count)
     addresses = (site.pictures.address(*image) for image in images)
     return [address for address in addresses if address is not None]

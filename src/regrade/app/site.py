@@ -9,7 +9,7 @@ from fastapi import Request
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.explore import Explorer
 from regrade.app.hidden_images import HiddenImages
-from regrade.app.hiding_rules import HidingRules, is_examination
+from regrade.app.hiding_rules import HidingRules
 from regrade.app.label_book import LabelBook
 from regrade.app.pictures import PictureShelf
 from regrade.app.scores import ScoreShelf
@@ -70,7 +70,7 @@ class Site:
 
     def examined(self) -> frozenset[str]:
         """The test sets that people are examined on: none of their pictures is shown with its class to anyone."""
-        return frozenset(queue.test_set for queue in self.ledger.queues() if is_examination(queue))
+        return frozenset(queue.test_set for queue in self.ledger.examinations())
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images that someone must not be told about now."""
@@ -78,7 +78,7 @@ class Site:
 
     def unexamined(self, person: Person) -> HiddenImages:
         """The images that someone still has to answer in examinations: other questions would give the answer away."""
-        return self.hiding.unexamined(person)
+        return self.hiding.unexamined(person, self.ledger.examinations())
 
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that someone may work on, by its number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from regrade.app.references import reference_addresses
@@ -29,14 +29,23 @@ def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
     }
 
 
-def references(site: Site, queue: Queue, person: Person, class_index: int, count: int = _REFERENCES) -> list[str]:
+def references(
+    site: Site,
+    queue: Queue,
+    person: Person,
+    class_index: int,
+    *,
+    examinations: Collection[Queue],
+    count: int = _REFERENCES,
+) -> list[str]:
     """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about.
 
     Nor are they images that the person still has to answer or that anyone is examined on, in any test set.
     """
     space = site.test_set(queue.test_set).class_space
+    excluded = frozenset({queue.test_set})
     return reference_addresses(
-        site, person, space, class_index, excluded=site.examined() | {queue.test_set}, count=count
+        site, person, space, class_index, examinations=examinations, excluded=excluded, count=count
     )
 
 
@@ -47,13 +56,14 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
         return shown
     test_set = site.test_set(queue.test_set)
     space = test_set.class_space
-    asked = space.index(item.class_id)
+    class_index = space.index(item.class_id)
+    examinations = site.ledger.examinations()
     if queue.question is Question.MISTAKE:
         shown["score"] = score_words(site, queue, item, all_voted=False)
     return shown | {
-        "class": class_view(space, asked),
-        "references": references(site, queue, person, asked),
-        "labels": labels_before_answer(site, queue, test_set.position(item.example), person, judged_class=asked),
+        "class": class_view(space, class_index),
+        "references": references(site, queue, person, class_index, examinations=examinations),
+        "labels": labels_before_answer(site, queue, item, person, examinations),
     }
 
 
@@ -76,12 +86,14 @@ def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str
 
 
 def labels_before_answer(
-    site: Site, queue: Queue, position: int, person: Person, *, judged_class: int
+    site: Site, queue: Queue, item: Item, person: Person, examinations: Collection[Queue]
 ) -> dict[str, Any]:
     """The known labels of an image; withheld from someone who still has to label it in an examination."""
-    if site.unexamined(person).asking(site.test_set(queue.test_set), position):
+    test_set = site.test_set(queue.test_set)
+    position = test_set.position(item.example)
+    if site.hiding.unexamined(person, examinations).asking(test_set, position):
         return {"correct": [], "unclear": [], "wrong": [], "problematic": "", "withheld": WITHHELD}
-    return known_labels(site, queue, position, but=judged_class)
+    return known_labels(site, queue, position, but=test_set.class_space.index(item.class_id))
 
 
 def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:

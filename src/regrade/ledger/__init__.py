@@ -19,6 +19,7 @@ from regrade.ledger.pace import Pace
 from regrade.ledger.records import (
     Ballot,
     Comment,
+    CountedVote,
     Decision,
     Item,
     Mode,
@@ -41,6 +42,7 @@ __all__ = [
     "BrowserSessions",
     "ChainLink",
     "Comment",
+    "CountedVote",
     "Decision",
     "Discussion",
     "Discussions",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, exists, insert, select
 
-from regrade.ledger.records import Person, Question, Queue, Role
-from regrade.ledger.schema import assignment, person, queue
+from regrade.ledger.records import Person, Question, Role
+from regrade.ledger.schema import assignment, item, person, queue
 
 
 def may_answer(role: Role, question: Question) -> bool:
@@ -40,11 +41,29 @@ def queue_for(connection: Connection, whom: Person, queue_id: int) -> RowMapping
     return found if found is not None and may_answer(whom.role, Question(found["question"])) else None
 
 
-def open_to(connection: Connection, whom: Person, queues: Iterable[Queue]) -> tuple[Queue, ...]:
-    """Those of the queues that someone may work on."""
-    mine = assignment.c.person_id == whom.id
-    given = set(connection.execute(select(assignment.c.queue_id)).scalars())
-    own = set(connection.execute(select(queue.c.id).join(assignment).where(mine)).scalars())
-    return tuple(
-        one for one in queues if may_answer(whom.role, one.question) and (one.id in own or one.id not in given)
-    )
+_QUEUE_NAMES, _ITEM_NAMES = queue.c.keys(), item.c.keys()
+_ITEM_FOR = _FOR.add_columns(*item.c).outerjoin(
+    item, (item.c.id == bindparam("asked")) & (item.c.queue_id == queue.c.id)
+)
+
+
+def item_for(
+    connection: Connection, whom: Person, queue_id: int, item_id: int
+) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
+    """A queue, if someone may work on it, and one of its items, if it has it."""
+    row = connection.execute(_ITEM_FOR, {"wanted": queue_id, "whose": whom.id, "asked": item_id}).first()
+    if row is None:
+        return None, None
+    queue_row = dict(zip(_QUEUE_NAMES, row, strict=False))
+    item_row = dict(zip(_ITEM_NAMES, row[len(_QUEUE_NAMES) :], strict=True))
+    allowed = may_answer(whom.role, Question(queue_row["question"]))
+    return queue_row if allowed else None, None if item_row["id"] is None else item_row
+
+
+_OPEN_TO = select(queue).where(exists(_MINE) | ~exists(_GIVEN)).order_by(queue.c.id)
+
+
+def open_to(connection: Connection, whom: Person) -> list[RowMapping]:
+    """The queues that someone may work on, oldest first."""
+    rows = connection.execute(_OPEN_TO, {"whose": whom.id}).mappings()
+    return [row for row in rows if may_answer(whom.role, Question(row["question"]))]

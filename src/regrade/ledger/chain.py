@@ -19,10 +19,14 @@ from sqlalchemy import Connection, RowMapping, Select, Table, bindparam, exists,
 
 from regrade.ledger.schema import APPEND_ONLY, chain, item, person, queue
 
+_Row = RowMapping | dict[str, Any]
 _FIRST = "0" * 64  # what the first link has in place of the hash before it
 _LOCK = 0x72656772616465  # of PostgreSQL's advisory locks: the chain grows by one transaction at a time
 _TAKE_LOCK = select(func.pg_advisory_xact_lock(_LOCK))
 _LAST = select(chain).order_by(chain.c.position.desc()).limit(1)
+_LOCK_AND_LAST = (
+    f"SELECT pg_advisory_xact_lock({_LOCK}); SELECT position, hash FROM chain ORDER BY position DESC LIMIT 1"
+)
 _ADD = insert(chain)
 _COLUMNS = {
     "vote": (
@@ -37,8 +41,14 @@ _COLUMNS = {
     ),
 }  # fmt: skip
 """What a link covers of a row: columns that come later do not change the hashes of earlier links."""
-_ITEM = ("example", "class", "stratum")
-_QUEUE = ("name", "question", "test_set", "labels", "model", "mode")
+_PERSON = person.c.name.label("person")
+_ITEM = tuple(item.c[name].label(f"item {name}") for name in ("example", "class", "stratum"))
+_QUEUE = tuple(
+    queue.c[name].label(f"queue {name}") for name in ("name", "question", "test_set", "labels", "model", "mode")
+)
+
+SUBJECT = (_PERSON, *_ITEM, *_QUEUE)
+"""What a link covers of the person, the item and the queue that a row is about."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +61,11 @@ class ChainLink:
 
 def _with_subject(table: Table) -> Select[Any]:
     """The rows of a table with all that their links cover."""
-    columns = [
-        *(table.c[name] for name in _COLUMNS[table.name]),
-        person.c.name.label("person"),
-    ]
+    columns = [*(table.c[name] for name in _COLUMNS[table.name]), _PERSON]
     source = table.outerjoin(person, person.c.id == table.c.person_id)
     if "item_id" in table.c:
         source = source.outerjoin(item, item.c.id == table.c.item_id).outerjoin(queue, queue.c.id == item.c.queue_id)
-        columns += [item.c[name].label(f"item {name}") for name in _ITEM]
-        columns += [queue.c[name].label(f"queue {name}") for name in _QUEUE]
+        columns += [*_ITEM, *_QUEUE]
     return select(*columns).select_from(source)
 
 
@@ -86,6 +92,16 @@ def extend_chain(connection: Connection, table: Table, rows: Sequence[RowMapping
     """Link rows that were just added, in their order; others who add rows wait until this transaction ends."""
     added = connection.execute(_ADDED[table.name], {"added": [row["id"] for row in rows]}).mappings().all()
     _extend(connection, table, added)
+
+
+def extend_chain_by(connection: Connection, table: Table, row: RowMapping, subject: RowMapping) -> None:
+    """Link a row that was just added, by someone and about an item that are at hand: ``subject`` has all of `SUBJECT`.
+
+    It saves the statement that reads them.
+    """
+    covered = {name: row[name] for name in _COLUMNS[table.name]}
+    covered |= {column.name: subject[column.name] for column in SUBJECT}
+    _extend(connection, table, [covered])
 
 
 def link_rows_after(connection: Connection, table: Table, newest: int) -> None:
@@ -134,11 +150,22 @@ def _trouble(position: int, link: RowMapping, row: RowMapping | None, before: st
     return ""
 
 
-def _extend(connection: Connection, table: Table, rows: Sequence[RowMapping]) -> None:
-    _lock(connection)
-    links = list(_links(last_link(connection), ((table.name, row) for row in rows)))
+def _extend(connection: Connection, table: Table, rows: Sequence[_Row]) -> None:
+    links = list(_links(_locked_last_link(connection), ((table.name, row) for row in rows)))
     if links:
         connection.execute(_ADD, links)
+
+
+def _locked_last_link(connection: Connection) -> ChainLink:
+    """The last link, which stays the last until this transaction ends, unless it is extended here.
+
+    PostgreSQL is sent both statements in one message. The second sees what was committed while the first one waited.
+    """
+    if connection.dialect.name != "postgresql":  # in SQLite no one else writes anyway
+        return last_link(connection)
+    cursor = connection.exec_driver_sql(_LOCK_AND_LAST).cursor
+    row = cursor.fetchone() if cursor is not None and cursor.nextset() else None
+    return ChainLink(0, _FIRST) if row is None else ChainLink(*row)
 
 
 def _lock(connection: Connection) -> None:
@@ -147,7 +174,7 @@ def _lock(connection: Connection) -> None:
         connection.execute(_TAKE_LOCK)
 
 
-def _links(last: ChainLink, rows: Iterable[tuple[str, RowMapping]]) -> Iterator[dict[str, Any]]:
+def _links(last: ChainLink, rows: Iterable[tuple[str, _Row]]) -> Iterator[dict[str, Any]]:
     """The links of rows that follow the last one."""
     before = last.hash
     for position, (kind, row) in enumerate(rows, last.position + 1):
@@ -161,7 +188,7 @@ def _rows(connection: Connection) -> Iterator[tuple[str, RowMapping]]:
             yield kind, row
 
 
-def _hash(before: str, kind: str, row: RowMapping) -> str:
+def _hash(before: str, kind: str, row: _Row) -> str:
     content = {name: _plain(value) for name, value in row.items()}
     return hashlib.sha256(json.dumps([before, kind, content], sort_keys=True).encode()).hexdigest()
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
 from tempfile import TemporaryDirectory
 from threading import Lock
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,7 +19,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
-from sqlalchemy.exc import ArgumentError, DatabaseError
+from sqlalchemy.exc import ArgumentError, DatabaseError, InvalidatePoolError
 from sqlalchemy.pool import StaticPool
 
 from regrade.core import InputError, LedgerUnavailable, StoreError, VersionError
@@ -32,6 +34,7 @@ from regrade.ledger.ledger_file import (
     create_whole,
     note_file,
     sqlite_url,
+    unsynced,
 )
 from regrade.ledger.private_file import keep_private
 from regrade.ledger.schema import secret
@@ -39,6 +42,7 @@ from regrade.ledger.upsert import put_once
 
 _CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
 _CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
+_UNUSED = 1.0  # seconds after which a connection to PostgreSQL is tested before it is used again
 _WAIT = 30.0  # seconds that a writer waits for another
 _FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
 _SCRIPTS = Path(__file__).parent / "migrations"
@@ -164,12 +168,33 @@ def writing(engine: Engine) -> Iterator[Connection]:
     Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
     sleep and look again.
     """
-    options = {"regrade_writes": True, **_isolation(engine, "READ COMMITTED")}
-    with _turn(engine), engine.connect().execution_options(**options) as connection:
-        with connection.begin():
-            check_file(connection)
-            yield connection
-        check_file(connection)  # what was written to a file that is gone by now is not saved
+    with _turn(engine), _connected_to_write(engine) as connection, _transaction(connection):
+        yield connection
+
+
+@contextmanager
+def writing_unsynced(engine: Engine) -> Iterator[Connection]:
+    """A transaction as `writing` gives, for what may be lost in a power cut: SQLite does not wait for the disk."""
+    with _turn(engine), _connected_to_write(engine) as connection:
+        if engine.dialect.name == "sqlite":
+            with unsynced(connection), _transaction(connection):
+                yield connection
+        else:
+            with _transaction(connection):
+                yield connection
+
+
+def _connected_to_write(engine: Engine) -> Connection:
+    options = {"regrade_begin": "BEGIN IMMEDIATE", **_isolation(engine, "READ COMMITTED")}
+    return engine.connect().execution_options(**options)
+
+
+@contextmanager
+def _transaction(connection: Connection) -> Iterator[None]:
+    with connection.begin():
+        check_file(connection)
+        yield
+    check_file(connection)  # what was written to a file that is gone by now is not saved
 
 
 @contextmanager
@@ -207,13 +232,13 @@ def _turn(engine: Engine) -> Iterator[None]:
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """A transaction that sees one state only, whatever others write meanwhile."""
-    options = _isolation(engine, "REPEATABLE READ")
+    options = {"regrade_begin": "BEGIN", **_isolation(engine, "REPEATABLE READ")}
     with engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
 def _isolation(engine: Engine, level: str) -> dict[str, Any]:
-    """The option that gives a connection to PostgreSQL a transaction; SQLite's have always one."""
+    """The option that gives a connection to PostgreSQL a transaction."""
     return {"isolation_level": level} if engine.dialect.name == "postgresql" else {}
 
 
@@ -235,8 +260,9 @@ def _sqlite(path: Path) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("regrade_writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        statement = connection.get_execution_options().get("regrade_begin")
+        if statement is not None:  # what only reads needs no transaction
+            connection.exec_driver_sql(statement)
 
     return engine
 
@@ -256,13 +282,43 @@ def _postgres(address: str) -> Engine:
     if url.get_backend_name() != "postgresql":
         raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
     limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTING}
-    return create_engine(
+    engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
-        pool_pre_ping=True,
         pool_size=_CONNECTIONS,
         connect_args=limit,
         isolation_level="AUTOCOMMIT",  # what only reads needs no transaction, which would take two more messages
     )
+    _test_unused(engine)
+    return engine
+
+
+def _test_unused(engine: Engine) -> None:
+    """Let the pool exchange connections that have died while no one used them.
+
+    `pool_pre_ping` sends a message before every use. A connection that was used a moment ago needs none: where the
+    server has closed it since, there is something to read.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def returned(_: object, record: Any) -> None:
+        record.info["regrade returned"] = monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def taken(connection: Any, record: Any, _: object) -> None:
+        unused = monotonic() - record.info.get("regrade returned", monotonic())
+        if unused < _UNUSED and not _has_input(connection):
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError(str(error)) from error
+
+
+def _has_input(connection: Any) -> bool:
+    """Whether a server has sent something that no one has asked for."""
+    with DefaultSelector() as selector:
+        selector.register(connection.fileno(), EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _postgres_to_read(address: str) -> Engine:

@@ -26,6 +26,7 @@ from regrade.ledger.database import (
     stored_identity,
     unchanged_database,
     writing,
+    writing_unsynced,
 )
 from regrade.ledger.database_errors import shown_place
 from regrade.ledger.independent import IndependentVote, independent_votes
@@ -39,8 +40,21 @@ from regrade.ledger.pace import Pace
 from regrade.ledger.reading_back import read_back
 from regrade.ledger.record_of import Record, record_of
 from regrade.ledger.record_rows import record_rows
-from regrade.ledger.records import Ballot, Comment, Decision, Item, Mode, NewItem, Person, Question, Queue, Role, Vote
-from regrade.ledger.reveal import is_revealed
+from regrade.ledger.records import (
+    Ballot,
+    Comment,
+    CountedVote,
+    Decision,
+    Item,
+    Mode,
+    NewItem,
+    Person,
+    Question,
+    Queue,
+    Role,
+    Vote,
+)
+from regrade.ledger.reveal import is_revealed, reveals
 from regrade.ledger.schema import comment, item, person, queue
 
 
@@ -148,6 +162,11 @@ class Ledger:
             found = connection.execute(select(queue).order_by(queue.c.id)).mappings()
             return tuple(record_of(Queue, row) for row in found)
 
+    def examinations(self) -> tuple[Queue, ...]:
+        """The queues that people are examined by, oldest first."""
+        with self.engine.connect() as connection:
+            return tuple(record_of(Queue, row) for row in connection.execute(_EXAMINATIONS).mappings())
+
     def queue(self, name: str) -> Queue:
         """A queue by name."""
         return _named(self.queues(), name, "queue", first="regrade review queue")
@@ -171,9 +190,8 @@ class Ledger:
 
         Labelers only label; what shows models' answers is for reviewers and owners.
         """
-        queues = self.queues()
         with self.engine.connect() as connection:
-            return assigning.open_to(connection, whom, queues)
+            return tuple(record_of(Queue, row) for row in assigning.open_to(connection, whom))
 
     def queue_for(self, whom: Person, queue_id: int) -> Queue:
         """A queue by its number, if someone may work on it."""
@@ -182,6 +200,16 @@ class Ledger:
         if found is None:
             raise UnknownName("queue", str(queue_id), None)
         return record_of(Queue, found)
+
+    def item_for(self, whom: Person, queue_id: int, item_id: int) -> tuple[Queue, Item]:
+        """An item and its queue by their numbers, if someone may work on the queue."""
+        with self.engine.connect() as connection:
+            queue_row, item_row = assigning.item_for(connection, whom, queue_id, item_id)
+        if queue_row is None:
+            raise UnknownName("queue", str(queue_id), None)
+        if item_row is None:
+            raise UnknownName("item", str(item_id), None)
+        return record_of(Queue, queue_row), record_of(Item, item_row)
 
     def filling(self) -> AbstractContextManager[None]:
         """Fill queues while no one else does; use it within the lock of the workspace."""
@@ -202,9 +230,9 @@ class Ledger:
 
         ``after`` is the item before them: they are given the one that comes when it is answered.
         """
-        with writing(self.engine) as connection:
-            found = queueing.next_item(connection, of.id, to.id, now=self._now(), after=after)
-        return None if found is None else record_of(Item, found)
+        with writing_unsynced(self.engine) as connection:
+            row = queueing.next_item(connection, of.id, to.id, now=self._now(), after=after)
+        return None if row is None else record_of(Item, row)
 
     def skip(self, item_id: int, by: Person) -> None:
         """Put an item off for someone; what they skipped is kept for no one, and comes back by `return_skipped`."""
@@ -238,17 +266,23 @@ class Ledger:
         a reason and a vote on what is decided raise; so does a vote without a reason that follows one taken back
         after the reveal.
         """
+        return self.count(item_id, by, ballot).vote
+
+    def count(self, item_id: int, by: Person, ballot: Ballot) -> CountedVote:
+        """Add someone's vote as `vote` does, and say whether they can see the votes of others on the item by now."""
         now = self._now()
         with writing(self.engine) as connection:
-            asked = voting.locked_item(connection, item_id)
-            check_ballot(Question(asked["question"]), ballot)
-            cast = voting.counted(connection, asked, by.id, ballot)
+            item_row = voting.locked_for_vote(connection, item_id, by.id)
+            check_ballot(Question(item_row["question"]), ballot)
+            votes = voting.votes_so_far(connection, item_id, ballot.key)
+            cast = voting.counted(votes, item_row, by.id, ballot)
             if cast is None:
-                if asked["missing"] <= 0 and deciding.decided(connection, item_id) is not None:
+                if item_row["missing"] <= 0 and deciding.decided(connection, item_id) is not None:
                     raise AlreadyStored("this item is decided: it must be opened again before a vote can change")
-                cast = voting.cast(connection, asked, by, ballot, now=now)
-                deciding.decide_if_unanimous(connection, asked, now=now)
-        return record_of(Vote, cast)
+                cast = voting.cast(connection, item_row, votes, by, ballot, now=now)
+                votes.append(cast)
+                deciding.decide_if_unanimous(connection, item_row, now=now)
+        return CountedVote(record_of(Vote, cast), revealed=reveals(item_row, votes, by))
 
     def has_ballot(self, key: str) -> bool:
         """Whether the ballot with this key was counted, whoever gave it."""
@@ -263,15 +297,16 @@ class Ledger:
         """
         now = self._now()
         with writing(self.engine) as connection:
-            asked = voting.locked_item(connection, item_id)
+            item_row = voting.locked_for_vote(connection, item_id, by.id)
             ballot = Ballot(key, None, why=why.strip() or voting.UNDONE)
-            taken = voting.counted(connection, asked, by.id, ballot)
+            votes = voting.votes_so_far(connection, item_id, key)
+            taken = voting.counted(votes, item_row, by.id, ballot)
             if taken is None and undone is not None:
-                taken = voting.already_undone(connection, item_id, by.id, undone)
+                taken = voting.already_undone(votes, by.id, undone)
             if taken is None:
                 deciding.undo_unanimous(connection, item_id, by.id, why=ballot.why, now=now)
-                taken = voting.cast(connection, asked, by, ballot, now=now)
-                queueing.hold(connection, asked, by.id, now=now)
+                taken = voting.cast(connection, item_row, votes, by, ballot, now=now)
+                queueing.hold(connection, item_row, by.id, now=now)
         return record_of(Vote, taken)
 
     def is_revealed(self, item_id: int, person: Person) -> bool:
@@ -420,6 +455,13 @@ class Ledger:
         """Add rows of this or another ledger, and say how many votes are new."""
         with writing(self.engine) as connection:
             return read_back(connection, rows)
+
+
+_EXAMINATIONS = (
+    select(queue)
+    .where(queue.c.question == Question.LABEL.value, queue.c.mode == Mode.EXAMINATION.value)
+    .order_by(queue.c.id)
+)
 
 
 def _pairs(queue_id: int) -> Any:

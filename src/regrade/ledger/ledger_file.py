@@ -19,6 +19,7 @@ RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 """What to do about a ledger that is lost."""
 
 _OPENED = "regrade file"  # under which a connection keeps which file it has open
+_NORMAL = 1  # of SQLite's levels of waiting for the disk: at checkpoints, not at every commit
 BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
 
 
@@ -81,6 +82,23 @@ def _connected(path: Path, options: str, wait: float) -> sqlite3.Connection:
     connection.isolation_level = None  # transactions begin where it is said, not at the first change
     connection.execute("PRAGMA foreign_keys=ON")
     return connection
+
+
+@contextmanager
+def unsynced(connection: Connection) -> Iterator[None]:
+    """Transactions that do not wait until the disk has them: a power cut takes the last of them, and nothing else.
+
+    The next transaction that waits takes those before it along, since all are in the same log.
+    """
+    driver = connection.connection.driver_connection
+    if driver is None:
+        raise StoreError("the ledger is closed")
+    (level,) = driver.execute("PRAGMA synchronous").fetchone()
+    driver.execute(f"PRAGMA synchronous={min(level, _NORMAL)}")
+    try:
+        yield
+    finally:
+        driver.execute(f"PRAGMA synchronous={level}")
 
 
 def note_file(path: Path, info: dict[str, object]) -> None:

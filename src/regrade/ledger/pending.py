@@ -57,8 +57,7 @@ class PendingItems:
             return {}
         with self._lock, snapshot(self._engine) as connection:
             sizes = _sizes(connection, list(queues))
-            newest_vote = connection.execute(_NEWEST_VOTE).scalar() or 0
-            newest_change = connection.execute(_NEWEST_CHANGE).scalar() or 0
+            newest_vote, newest_change = connection.execute(_NEWEST).one()
             kept = {
                 queue_id: self._recent((person.id, queue_id, until), newest_vote, newest_change)
                 or _Kept(
@@ -88,8 +87,10 @@ class PendingItems:
             self._kept.popitem(last=False)
 
 
-_NEWEST_VOTE = select(func.max(vote.c.id))
-_NEWEST_CHANGE = select(func.max(overlap_change.c.id))
+_NEWEST = select(
+    func.coalesce(select(func.max(vote.c.id)).scalar_subquery(), 0),
+    func.coalesce(select(func.max(overlap_change.c.id)).scalar_subquery(), 0),
+)
 _IN_QUEUE = item.c.queue_id == bindparam("in_queue")
 _WITH_MISSING = select(item.c.place).where(_IN_QUEUE, item.c.missing > 0)
 _ANSWERED_PLACES = (

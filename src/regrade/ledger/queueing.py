@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, delete, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Integer, RowMapping, bindparam, delete, exists, func, select
+from sqlalchemy.dialects.postgresql import insert
 
 from regrade.core.own_order import own_place
 from regrade.ledger.schema import Moment, block, item, lease, queue, report, skip, turn, vote
@@ -29,10 +30,11 @@ def next_item(
     again, so the time it takes does not grow with the queue. Where nearly all is done, the index of open items helps.
     """
     who = {"wanted": queue_id, "whose": person_id, "now": now, "but": after or 0}
-    found = connection.execute(_HELD, who).mappings().first() or _free_item(connection, who)
-    if found is not None:
-        hold(connection, found, person_id, now=now)
-    return found
+    held = connection.execute(_HELD, who).mappings().first()
+    if held is None:
+        return _leased_free_item(connection, who)
+    hold(connection, held, person_id, now=now)
+    return held
 
 
 def lock_queue(connection: Connection, queue_id: int) -> None:
@@ -107,7 +109,15 @@ _FREE = select(item).where(
     ~_SKIPPED,
 )  # items that want more people than hold or have answered them, and not yet this one's answer
 _LOCKED = select(item.c.id).where(item.c.id == bindparam("asked")).with_for_update()
-_STILL_FREE = _FREE.where(item.c.id == bindparam("asked"))
+_LEASE_OF_FREE = insert(lease).from_select(
+    ["item_id", "person_id", "queue_id", "until"],
+    _FREE.with_only_columns(
+        item.c.id, bindparam("whose", type_=Integer), item.c.queue_id, bindparam("until", type_=Moment)
+    ).where(item.c.id == bindparam("asked")),
+)
+_LEASE_IF_FREE = _LEASE_OF_FREE.on_conflict_do_update(  # the person may have held it before, for too long
+    index_elements=["item_id", "person_id"], set_={"until": _LEASE_OF_FREE.excluded.until}
+).returning(lease.c.item_id)
 _FREE_AT = _FREE.where(item.c.place.in_(bindparam("places", expanding=True)))
 _FREE_FROM = _FREE.where(item.c.place >= bindparam("middle")).order_by(item.c.place).limit(1)
 _FREE_UNTIL = _FREE.where(item.c.place < bindparam("middle")).order_by(item.c.place).limit(1)
@@ -131,27 +141,37 @@ _COUNT_SKIPPED = (
     .join(skip, (skip.c.item_id == item.c.id) & (skip.c.person_id == bindparam("whose")))
     .where(skip.c.queue_id == bindparam("queue_id"), item.c.missing > 0, ~ANSWERED, ~REPORTED)
 )
-_TURN = select(turn.c.turn).where(turn.c.queue_id == bindparam("wanted"), turn.c.person_id == bindparam("whose"))
-_BLOCKS = select(block.c.start, block.c.size).where(block.c.queue_id == bindparam("wanted"))
+_BLOCKS_AND_TURN = (
+    select(block.c.start, block.c.size, func.coalesce(turn.c.turn, 0))
+    .outerjoin(turn, (turn.c.queue_id == block.c.queue_id) & (turn.c.person_id == bindparam("whose")))
+    .where(block.c.queue_id == bindparam("wanted"))
+)
 _LOCKED_QUEUE = select(queue.c.id).where(queue.c.id == bindparam("wanted")).with_for_update(key_share=True)
 _LAST = select(func.max(item.c.place)).where(item.c.queue_id == bindparam("wanted"))
 
 
-def _free_item(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
-    """The next item that is free and stays so: one that someone else was given meanwhile is passed over."""
-    while (found := _along_own_order(connection, who) or _among_open(connection, who)) is not None:
-        if connection.dialect.name == "sqlite":  # where no one else writes meanwhile
-            return found
-        connection.execute(_LOCKED, {"asked": found["id"]})
-        if connection.execute(_STILL_FREE, {**who, "asked": found["id"]}).first() is not None:
-            return found
+def _leased_free_item(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
+    """The next item that is free, now leased: one that someone else was given meanwhile is passed over."""
+    while (row := _along_own_order(connection, who) or _among_open(connection, who)) is not None:
+        if _lease_if_free(connection, row, who):
+            return row
     return None
 
 
+def _lease_if_free(connection: Connection, item_row: RowMapping, who: dict[str, Any]) -> bool:
+    """Lease an item that was free a moment ago, and say whether it still was."""
+    if connection.dialect.name == "sqlite":  # where no one else writes meanwhile
+        hold(connection, item_row, who["whose"], now=who["now"])
+        return True
+    connection.execute(_LOCKED, {"asked": item_row["id"]})
+    values = {**who, "asked": item_row["id"], "until": who["now"] + LEASE}
+    return connection.execute(_LEASE_IF_FREE, values).first() is not None
+
+
 def _along_own_order(connection: Connection, who: dict[str, Any]) -> RowMapping | None:
-    begin = connection.execute(_TURN, who).scalar() or 0
-    blocks = connection.execute(_BLOCKS, who).all()
-    upcoming = own_order([(start, size) for start, size in blocks], begin, key=_key(who))
+    blocks = connection.execute(_BLOCKS_AND_TURN, who).all()
+    begin = blocks[0][2] if blocks else 0
+    upcoming = own_order([(start, size) for start, size, _ in blocks], begin, key=_key(who))
     for stride in _STRIDES:
         places = list(islice(upcoming, stride))
         by_place = {row["place"]: row for row in connection.execute(_FREE_AT, {**who, "places": places}).mappings()}

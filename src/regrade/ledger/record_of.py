@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -15,11 +15,20 @@ Record = TypeVar("Record", Person, Queue, Item, Vote, Comment, Decision)
 _READ: dict[str, Callable[[Any], Any]] = {"role": Role, "question": Question, "mode": Mode}
 
 
-def record_of(kind: type[Record], row: RowMapping) -> Record:
+def record_of(kind: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
     """A row as its record; what the record does not name is left out."""
-    values = {"class_id": row.get("class"), **row}
-    return kind(**{one.name: _READ.get(one.name, _as_it_is)(values[one.name]) for one in fields(kind)})
+    return kind(**{name: read(row[column]) for name, column, read in _FIELDS[kind]})
 
 
 def _as_it_is(value: Any) -> Any:
     return value
+
+
+_FIELDS = {
+    kind: [
+        (field.name, "class" if field.name == "class_id" else field.name, _READ.get(field.name, _as_it_is))
+        for field in fields(kind)
+    ]
+    for kind in (Person, Queue, Item, Vote, Comment, Decision)
+}
+"""The fields of each record, with the column that each is read from, and how."""

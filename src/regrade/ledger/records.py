@@ -124,6 +124,14 @@ class Vote:
 
 
 @dataclass(frozen=True)
+class CountedVote:
+    """A vote, and whether its voter can see the votes of others on the item by now: ``revealed``."""
+
+    vote: Vote
+    revealed: bool
+
+
+@dataclass(frozen=True)
 class Comment:
     """What someone said of an item, with links to evidence in its text."""
 

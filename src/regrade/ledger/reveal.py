@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, RowMapping, bindparam, select
 
 from regrade.ledger.records import Mode, Person, Question, Role
 from regrade.ledger.schema import item, queue, vote
@@ -24,6 +24,14 @@ def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
     if not rows or not shows_votes(Question(rows[0].question), Mode(rows[0].mode), person.role):
         return False
     return was_complete([(row.person_id, row.answer) for row in rows], needed=rows[0].needed, person_id=person.id)
+
+
+def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -> bool:
+    """Whether someone may have seen another person's vote on an item, by all votes ever cast on it, oldest first."""
+    if not shows_votes(Question(item_row["queue question"]), Mode(item_row["queue mode"]), person.role):
+        return False
+    cast = [(vote["person_id"], vote["answer"]) for vote in votes]
+    return was_complete(cast, needed=item_row["needed"], person_id=person.id)
 
 
 def shows_votes(question: Question, mode: Mode, role: Role) -> bool:

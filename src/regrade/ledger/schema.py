@@ -67,16 +67,24 @@ class Whole(TypeDecorator[int]):
 
 
 class Number(TypeDecorator[float]):
-    """A number; what is read and is none is damage."""
+    """A number; what is read and is none is damage.
+
+    What an insert returns is what is read later, which hashes rely on: SQLite stores no negative zero, and returns
+    whole numbers as integers.
+    """
 
     impl = Float
     cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> float | None:  # noqa: ARG002
+        """A float, zero without a sign."""
+        return None if value is None else value + 0.0
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> float | None:  # noqa: ARG002
         """The number."""
         if value is not None and not isinstance(value, int | float):
             raise _damage(value, "a number")
-        return value
+        return None if value is None else float(value)
 
 
 class Moment(TypeDecorator[datetime]):

@@ -21,6 +21,8 @@ from regrade.app.routes import (
 )
 
 ROUTERS = (
+    votes.router,  # first, as what is asked most: routes are tried in this order
+    pictures.router,
     sign_in.router,
     home.router,
     judge.router,
@@ -31,11 +33,9 @@ ROUTERS = (
     guide.router,
     guide_api.router,
     team.router,
-    votes.router,
     classes.router,
     explore.router,
     explore_images.router,
     explore_image.router,
     explore_class.router,
-    pictures.router,
 )

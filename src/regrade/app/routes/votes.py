@@ -15,7 +15,7 @@ from regrade.app.sessions import Session
 from regrade.app.site import Site
 from regrade.app.training import Told, told_after
 from regrade.app.views import image_address, item_view, references
-from regrade.core import InputError, UnknownName
+from regrade.core import InputError
 from regrade.ledger import Ballot, Item, Person, Question, Queue
 
 router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
@@ -116,11 +116,10 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     ballot = Ballot(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
     check_class(site, queue, ballot)
     check_seen(site, queue, item, session.person, key=form.key)
-    cast = site.ledger.vote(item.id, session.person, ballot)
+    counted = site.ledger.count(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
-    revealed = site.ledger.is_revealed(item.id, session.person) or None
     told = told_after(site, queue, item, form.answer)
-    return CastVote(vote=cast.id, told=told, suggests=suggests, revealed=revealed)
+    return CastVote(vote=counted.vote.id, told=told, suggests=suggests, revealed=counted.revealed or None)
 
 
 @router.get("/last")
@@ -172,7 +171,8 @@ def more_references(
     """Up to a hundred pictures of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)
     index = site.test_set(queue.test_set).class_space.index(class_id)
-    return references(site, queue, session.person, index, MOST_REFERENCES)
+    examinations = site.ledger.examinations()
+    return references(site, queue, session.person, index, examinations=examinations, count=MOST_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
@@ -189,7 +189,4 @@ def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str
 
 
 def _item(site: Site, session: Session, queue_id: int, item_id: int) -> tuple[Queue, Item]:
-    queue, item = site.queue(queue_id, session.person), site.ledger.item(item_id)
-    if item.queue_id != queue.id:
-        raise UnknownName("item", str(item_id), None)
-    return queue, item
+    return site.ledger.item_for(session.person, queue_id, item_id)
