@@ -15,6 +15,7 @@ from regrade.stats.correlation import (
     spearman,
     spearman_matrix,
 )
+from regrade.stats.equivalence import paired_equivalence
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_apart,
@@ -118,6 +119,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "paired_difference",
+    "paired_equivalence",
     "partial_review",
     "pearson",
     "pearson_matrix",
