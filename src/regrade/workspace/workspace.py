@@ -94,6 +94,7 @@ from regrade.workspace.loading import (
     scored_predictions,
     space_named,
 )
+from regrade.workspace.planning import Plans
 from regrade.workspace.reporting import WrittenReport, write_workspace_report
 from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
 from regrade.workspace.studying import Studies
@@ -103,7 +104,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Workspace(Studies, Judgements):
+class Workspace(Studies, Judgements, Plans):
     """A folder with test sets, predictions and labels, and everything that can be asked of it.
 
     Get one with `regrade.open` or `regrade.init`.
