@@ -112,7 +112,7 @@ class TestImagesNeeded:
         """A pair with a p-value just below its level would be declared different, just above it would not."""
         pairs = compared().pairs
         exact = np.array([pair.p_values.exact for pair in pairs])
-        for row in range(0, len(exact), 29):
+        for row in np.flatnonzero(pairs.holm > pairs.level)[::5]:
             for factor, differs in ((0.999, True), (1.001, False)):
                 changed = exact.copy()
                 changed[row] = pairs.pair_levels[row] * factor

@@ -83,9 +83,9 @@ class ModelPairs(Sequence[Pair]):
 
     @cached_property
     def pair_levels(self) -> FloatArray:
-        """Shape (p,): the exact p-value at which Holm's correction would declare a pair different, others as they are.
+        """Shape (p,): the level over the number of pairs that are not declared different, the pair's own included.
 
-        It is the level divided by the number of pairs that are not declared different, this pair included.
+        A pair that is not declared different would be with an exact p-value of at most this, the others as they are.
         """
         different = self.holm <= self.level
         return self.level / (np.count_nonzero(~different) + different)

@@ -15,6 +15,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import images_to_tell_apart, independent_disagreement, mcnemar_power
 from regrade.stats.power import approximate_power, detectable_difference, needed_images
+from regrade.stats.ranks import order_levels
 from regrade.studies.comparison import Comparison
 from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
 
@@ -60,13 +61,20 @@ def plan_rank(
 
 
 def contrasts_of(
-    comparison: Comparison, rows: IntArray | None = None, *, difference: float | None = None
+    comparison: Comparison,
+    rows: IntArray | None = None,
+    *,
+    difference: float | None = None,
+    levels: FloatArray | None = None,
 ) -> tuple[Contrast, ...]:
-    """The pairs of a comparison, or those of some rows, as measured; ``difference`` replaces the measured one."""
+    """The pairs of a comparison, or those of some rows, as measured; ``difference`` replaces the measured one.
+
+    ``levels`` (p,) are those of all pairs; of the verdict that two models differ unless given.
+    """
     pairs = comparison.pairs
     chosen = np.arange(len(pairs)) if rows is None else rows
     shares = pairs.disagreement(chosen).tolist()
-    levels = pairs.pair_levels[chosen].tolist()
+    tested = (pairs.pair_levels if levels is None else levels)[chosen].tolist()
     measured = [pairs[int(row)] for row in chosen]
     return tuple(
         Contrast(
@@ -76,22 +84,24 @@ def contrasts_of(
             level,
             comparison.basis.images,
         )
-        for pair, share, level in zip(measured, shares, levels, strict=True)
+        for pair, share, level in zip(measured, shares, tested, strict=True)
     )
 
 
 def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = USUAL) -> Plan:
-    """The plan for the ranking of a comparison, as measured."""
-    ranked = [rank.model for rank in comparison.ranks]
-    leads = comparison.pairs.rows_of([ranked[0]] * (len(ranked) - 1), ranked[1:])
+    """The plan for the ranking of a comparison, as measured: steps by tests of pairs, the lead by tests of ranks."""
+    ranked, pairs = [rank.model for rank in comparison.ranks], comparison.pairs
+    rows = pairs.rows_of([ranked[0]] * (len(ranked) - 1), ranked[1:])
+    levels = order_levels(pairs.only_first, pairs.only_second, confidence=pairs.confidence)
+    leads = contrasts_of(comparison, rows, levels=levels)
     steps = contrasts_of(comparison, comparison.step_rows())
     named = [f"{first} and {second}" for first, second in pairwise(ranked)]
     return plan_rank(
         [_named(step, name) for step, name in zip(steps, named, strict=True)],
-        [_named(lead, f"{ranked[0]} and others") for lead in contrasts_of(comparison, leads)],
+        [_named(lead, f"{ranked[0]} and others") for lead in leads],
         best=ranked[0],
         options=options,
-        notes=comparison.basis.notes,
+        notes=("ahead of all others: the tests of the rank intervals in compare", *comparison.basis.notes),
     )
 
 
