@@ -38,8 +38,8 @@ def rows(*arguments):
 
 class TestAssumed:
     def test_accuracy(self):
-        found = rows("accuracy", "--half-width", "0.5", "--accuracy", "80")
-        assert [row["needed"] for row in found] == [images_for_half_width(0.8, 0.005)]
+        planned = rows("accuracy", "--half-width", "0.5", "--accuracy", "80")
+        assert [row["needed"] for row in planned] == [images_for_half_width(0.8, 0.005)]
         assert rows("accuracy", "--half-width", "1")[0]["needed"] == images_for_half_width(0.5, 0.01)
 
     def test_difference(self):
@@ -50,9 +50,9 @@ class TestAssumed:
         assert row["needed"] == images_to_tell_apart(0.005, 0.1, alpha=0.005, power=0.9)
 
     def test_rank(self):
-        found = rows("rank", "--accuracy", "76", "--accuracy", "74", "--accuracy", "75", "--disagreement", "10")
-        assert [row["name"] for row in found[:2]] == ["76% and 75%", "75% and 74%"]
-        assert len(found) == 4
+        planned = rows("rank", "--accuracy", "76", "--accuracy", "74", "--accuracy", "75", "--disagreement", "10")
+        assert [row["name"] for row in planned[:2]] == ["76% and 75%", "75% and 74%"]
+        assert len(planned) == 4
 
     def test_disparity(self):
         (row,) = rows("disparity", "--accuracy", "80", "--difference", "5", "--images", "1700")
@@ -67,20 +67,20 @@ class TestAssumed:
 
 class TestMeasured:
     def test_accuracy(self, workspace):
-        found = rows("accuracy", "--half-width", "1", "-t", "set", "-w", workspace)
-        assert [row["name"] for row in found] == ["a", "b", "c"]
-        assert all(row["available"] == IMAGES for row in found)
+        planned = rows("accuracy", "--half-width", "1", "-t", "set", "-w", workspace)
+        assert [row["name"] for row in planned] == ["a", "b", "c"]
+        assert all(row["available"] == IMAGES for row in planned)
 
     def test_difference_is_that_of_compare(self, workspace):
-        found = rows("difference", "a", "b", "-t", "set", "-w", workspace)
+        planned = rows("difference", "a", "b", "-t", "set", "-w", workspace)
         (pair,) = json.loads(run_well("compare", "a", "b", "-t", "set", "-w", workspace, "--json").out)["pairs"]
-        assert found[0]["needed"] == pair["images_needed"]
-        assert found[0]["smallest"] == pair["smallest_difference"]
+        assert planned[0]["needed"] == pair["images_needed"]
+        assert planned[0]["smallest"] == pair["smallest_difference"]
         assert rows("difference", "-t", "set", "-w", workspace, "--difference", "5")[2]["target"] == 0.05
 
     def test_rank(self, workspace):
-        found = rows("rank", "-t", "set", "-w", workspace)
-        assert [row["name"] for row in found] == [
+        planned = rows("rank", "-t", "set", "-w", workspace)
+        assert [row["name"] for row in planned] == [
             "a and b",
             "b and c",
             "a ahead of all others",
@@ -88,8 +88,8 @@ class TestMeasured:
         ]
 
     def test_disparity(self, workspace):
-        found = rows("disparity", "-t", "set", "--by", "region", "-w", workspace)
-        assert len(found) == 3 and all(row["available"] == 200 for row in found)
+        planned = rows("disparity", "-t", "set", "--by", "region", "-w", workspace)
+        assert len(planned) == 3 and all(row["available"] == 200 for row in planned)
         named = rows("disparity", "-t", "set", "--by", "region", "--between", "north", "south", "-w", workspace)
         assert all(row["level"] == pytest.approx(0.05) for row in named)
         assumed = rows("disparity", "-t", "set", "--by", "region", "--difference", "10", "-w", workspace)
@@ -111,7 +111,10 @@ class TestMeasured:
         (["difference", "--difference", "1"], "either --disagreement or --accuracy"),
         (["difference", "--difference", "0", "--disagreement", "10", "--images", "0"], "at least 1, got 0"),
         (["difference", "--difference", "20", "--disagreement", "10"], "disagreement must lie between"),
+        (["difference", "--difference", "5", "--accuracy", "150"], "accuracies must lie between"),
+        (["difference", "--difference", "nan", "--disagreement", "10"], "disagreement must lie between"),
         (["rank", "--accuracy", "70"], "two models, got 1"),
+        (["rank", "--accuracy", "70", "--accuracy", "nan"], "accuracies must lie between 0 and 100 %"),
         (["disparity", "--accuracy", "80"], "give --accuracy and --difference"),
         (["disparity", "--accuracy", "5", "--difference", "10"], "between 0 and 1"),
         (["disparity", "--accuracy", "50", "--difference", "5", "--groups", "1"], "two groups, got 1"),

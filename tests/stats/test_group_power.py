@@ -44,8 +44,8 @@ def test_disparity_power_agrees_with_all_outcomes(sizes, second, part, compariso
     a, b = np.meshgrid(np.arange(sizes[0] + 1), np.arange(sizes[1] + 1), indexing="ij")
     shown = independent_difference(a, sizes[0], b, sizes[1], confidence=1 - 0.05 / comparisons).low > 0
     chance = stats.binom.pmf(a, sizes[0], first) * stats.binom.pmf(b, sizes[1], second)
-    found = disparity_power(*sizes, first, second, comparisons=comparisons)
-    assert found == pytest.approx(chance[shown].sum(), abs=1e-9)
+    result = disparity_power(*sizes, first, second, comparisons=comparisons)
+    assert result == pytest.approx(chance[shown].sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.8, 0.75), (0.6, 0.5), (0.55, 0.53)])
@@ -86,9 +86,9 @@ def test_a_larger_disparity_needs_fewer_images(second, difference):
 
 @pytest.mark.parametrize(("images", "accuracy"), [(1700, 0.8), (100, 0.6), (40, 1.0)])
 def test_smallest_disparity_is_where_the_power_is_reached(images, accuracy):
-    found = smallest_disparity(images, images, accuracy)
-    assert disparity_power(images, images, accuracy, accuracy - found) >= 0.8
-    assert disparity_power(images, images, accuracy, accuracy - 0.99 * found) < 0.8
+    result = smallest_disparity(images, images, accuracy)
+    assert disparity_power(images, images, accuracy, accuracy - result) >= 0.8
+    assert disparity_power(images, images, accuracy, accuracy - 0.99 * result) < 0.8
 
 
 def test_what_has_no_disparity_raises():

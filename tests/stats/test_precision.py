@@ -36,8 +36,8 @@ def test_half_width_power_agrees_with_all_outcomes(images, accuracy, half_width,
     low, high = proportion_confint(right, images, 1 - confidence, method="beta")
     short = (high - low) / 2 <= half_width
     expected = stats.binom.pmf(right, images, accuracy)[short].sum()
-    found = half_width_power(images, accuracy, half_width, confidence=confidence)
-    assert found == pytest.approx(expected, abs=1e-9)
+    power = half_width_power(images, accuracy, half_width, confidence=confidence)
+    assert power == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("accuracy", "half_width"), [(0.8, 0.02), (0.95, 0.01), (0.5, 0.05), (0.02, 0.01)])

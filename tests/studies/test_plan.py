@@ -87,6 +87,16 @@ class TestDifference:
             assert (row.needed, row.smallest) == (pair.images_needed, pytest.approx(pair.smallest_difference))
             assert row.target == pair.difference
 
+    def test_compare_declares_a_planned_difference_as_often_as_planned(self):
+        (row,) = plan_difference([Contrast("pair", 0.05, 0.2, 0.05)]).rows
+        rng, draws, different = np.random.default_rng(1), 400, 0
+        for _ in range(draws):
+            kind = rng.choice(3, size=row.needed, p=[0.125, 0.075, 0.8])
+            correct = np.stack([kind != 1, kind != 0])
+            basis = Basis("set", row.needed)
+            different += compare_correctness(("a", "b"), correct, basis=basis).pairs[0].result == "different"
+        assert different / draws == pytest.approx(row.power, abs=4 * math.sqrt(0.16 / draws))
+
     def test_difference_takes_the_place_of_the_measured_one(self):
         rows = plan_difference(contrasts_of(comparison(), difference=0.01)).rows
         assert {row.target for row in rows} == {0.01}
@@ -96,7 +106,7 @@ class TestDifference:
         result = compare_correctness(("a", "b"), correct, basis=Basis("set", 20))
         plan = plan_difference(contrasts_of(result))
         assert (plan.rows[0].needed, plan.rows[0].power, plan.rows[0].smallest) == (None, None, None)
-        assert any("1 pair with no measured difference" in note for note in plan.notes)
+        assert any("1 pair without a difference" in note for note in plan.notes)
         json.dumps(plan.as_dict(), allow_nan=False)
         assert "–" in str(plan)
 
@@ -120,7 +130,7 @@ class TestRank:
         assert joint.power == pytest.approx(0.8, abs=0.01)
 
     def test_all_steps_succeed_as_often_as_planned(self):
-        """Three pairs that are independent of each other: together they succeed no less often than planned."""
+        """Two pairs drawn independently: together they succeed no less often than planned."""
         plan = assumed_ranking([0.70, 0.73, 0.76], 0.12)
         needed, level = plan.rows[-1].needed, 0.05 / 3
         drawn = np.random.default_rng(0).multinomial(needed, [0.075, 0.045, 0.88], size=(4000, 2))

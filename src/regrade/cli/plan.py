@@ -106,10 +106,10 @@ def difference(
             )
         )
     options = _options(power, confidence)
-    found, share = _assumed_pair(difference, disagreement, accuracy)
+    effect, share = _assumed_pair(difference, disagreement, accuracy)
     level = options.level / _at_least_one(pairs or 1, "--pairs")
     size = None if images is None else _at_least_one(images, "--images")
-    return _shown(plan_difference([Contrast("two models", found, share, level, size)], options=options))
+    return _shown(plan_difference([Contrast("two models", effect, share, level, size)], options=options))
 
 
 @app.command("rank")
@@ -272,11 +272,11 @@ def _assumed_pair(difference: float | None, disagreement: float | None, accuracy
         raise typer.BadParameter(
             "give --difference with either --disagreement or --accuracy, or models and a test set with -t"
         )
-    found = difference / 100
+    effect = difference / 100
     if disagreement is not None:
-        return found, disagreement / 100
+        return effect, disagreement / 100
     better = (accuracy or 0.0) / 100
-    return found, independent_disagreement(better, better - abs(found))
+    return effect, independent_disagreement(better, better - abs(effect))
 
 
 def _at_least_one(number: int, option: str) -> int:

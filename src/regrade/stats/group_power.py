@@ -55,8 +55,8 @@ def images_per_group(
     _check(first, second)
 
     def enough(images: int) -> bool:
-        found = disparity_power(images, images, first, second, comparisons=comparisons, confidence=confidence)
-        return found >= power
+        reached = disparity_power(images, images, first, second, comparisons=comparisons, confidence=confidence)
+        return reached >= power
 
     return fewest_images(enough)
 
@@ -78,10 +78,10 @@ def smallest_disparity(
 
     def enough(difference: float) -> bool:
         below = max(accuracy - difference, 0.0)
-        found = disparity_power(
+        reached = disparity_power(
             first_images, second_images, accuracy, below, comparisons=comparisons, confidence=confidence
         )
-        return found >= power
+        return reached >= power
 
     if accuracy <= 0 or not enough(accuracy):
         raise UndefinedError(f"{first_images} and {second_images} images show no disparity below {accuracy:.1%}")

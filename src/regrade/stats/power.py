@@ -17,6 +17,8 @@ _TOTALS = 2000  # counts of discordant images beyond which only some of them are
 
 def independent_disagreement(first: float, second: float) -> float:
     """The share of images on which exactly one of two models is right, if they erred independently."""
+    if not (0 <= first <= 1 and 0 <= second <= 1):
+        raise InputError(f"accuracies must lie between 0 and 1, got {first:g} and {second:g}")
     return first * (1 - second) + second * (1 - first)
 
 

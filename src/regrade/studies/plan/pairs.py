@@ -111,6 +111,8 @@ def assumed_ranking(
     """The plan for a ranking of assumed accuracies; without a disagreement models are taken to err independently."""
     if len(accuracies) < 2:
         raise InputError(f"a ranking needs at least two models, got {len(accuracies)}")
+    if not all(0 <= accuracy <= 1 for accuracy in accuracies):
+        raise InputError(f"accuracies must lie between 0 and 100 %, got {', '.join(map(percent, accuracies))}")
     ranked = sorted(accuracies, reverse=True)
     level = options.level / len(tuple(combinations(ranked, 2)))
 
@@ -176,8 +178,8 @@ def _power(contrast: Contrast, images: int) -> float:
 def _smallest(contrast: Contrast, power: float) -> float | None:
     if contrast.images is None:
         return None
-    found = float(detectable_difference(contrast.images, contrast.disagreement, power=power, alpha=contrast.level))
-    return None if math.isnan(found) else found
+    smallest = float(detectable_difference(contrast.images, contrast.disagreement, power=power, alpha=contrast.level))
+    return None if math.isnan(smallest) else smallest
 
 
 def _named(contrast: Contrast, name: str) -> Contrast:
@@ -199,5 +201,5 @@ def _notes(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
         notes.append("a measured difference is taken as the true one; its interval says how far it may be off")
     unclear = sum(value_of(contrast.difference) == 0 for contrast in contrasts)
     if unclear:
-        notes.append(f"{amount(unclear, 'pair')} with no measured difference: no number of images would show one")
+        notes.append(f"{amount(unclear, 'pair')} without a difference: no number of images would show one")
     return tuple(notes)
