@@ -89,7 +89,7 @@ class TestDifference:
 
     def test_compare_declares_a_planned_difference_as_often_as_planned(self):
         (row,) = plan_difference([Contrast("pair", 0.05, 0.2, 0.05)]).rows
-        rng, draws, different = np.random.default_rng(1), 400, 0
+        rng, draws, different = np.random.default_rng(1), 200, 0
         for _ in range(draws):
             kind = rng.choice(3, size=row.needed, p=[0.125, 0.075, 0.8])
             correct = np.stack([kind != 1, kind != 0])
