@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from running import run_on_terminal, run_well
+from running import run, run_on_terminal, run_well
 
 import regrade
 from regrade.cli import compare
@@ -49,3 +49,29 @@ def test_compare_cuts_what_people_read(workspace, monkeypatch):
 def test_compare_shows_all_of_few(workspace):
     out = run_well("compare", "--all", "-t", "set", "-w", workspace).out
     assert all(f" m{model} " in out for model in range(MODELS)) and "the first" not in out
+
+
+def test_compare_equivalence_is_in_points_and_states_its_correction(workspace):
+    command = ("compare", "m1", "m2", "m3", "-t", "set", "-w", workspace, "--equivalence", "20")
+    content = json.loads(run_well(*command, "--json").out)
+    assert content["equivalence"] == 0.2
+    equivalent = [pair for pair in content["pairs"] if pair["equivalence"] <= 0.05]
+    assert 0 < len(equivalent) < 3
+    for pair in content["pairs"]:
+        result = "equivalent within the margin" if pair in equivalent else "no difference detected"
+        assert pair["result"] == result
+    note = (
+        f"{len(equivalent)} of 3 pairs {'is' if len(equivalent) == 1 else 'are'} equivalent within ±20 points at the 5%"
+    )
+    assert note in " ".join(run_well(*command).out.split())
+
+
+def test_compare_refuses_a_margin_that_is_none(workspace):
+    for margin in ("0", "-1", "21"):
+        message = run("compare", "m1", "m2", "-t", "set", "-w", workspace, f"--equivalence={margin}").err
+        assert f"between 0 and 20 points, got {margin}" in message
+
+
+def test_compare_never_calls_models_equal_without_a_test(workspace):
+    out = run_well("compare", "m1", "m2", "--pairs", "-t", "set", "-w", workspace, "--csv").out
+    assert "no difference detected" in out and "equal" not in out and "equivalent" not in out

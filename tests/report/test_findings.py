@@ -182,7 +182,7 @@ class TestComparison:
 
     def test_two_models_together(self):
         found = told(compared(0.8, 0.8))
-        assert list(found) == ["a and b cannot be told apart on pets"]
+        assert list(found) == ["No difference detected between a and b on pets"]
 
     def test_one_leader_and_every_step_real(self):
         found = told(compared(0.9, 0.7, 0.5))

@@ -14,6 +14,7 @@ from regrade.stats import (
     mcnemar_power,
     smallest_difference,
 )
+from regrade.stats.power import detectable_difference, needed_images
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 
@@ -32,10 +33,13 @@ def test_independent_disagreement_holds_the_difference(first, second):
 
 
 def test_images_by_hand():
-    # (1.96 sqrt(0.1) + 0.8416 sqrt(0.1 - 0.0001))^2 / 0.0001
+    # Connor: (1.96 sqrt(0.1) + 0.8416 sqrt(0.1 - 0.0001))^2 / 0.0001; corrected: n / 4 (1 + sqrt(1 + 4 / n / d))^2
     reach = 1.959964 * math.sqrt(0.1) + 0.841621 * math.sqrt(0.0999)
-    assert images_to_tell_apart(0.01, 0.1) == math.ceil(reach**2 / 0.0001) == 7847
-    assert images_to_tell_apart(-0.01, 0.1) == 7847
+    connor = reach**2 / 0.0001
+    corrected = connor / 4 * (1 + math.sqrt(1 + 4 / (connor * 0.01))) ** 2
+    assert images_to_tell_apart(0.01, 0.1) == math.ceil(corrected) == 8046
+    assert images_to_tell_apart(-0.01, 0.1) == 8046
+    assert images_to_tell_apart(1, 1) == 6  # six of six: p = 1/32; five of five: 1/16
 
 
 @pytest.mark.parametrize(
@@ -44,15 +48,15 @@ def test_images_by_hand():
 @pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.95, 0.01)])
 def test_the_images_reach_the_power(difference, disagreement, power, alpha):
     images = images_to_tell_apart(difference, disagreement, power=power, alpha=alpha)
-    # Connor's formula is an approximation to the test that is then made
-    assert mcnemar_power(images, difference, disagreement, alpha=alpha) == pytest.approx(power, abs=0.02)
+    # the formula is an approximation to the test that is then made
+    assert power - 0.001 < mcnemar_power(images, difference, disagreement, alpha=alpha) < power + 0.02
     assert mcnemar_power(images // 2, difference, disagreement, alpha=alpha) < power - 0.1
 
 
 def simulated_power(images, difference, disagreement, alpha, trials=20_000):
     rates = [(disagreement + difference) / 2, (disagreement - difference) / 2, 1 - disagreement]
     drawn = np.random.default_rng(0).multinomial(images, rates, size=trials)
-    return (mcnemar(drawn[:, 0], drawn[:, 1]).mid_p <= alpha).mean()
+    return (mcnemar(drawn[:, 0], drawn[:, 1]).exact <= alpha).mean()
 
 
 @pytest.mark.parametrize(
@@ -77,7 +81,7 @@ def slow_power(images, difference, disagreement, alpha):
     power = 0.0
     for total in range(images + 1):
         wins = np.arange(total + 1)
-        rejected = mcnemar(wins, total - wins).mid_p <= alpha
+        rejected = 2 * stats.binom.cdf(np.minimum(wins, total - wins), total, 0.5) <= alpha
         chance = stats.binom.pmf(total, images, disagreement)
         power += chance * stats.binom.pmf(wins, total, share)[rejected].sum()
     return power
@@ -105,8 +109,8 @@ def test_power_of_millions_of_images_is_quick_and_right():
 
 
 def test_power_at_the_edges():
-    assert mcnemar_power(5, 1, 1) == pytest.approx(1)  # five of five: mid-p 1/32
-    assert mcnemar_power(4, 1, 1) == 0  # four of four: mid-p 1/16
+    assert mcnemar_power(6, 1, 1) == pytest.approx(1)  # six of six: p = 1/32
+    assert mcnemar_power(5, 1, 1) == 0  # five of five: p = 1/16
     assert mcnemar_power(1, 0.5, 0.5) == 0
 
 
@@ -129,8 +133,32 @@ def test_smallest_difference_inverts_the_images(images, disagreement, power, alp
 
 
 def test_smallest_difference_by_hand():
-    # without z for power (0.5) the formula is difference = 1.96 sqrt(disagreement / images)
-    assert smallest_difference(10_000, 0.09, power=0.5) == pytest.approx(1.959964 * 0.3 / 100, rel=1e-6)
+    # without z for power (0.5) the formula is difference = 1.96 sqrt(disagreement / images) + 1 / images
+    assert smallest_difference(10_000, 0.09, power=0.5) == pytest.approx(1.959964 * 0.3 / 100 + 1e-4, rel=1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.05, 0.001, 0.05 / 2211])
+def test_a_difference_that_is_not_significant_needs_more_images(alpha):
+    total = np.repeat(np.arange(1, 151), np.arange(1, 151))
+    losses = np.concatenate([np.arange(k) for k in range(1, 151)])
+    unclear = (losses * 2 < total) & (stats.binom.cdf(losses, total, 0.5) * 2 > alpha)
+    d, discordant = (total - 2 * losses)[unclear], total[unclear]
+    for images in (discordant, discordant + 1, 3 * discordant, 50 * discordant):
+        assert (needed_images(d / images, discordant / images, power=0.8, alpha=alpha) > images).all()
+
+
+@given(disagreement=st.floats(0.05, 0.9), part=st.floats(0.05, 0.9), images=st.integers(20, 3000))
+@quick
+def test_more_images_have_more_power(disagreement, part, images):
+    difference = part * disagreement
+    assert mcnemar_power(2 * images, difference, disagreement) >= mcnemar_power(images, difference, disagreement) - 1e-9
+
+
+@given(disagreement=st.floats(0.01, 0.5), images=st.integers(200, 10**5))
+@quick
+def test_more_images_detect_smaller_differences(disagreement, images):
+    now, later = detectable_difference([images, 2 * images], disagreement, power=0.8, alpha=0.05)
+    assert np.isnan(now) or later < now
 
 
 @given(disagreement=st.floats(0.05, 0.9), part=st.floats(0.05, 0.9))

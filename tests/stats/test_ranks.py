@@ -7,7 +7,8 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from regrade.core.errors import InputError
-from regrade.stats import discordant_counts, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats import discordant_counts, holm, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats.ranks import order_levels
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
 grids = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 60)))
@@ -112,3 +113,24 @@ def test_counts_of_a_million_images_keep_their_precision():
     assert rank_intervals_from_counts(counts, [0.6, 0.5]).high.tolist() == [2, 2]
     counts = np.array([[0, 501_100], [498_900, 0]])
     assert rank_intervals_from_counts(counts, [0.6, 0.5]).high.tolist() == [1, 2]
+
+
+class TestOrderLevels:
+    def test_order_levels_by_hand(self):
+        # 6 one-sided tests; the first pair, 40 to 0, rejects: 5 are left, and its own besides
+        levels = order_levels(np.array([40, 12, 11]), np.array([0, 10, 12]))
+        assert levels.tolist() == pytest.approx([2 * 0.05 / 6, 2 * 0.05 / 5, 2 * 0.05 / 5])
+        assert order_levels(np.array([9]), np.array([0])).tolist() == pytest.approx([0.05])
+
+    @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=10))
+    @quick
+    def test_order_levels_are_where_holm_turns(self, counts):
+        wins, losses = np.array(counts).T
+        one_sided = stats.binom.cdf(np.minimum(wins, losses), wins + losses, 0.5)
+        opposite = stats.binom.cdf(np.maximum(wins, losses), wins + losses, 0.5)
+        levels = order_levels(wins, losses)
+        for row in np.flatnonzero(holm(np.concatenate([one_sided, opposite]))[: len(levels)] > 0.05):
+            for factor, shown in ((0.999, True), (1.001, False)):
+                changed = one_sided.copy()
+                changed[row] = factor * levels[row] / 2
+                assert (holm(np.concatenate([changed, opposite]))[row] <= 0.05 + 1e-12) == shown

@@ -6,7 +6,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from regrade.stats import holm, images_to_tell_apart, paired_equivalence, smallest_difference
 from regrade.studies import Basis, Comparison, Pair, compare_correctness
+from regrade.studies.pair import PairResult
 
 MODELS, IMAGES = 30, 200
 
@@ -90,3 +92,98 @@ def test_pair_table_shows_what_novel_predictions_could_change():
     keys = {column.key for column in compared(novel=np.arange(MODELS)).pair_table().columns}
     assert {"lowest", "highest"} <= keys
     assert "lowest" not in {column.key for column in compared().pair_table().columns}
+
+
+class TestImagesNeeded:
+    """Images needed and the smallest detectable difference go with the verdict: the exact test, corrected by Holm."""
+
+    def test_images_needed_at_the_level_that_holm_leaves(self):
+        pairs = compared().pairs
+        undecided = sum(pair.holm > 0.05 for pair in pairs)
+        for pair in list(pairs)[::40]:
+            alpha = 0.05 / (undecided + (pair.holm <= 0.05))
+            disagreement = (pair.only_first + pair.only_second) / IMAGES
+            if pair.difference.value:
+                expected = images_to_tell_apart(pair.difference.value, disagreement, alpha=alpha)
+                assert pair.images_needed == expected
+            assert pair.smallest_difference == pytest.approx(smallest_difference(IMAGES, disagreement, alpha=alpha))
+
+    def test_pair_level_is_where_holm_turns(self):
+        """A pair with a p-value just below its level would be declared different, just above it would not."""
+        pairs = compared().pairs
+        exact = np.array([pair.p_values.exact for pair in pairs])
+        for row in np.flatnonzero(pairs.holm > pairs.level)[::5]:
+            for factor, differs in ((0.999, True), (1.001, False)):
+                changed = exact.copy()
+                changed[row] = pairs.pair_levels[row] * factor
+                assert (holm(changed)[row] <= pairs.level) == differs
+
+    def test_no_pair_without_a_verdict_needs_fewer_images_than_there_are(self):
+        unclear = [pair for pair in compared().pairs if pair.holm > 0.05 and pair.images_needed]
+        assert len(unclear) > 50
+        assert all(pair.images_needed > IMAGES for pair in unclear)
+
+    def test_identical_models_have_neither(self):
+        correct = np.ones((2, 50), dtype=bool)
+        (pair,) = compare_correctness(("a", "b"), correct, basis=Basis("set", 50)).pairs
+        assert (pair.images_needed, pair.smallest_difference) == (None, None)
+        assert pair.in_words(0.05).startswith("no difference detected between a and b on 50 images")
+
+
+class TestEquivalence:
+    def equivalence(self, correct, margin):
+        models = tuple(f"m{i}" for i in range(len(correct)))
+        return compare_correctness(models, correct, basis=Basis("set", correct.shape[1], equivalence=margin))
+
+    def test_p_values_are_corrected_by_holm(self):
+        correct = np.random.default_rng(0).random((4, 400)) < 0.7
+        result = self.equivalence(correct, 0.1)
+        plain = [float(paired_equivalence(pair.only_first, pair.only_second, 400, margin=0.1)) for pair in result.pairs]
+        assert [pair.equivalence for pair in result.pairs] == pytest.approx(holm(plain).tolist())
+        assert result.as_dict()["equivalence"] == 0.1
+
+    @pytest.mark.parametrize(
+        ("only_first", "only_second", "result", "words"),
+        [
+            (30, 30, PairResult.EQUIVALENT, "a and b are equivalent within ±1 points on 10,000 images"),
+            (70, 30, PairResult.SLIGHTLY_DIFFERENT, "a is ahead of b by 0.21 to 0.61 points, within ±1 points"),
+            (700, 30, PairResult.DIFFERENT, "a is ahead of b by"),
+            (3000, 2950, PairResult.NOT_DETECTED, "no difference detected between a and b"),
+        ],
+    )
+    def test_result_of_a_pair(self, only_first, only_second, result, words):
+        correct = np.zeros((2, 10_000), dtype=bool)
+        correct[0, :only_first] = True
+        correct[1, only_first : only_first + only_second] = True
+        models = ("a", "b")
+        comparison = compare_correctness(models, correct, basis=Basis("set", 10_000, equivalence=0.01))
+        (pair,) = comparison.pairs
+        assert pair.result is result
+        assert pair.in_words(0.05, margin=0.01).startswith(words)
+        assert any("of 1 pair" in note and "two one-sided" in note for note in comparison.table().notes)
+        assert comparison.table().records()[0]["result"] == result.value
+
+    def test_without_a_margin_nothing_is_equivalent(self):
+        pairs = compared().pairs
+        assert pairs.equivalent() is None and pairs[0].equivalence is None
+        assert {pair.result for pair in pairs} == {PairResult.DIFFERENT, PairResult.NOT_DETECTED}
+
+    def test_models_that_differ_by_the_margin_are_seldom_called_equivalent(self):
+        """Five models 4 points below a sixth: in at most 5 % of draws is any of these pairs called equivalent."""
+        rng, wrong, draws = np.random.default_rng(3), 0, 200
+        for _ in range(draws):
+            shared = rng.random(3000) < 0.8
+            correct = np.stack([shared & (rng.random(3000) < share) for share in (1.0, *(0.95,) * 5)])
+            result = self.equivalence(correct, 0.04)
+            wrong += any(pair.equivalence <= 0.05 for pair in result.pairs if "m0" in (pair.first, pair.second))
+        assert wrong / draws <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
+
+
+def test_rank_table_has_the_smallest_detectable_difference_to_the_next():
+    result = compared()
+    records = result.rank_table().records()
+    pair = {frozenset((pair.first, pair.second)): pair for pair in result.pairs}[
+        frozenset((result.ranks[0].model, result.ranks[1].model))
+    ]
+    assert records[0]["smallest_difference"] == pytest.approx(pair.smallest_difference)
+    assert records[-1]["smallest_difference"] is None

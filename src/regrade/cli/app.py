@@ -21,6 +21,7 @@ from regrade.cli import (
     labels,
     models,
     neighbours,
+    plan,
     predict,
     replicate,
     report,
@@ -54,6 +55,7 @@ app.add_typer(import_.app, name="import")
 app.command("predict")(predict.predict)
 app.command("grade")(grade.grade)
 app.command("compare")(compare.compare)
+app.add_typer(plan.app, name="plan")
 app.add_typer(study.app, name="study")
 app.command("neighbours")(neighbours.neighbours)
 app.command("report")(report.report)

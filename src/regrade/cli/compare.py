@@ -36,6 +36,10 @@ def compare(
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
     within: WithinOption = None,
     class_map: MapOption = None,
+    equivalence: Annotated[
+        float | None,
+        typer.Option(help="Also test which models differ by less than this many percentage points, e.g. 0.5."),
+    ] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
@@ -51,6 +55,7 @@ def compare(
         slice=slice_,
         within=within,
         class_map=class_map,
+        equivalence=None if equivalence is None else equivalence / 100,
         watch=watching,
     )
     draw(result, figure)

@@ -71,7 +71,7 @@ def _ranks_title(result: Comparison) -> str:
 
 def _difference(result: Comparison) -> Figure:
     (pair,) = result.pairs
-    words = pair.in_words(1 - result.basis.confidence)
+    words = pair.in_words(result.basis.level, margin=result.basis.equivalence)
     row: dict[str, Any] = {
         "pair": f"{pair.first} less {pair.second}",
         **interval(pair.difference),

@@ -46,8 +46,10 @@ def _pair(result: Comparison) -> Finding:
     if settled:
         return Finding(_AHEAD, f"{ahead} is ahead of {behind} {on}", text, 0.6)
     if pair.images_needed:
-        text += f" {amount(pair.images_needed, 'image')} would tell them apart in 4 of 5 cases."
-    return Finding(_NOT_TOLD_APART, f"{ahead} and {behind} cannot be told apart {on}", text, 0.6)
+        text += (
+            f" About {amount(pair.images_needed, 'image')} give 80 % power to detect it, if it is the true difference."
+        )
+    return Finding(_NOT_TOLD_APART, f"No difference detected between {ahead} and {behind} {on}", text, 0.6)
 
 
 def _leaders(result: Comparison) -> Finding:

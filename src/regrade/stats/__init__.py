@@ -15,6 +15,8 @@ from regrade.stats.correlation import (
     spearman,
     spearman_matrix,
 )
+from regrade.stats.equivalence import paired_equivalence
+from regrade.stats.group_power import disparity_power, images_per_group, ordered_pairs, smallest_disparity
 from regrade.stats.group_shares import (
     GroupShares,
     extremes_apart,
@@ -53,6 +55,7 @@ from regrade.stats.power import (
     mcnemar_power,
     smallest_difference,
 )
+from regrade.stats.precision import half_width_power, images_for_half_width
 from regrade.stats.quantiles import quantile
 from regrade.stats.range_ratio import range_ratio
 from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
@@ -95,6 +98,7 @@ __all__ = [
     "components",
     "covariance_interval",
     "discordant_counts",
+    "disparity_power",
     "equal_answers",
     "extremes_apart",
     "fit_line",
@@ -102,8 +106,11 @@ __all__ = [
     "fit_noisy_line",
     "fleiss_kappa",
     "group_shares",
+    "half_width_power",
     "holm",
     "holm_threshold",
+    "images_for_half_width",
+    "images_per_group",
     "images_to_tell_apart",
     "independent_difference",
     "independent_disagreement",
@@ -119,7 +126,9 @@ __all__ = [
     "mcnemar_all_pairs",
     "mcnemar_exact",
     "mcnemar_power",
+    "ordered_pairs",
     "paired_difference",
+    "paired_equivalence",
     "partial_review",
     "pearson",
     "pearson_matrix",
@@ -140,6 +149,7 @@ __all__ = [
     "slope_difference",
     "slope_ratio",
     "smallest_difference",
+    "smallest_disparity",
     "smallest_share",
     "spearman",
     "spearman_matrix",

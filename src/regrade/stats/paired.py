@@ -103,14 +103,22 @@ def paired_difference(
     The difference is (only_first - only_second) / images. The interval leaves out 0 exactly when
     McNemar's chi-square without correction is significant at the same level.
     """
+    b, c, n = discordant_of(only_first, only_second, images)
+    z = normal_quantile(confidence)
+    value = (b - c) / n  # the bisection may miss it by a rounding
+    return Intervals(np.minimum(_score_root(b, c, n, z), value), np.maximum(_score_root(b, c, n, -z), value))
+
+
+def discordant_of(
+    only_first: ArrayLike, only_second: ArrayLike, images: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Counts of discordant images and of all images, checked and broadcast."""
     b, c, n = (count.astype(np.float64) for count in whole_numbers(only_first, only_second, images))
     if (n <= 0).any():
         raise UndefinedError("a difference over no images has no value")
     if (b < 0).any() or (c < 0).any() or (b + c > n).any():
         raise InputError("counts of discordant images must be at least 0, and together no more than the images")
-    z = normal_quantile(confidence)
-    value = (b - c) / n  # the bisection may miss it by a rounding
-    return Intervals(np.minimum(_score_root(b, c, n, z), value), np.maximum(_score_root(b, c, n, -z), value))
+    return b, c, n
 
 
 def at_most(wins: IntArray, total: IntArray) -> FloatArray:
@@ -148,12 +156,16 @@ def _score_root(b: FloatArray, c: FloatArray, n: FloatArray, z: float) -> FloatA
 
 
 def _score(difference: FloatArray, b: FloatArray, c: FloatArray, n: FloatArray) -> FloatArray:
-    """Tango's statistic, the nuisance rate at its constrained maximum-likelihood value."""
+    """Tango's statistic."""
+    excess = b - c - n * difference
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = excess / np.sqrt(score_variance(difference, b, c, n))
+    return np.where(excess == 0, 0.0, score)
+
+
+def score_variance(difference: FloatArray | float, b: FloatArray, c: FloatArray, n: FloatArray) -> FloatArray:
+    """The variance of b - c in Tango's statistic, the nuisance rate at its constrained maximum-likelihood value."""
     linear = -b - c + (2 * n - b + c) * difference
     constant = -c * difference * (1 - difference)
     nuisance = (np.sqrt(np.maximum(linear**2 - 8 * n * constant, 0)) - linear) / (4 * n)
-    variance = n * (2 * nuisance + difference * (1 - difference))
-    excess = b - c - n * difference
-    with np.errstate(divide="ignore", invalid="ignore"):
-        score = excess / np.sqrt(np.maximum(variance, 0))
-    return np.where(excess == 0, 0.0, score)
+    return np.maximum(n * (2 * nuisance + difference * (1 - difference)), 0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats.intervals import tail_share
 from regrade.stats.multiplicity import holm_threshold
 from regrade.stats.paired import at_most, discordant_counts
@@ -59,3 +59,16 @@ def rank_intervals_from_counts(counts: IntArray, accuracies: ArrayLike, *, confi
     threshold = holm_threshold(p_values[ordered], 2 * tail_share(confidence))
     better = (p_values <= threshold) & ordered
     return Ranks(ranks(accuracies), 1 + better.sum(axis=0), models - better.sum(axis=1))
+
+
+def order_levels(only_first: IntArray, only_second: IntArray, *, confidence: float = 0.95) -> FloatArray:
+    """Shape (p,): the two-sided level of each pair in the tests of `rank_intervals`, from its discordant counts (p,).
+
+    Twice the level over the number of one-sided tests that do not reject, the pair's own included. A pair without an
+    order would have one with an exact p-value of at most this, the others as they are.
+    """
+    losses, total = np.minimum(only_first, only_second), only_first + only_second
+    in_order, reversed_ = at_most(losses, total), at_most(total - losses, total)
+    level = 2 * tail_share(confidence)
+    shown = in_order <= holm_threshold(np.concatenate([in_order, reversed_]), level)
+    return 2 * level / (2 * len(total) - np.count_nonzero(shown) + shown)

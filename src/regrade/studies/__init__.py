@@ -63,7 +63,7 @@ from regrade.studies.mistakes import (
 )
 from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.multilabel_grade import MultilabelGrade, ReviewedLabels
-from regrade.studies.pair import McNemarTests, Pair
+from regrade.studies.pair import McNemarTests, Pair, PairResult
 from regrade.studies.panel_agreement import (
     AgreementMeasures,
     PanelAgreement,
@@ -76,6 +76,24 @@ from regrade.studies.people_agreement import Agreement, EqualPair
 from regrade.studies.people_result import Missed, MissedImage, People
 from regrade.studies.people_standings import Chance, Contender, Standing
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
+from regrade.studies.plan import (
+    Contrast,
+    GroupContrast,
+    Plan,
+    PlanOptions,
+    PlanRow,
+    ReviewedPair,
+    assumed_ranking,
+    contrasts_of,
+    extreme_groups,
+    plan_accuracy,
+    plan_difference,
+    plan_disparity,
+    plan_rank,
+    plan_ranks_of,
+    plan_review,
+    reviewed_pair,
+)
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
@@ -101,6 +119,7 @@ __all__ = [
     "Confusion",
     "ConfusionPart",
     "Contender",
+    "Contrast",
     "CorruptionFrame",
     "CorruptionGrade",
     "CorruptionRow",
@@ -116,6 +135,7 @@ __all__ = [
     "GeographyPart",
     "Grade",
     "GradeRow",
+    "GroupContrast",
     "GroupSize",
     "Grouping",
     "GrowthVerdict",
@@ -147,9 +167,13 @@ __all__ = [
     "Novel",
     "Pair",
     "PairMatrix",
+    "PairResult",
     "PanelAgreement",
     "PanelVote",
     "People",
+    "Plan",
+    "PlanOptions",
+    "PlanRow",
     "ProblemChange",
     "Progress",
     "ProgressGap",
@@ -157,6 +181,7 @@ __all__ = [
     "Rank",
     "RemainingMistakes",
     "ReviewedLabels",
+    "ReviewedPair",
     "ReviewerAgreement",
     "SameImages",
     "Scoring",
@@ -175,14 +200,17 @@ __all__ = [
     "Unreadable",
     "Verdict",
     "WithoutLabels",
+    "assumed_ranking",
     "compare",
     "compare_correctness",
     "confusion",
+    "contrasts_of",
     "corruption_frame",
     "corruption_grade",
     "counts_of",
     "counts_with_noise",
     "draw_review",
+    "extreme_groups",
     "generalization",
     "geography",
     "grade",
@@ -195,8 +223,15 @@ __all__ = [
     "novel_predictions",
     "panel_agreement",
     "people",
+    "plan_accuracy",
+    "plan_difference",
+    "plan_disparity",
+    "plan_rank",
+    "plan_ranks_of",
+    "plan_review",
     "remaining_mistakes",
     "review_of",
+    "reviewed_pair",
     "same_images",
     "scoring_for",
     "seeds_among",

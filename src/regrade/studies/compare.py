@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,14 +26,17 @@ def compare(
     labels: ReviewedLabels | None = None,
     slice_name: str | None = None,
     confidence: float = 0.95,
+    equivalence: float | None = None,
 ) -> Comparison:
     """Compare all pairs of two or more models on the same images, taken one after another.
 
     With ``labels`` right means right under them, verdicts of a review included; a novel prediction counts as wrong, and
     how many there are and what they could change is part of the result. Always a mean over images.
+    With ``equivalence``, a margin as a fraction, all pairs are also tested for a difference within it.
     """
     found = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
-    return compare_correctness(found.models, found.correct, basis=found.basis, novel=found.novel)
+    basis = replace(found.basis, equivalence=equivalence)
+    return compare_correctness(found.models, found.correct, basis=basis, novel=found.novel)
 
 
 def compare_correctness(
@@ -83,6 +87,7 @@ def _pairs(
         second=second,
         images=basis.images,
         confidence=basis.confidence,
+        margin=basis.equivalence,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from regrade.core import Column, Estimate, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
+from regrade.core.arrays import BoolArray, IntArray
 from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.pair import Pair
 
@@ -30,7 +31,10 @@ class Rank:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a comparison rests on: images of a test set, or of a slice of it, and what right means there."""
+    """What a comparison rests on: images of a test set, or of a slice of it, and what right means there.
+
+    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; none if not tested.
+    """
 
     test_set: str
     images: int
@@ -40,6 +44,7 @@ class Basis:
     rule: str | None = None
     slice: str | None = None
     notes: tuple[str, ...] = ()
+    equivalence: float | None = None
 
     @property
     def level(self) -> float:
@@ -69,8 +74,12 @@ class Comparison(Tabular):
 
     def steps(self) -> BoolArray:
         """Shape (m - 1,): whether each model in the ranking differs from the next one."""
+        return self.pairs.holm[self.step_rows()] <= self.basis.level
+
+    def step_rows(self) -> IntArray:
+        """Shape (m - 1,): where the pair of each model in the ranking and the next one is."""
         ranked = [rank.model for rank in self.ranks]
-        return self.pairs.are_apart(ranked[:-1], ranked[1:], self.basis.level)
+        return self.pairs.rows_of(ranked[:-1], ranked[1:])
 
     def as_dict(self, collect: Callable[[Iterable[dict[str, Any]]], Any] = list) -> dict[str, Any]:
         """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in.
@@ -96,25 +105,46 @@ class Comparison(Tabular):
         notes = (
             f"{self.apart:,} of {len(self.pairs):,} pairs differ at the {100 * self.basis.level:g}% level "
             "(exact McNemar, Holm)",
+            *self._equivalence_notes(),
             f"the ranges hold for all models together with {100 * self.basis.confidence:g}% confidence",
+            "detectable difference to next: the smallest true difference that these images would show with 80% power, "
+            "by the same tests",
             _methods({rank.accuracy.method for rank in self.ranks} | _pair_methods(self.pairs)),
             *self.basis.notes,
         )
+        smallest = [None if math.isnan(d) else d for d in self.pairs.smallest_differences(self.step_rows()).tolist()]
+        detectable = Column("smallest_difference", "detectable difference to next", digits=2)
         return Table(
             f"ranks on {self.basis.title}, accuracy in %",
-            tuple(Column(key, heading) for key, heading in keys.items()),
-            tuple(tuple(getattr(rank, key) for key in keys) for rank in self.ranks),
+            (*(Column(key, heading) for key, heading in keys.items()), detectable),
+            tuple(
+                (*(getattr(rank, key) for key in keys), difference)
+                for rank, difference in zip(self.ranks, [*smallest, None], strict=True)
+            ),
             notes,
         )
 
     def pair_table(self) -> Table:
         """One line a pair, made as the table is read."""
         methods = {rank.accuracy.method for rank in self.ranks}
-        return pair_table(self.basis, self.pairs, novel=bool(self.pairs.novel.any()), methods=methods)
+        basis = replace(self.basis, notes=(*self._equivalence_notes(), *self.basis.notes))
+        return pair_table(basis, self.pairs, novel=bool(self.pairs.novel.any()), methods=methods)
+
+    def _equivalence_notes(self) -> tuple[str, ...]:
+        """How many pairs are equivalent, and by which test; empty without a margin."""
+        count, margin = self.pairs.equivalent(), self.basis.equivalence
+        if count is None or margin is None:
+            return ()
+        return (
+            f"{count:,} of {amount(len(self.pairs), 'pair')} {'is' if count == 1 else 'are'} equivalent within "
+            f"±{100 * margin:g} points at the {100 * self.basis.level:g}% level (two one-sided paired score tests, "
+            "corrected by Holm for all pairs)",
+        )
 
 
 def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str] = ()) -> Table:
     """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of other intervals."""
+    margin = basis.equivalence
     columns = (
         Column("first", "first"),
         Column("second", "second"),
@@ -125,12 +155,17 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         Column("only_first", "only first right"),
         Column("only_second", "only second right"),
         *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
+        *((Column("equivalence", "p, equivalence", percent=False, digits=4, floor=1e-300),) if margin else ()),
+        Column("result", "result"),
         Column("images_needed", "images for 80% power"),
+        Column("smallest_difference", "smallest detectable difference", digits=2),
     )
     notes = (
-        *(pair.in_words(basis.level) for pair in pairs[:1] if len(pairs) == 1),
+        *(pair.in_words(basis.level, margin=margin) for pair in pairs[:1] if len(pairs) == 1),
         _methods({*methods, *_pair_methods(pairs)}),
         f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
+        f"result: exact test at the {100 * basis.level:g}% level, corrected by Holm for {amount(len(pairs), 'pair')}; "
+        "images and smallest detectable difference: 80% power for the same result",
         *basis.notes,
     )
     rows = MappedRows(pairs, lambda pair: tuple(_cell(pair, column.key) for column in columns))

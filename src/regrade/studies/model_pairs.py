@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -13,15 +15,17 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
     benjamini_hochberg,
     holm,
-    images_to_tell_apart,
     mcnemar,
     mcnemar_exact,
     paired_difference,
+    paired_equivalence,
 )
 from regrade.stats.intervals import method_name
-from regrade.studies.pair import McNemarTests, Pair
+from regrade.stats.power import detectable_difference, needed_images
+from regrade.studies.pair import McNemarTests, Pair, PairResult
 
 _BLOCK = 1 << 12  # pairs that are made at a time
+_POWER = 0.8  # of the images needed and the smallest detectable difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +33,7 @@ class ModelPairs(Sequence[Pair]):
     """Pairs of models in the order of ``first`` and ``second`` (p,), which index ``models`` and their accuracies.
 
     A sequence of `Pair`: millions of them take some bytes each, as they are made only while one goes through them.
+    ``equivalence`` (p,) are Holm-corrected p-values for a difference within a margin, where one was given.
     """
 
     models: tuple[str, ...]
@@ -39,6 +44,7 @@ class ModelPairs(Sequence[Pair]):
     only_second: IntArray
     holm: FloatArray
     benjamini_hochberg: FloatArray
+    equivalence: FloatArray | None
     novel: IntArray
     images: int
     confidence: float
@@ -70,24 +76,46 @@ class ModelPairs(Sequence[Pair]):
     def __repr__(self) -> str:
         return f"<{len(self):,} pairs of {len(self.models):,} models>"
 
+    @property
+    def level(self) -> float:
+        """The level of tests: what the confidence leaves."""
+        return 1 - self.confidence
+
+    @cached_property
+    def pair_levels(self) -> FloatArray:
+        """Shape (p,): the level over the number of pairs that are not declared different, the pair's own included.
+
+        A pair that is not declared different would be with an exact p-value of at most this, the others as they are.
+        """
+        different = self.holm <= self.level
+        return self.level / (np.count_nonzero(~different) + different)
+
+    def equivalent(self) -> int | None:
+        """How many pairs are equivalent within the margin at the level; none where no margin was given."""
+        return None if self.equivalence is None else int((self.equivalence <= self.level).sum())
+
     def apart(self, level: float) -> int:
         """How many pairs differ at a level, corrected by Holm for all of them."""
         return int((self.holm <= level).sum())
 
     def are_apart(self, first: Sequence[str], second: Sequence[str], level: float) -> BoolArray:
         """Shape (q,): whether models differ from others, one by one; the pairs must be in ascending order."""
+        return self.holm[self.rows_of(first, second)] <= level
+
+    def rows_of(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
+        """Shape (q,): where the pairs of models are, one by one; the pairs must be in ascending order."""
         index = {model: place for place, model in enumerate(self.models)}
         places = np.sort([[index[one], index[other]] for one, other in zip(first, second, strict=True)], axis=1)
         keys = self.first.astype(np.int64) * len(index) + self.second
-        rows = np.searchsorted(keys, places[:, 0] * len(index) + places[:, 1])
-        return self.holm[rows] <= level
+        return np.searchsorted(keys, places[:, 0] * len(index) + places[:, 1])
 
     def _made(self, rows: IntArray) -> Iterator[Pair]:
         """The pairs of some rows."""
         b, c = self.only_first[rows], self.only_second[rows]
         tests = mcnemar(b, c)
         columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
-        for i, j, difference, only_first, only_second, p_values, by_holm, by_rate in zip(
+        equivalence = self.equivalence[rows].tolist() if self.equivalence is not None else [None] * len(rows)
+        for i, j, difference, only_first, only_second, p_values, by_holm, by_rate, needed, smallest, within in zip(
             self.first[rows].tolist(),
             self.second[rows].tolist(),
             self._differences(b, c),
@@ -96,6 +124,9 @@ class ModelPairs(Sequence[Pair]):
             zip(*(column.tolist() for column in columns), strict=True),
             self.holm[rows].tolist(),
             self.benjamini_hochberg[rows].tolist(),
+            self.images_needed(rows).tolist(),
+            self.smallest_differences(rows).tolist(),
+            equivalence,
             strict=True,
         ):
             yield Pair(
@@ -109,10 +140,26 @@ class ModelPairs(Sequence[Pair]):
                 p_values=McNemarTests(*p_values),
                 holm=by_holm,
                 benjamini_hochberg=by_rate,
-                images_needed=_images_needed(only_first, only_second, self.images),
+                images_needed=None if math.isnan(needed) else int(needed),
+                smallest_difference=None if math.isnan(smallest) else smallest,
+                equivalence=within,
+                result=PairResult.of(by_holm, within, self.level),
                 lowest=(only_first - only_second - int(self.novel[j])) / self.images,
                 highest=(only_first - only_second + int(self.novel[i])) / self.images,
             )
+
+    def images_needed(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
+        """Shape (r,): images for the verdict that a pair differs, if its measured difference is the true one."""
+        difference = (self.only_first[rows] - self.only_second[rows]) / self.images
+        return needed_images(difference, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+
+    def smallest_differences(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
+        """Shape (r,): the smallest true difference that would be found on as many images; not a number if none."""
+        return detectable_difference(self.images, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
+
+    def disagreement(self, rows: IntArray) -> FloatArray:
+        """Shape (r,): the share of images on which exactly one model of a pair is right."""
+        return (self.only_first[rows] + self.only_second[rows]) / self.images
 
     def _differences(self, only_first: IntArray, only_second: IntArray) -> list[Estimate]:
         bounds = paired_difference(only_first, only_second, self.images, confidence=self.confidence)
@@ -132,11 +179,16 @@ def model_pairs(
     second: IntArray,
     images: int,
     confidence: float,
+    margin: float | None = None,
 ) -> ModelPairs:
-    """The pairs of ``first`` with ``second`` (p,), p-values corrected for these, from `discordant_counts` (m, m)."""
+    """The pairs of ``first`` with ``second`` (p,), p-values corrected for these, from `discordant_counts` (m, m).
+
+    With a ``margin`` all pairs are tested for equivalence too.
+    """
     first, second = first.astype(np.int32), second.astype(np.int32)
     only_first, only_second = (counts[rows].astype(np.int32) for rows in ((first, second), (second, first)))
     exact = mcnemar_exact(only_first, only_second)
+    equivalence = None if margin is None else _equivalence(only_first, only_second, images, margin)
     return ModelPairs(
         models,
         tuple(accuracies),
@@ -146,13 +198,15 @@ def model_pairs(
         only_second,
         holm(exact),
         benjamini_hochberg(exact),
+        equivalence,
         novel,
         images,
         confidence,
     )
 
 
-def _images_needed(only_first: int, only_second: int, images: int) -> int | None:
-    if only_first == only_second:
-        return None
-    return images_to_tell_apart((only_first - only_second) / images, (only_first + only_second) / images)
+def _equivalence(only_first: IntArray, only_second: IntArray, images: int, margin: float) -> FloatArray:
+    """Shape (p,): p-values of equivalence, corrected by Holm for all pairs."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(only_first), _BLOCK)]
+    tested = [paired_equivalence(only_first[rows], only_second[rows], images, margin=margin) for rows in blocks]
+    return holm(np.concatenate([np.empty(0), *tested]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from regrade.core import Estimate
@@ -20,14 +21,34 @@ class McNemarTests:
     chi_square_corrected: float
 
 
+class PairResult(StrEnum):
+    """What the tests of one pair conclude; that no difference was detected does not make two models equal."""
+
+    DIFFERENT = "different"
+    NOT_DETECTED = "no difference detected"
+    EQUIVALENT = "equivalent within the margin"
+    SLIGHTLY_DIFFERENT = "different, but within the margin"
+
+    @classmethod
+    def of(cls, difference: float, equivalence: float | None, level: float) -> PairResult:
+        """The conclusion from the corrected p-values of the test of difference and, if made, of equivalence."""
+        within = equivalence is not None and equivalence <= level
+        if difference <= level:
+            return cls.SLIGHTLY_DIFFERENT if within else cls.DIFFERENT
+        return cls.EQUIVALENT if within else cls.NOT_DETECTED
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two models on the same images; ``difference`` is the first's accuracy less the second's.
 
     ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
-    ``images_needed`` would find the measured difference, if it is the true one, in 80% of cases; none where the
-    models do not differ. ``lowest`` and ``highest`` are what the difference could become if people judged the novel
-    predictions, which here count as wrong; without any they are the difference itself.
+    ``images_needed`` would declare the measured difference, if it is the true one, with 80% power, by the exact test
+    with Holm's correction; none where it is 0. ``smallest_difference`` is the smallest true one that the images at hand
+    would declare so; none where they are too few. ``equivalence`` is the p-value of equivalence within a margin,
+    corrected by Holm for all pairs, and ``result`` what both tests conclude. ``lowest`` and ``highest`` are what the
+    difference could become if people judged the novel predictions, which here count as wrong; without any they are the
+    difference itself.
     """
 
     first: str
@@ -41,6 +62,9 @@ class Pair:
     holm: float
     benjamini_hochberg: float
     images_needed: int | None
+    smallest_difference: float | None
+    equivalence: float | None
+    result: PairResult
     lowest: float
     highest: float
 
@@ -54,19 +78,26 @@ class Pair:
             "p_values": dict(vars(self.p_values)),
         }
 
-    def in_words(self, level: float) -> str:
-        """What the difference, its interval and the exact test at a level say, in one sentence."""
+    def in_words(self, level: float, *, margin: float | None = None) -> str:
+        """What the difference, its interval and the tests at a level say, in one sentence."""
         ahead, behind, sign = (
             (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
         )
         low, high = sorted(100 * sign * bound for bound in (self.difference.low, self.difference.high))
         if low > 0 and self.holm <= level:
-            return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points{self._if_novel(sign)}"
-        needed = f"; {amount(self.images_needed, 'image')} would in 4 of 5 cases" if self.images_needed else ""
-        return (
-            f"{self.first} and {self.second} cannot be told apart on {amount(self.difference.n, 'image')} "
-            f"({ahead} is between {_points(-low, 'behind')} and {high:.2f} ahead){needed}"
-        )
+            within = f", within ±{100 * margin:g} points" if margin and self._within(level) else ""
+            return f"{ahead} is ahead of {behind} by {low:.2f} to {high:.2f} points{within}{self._if_novel(sign)}"
+        between = f"({ahead} is between {_points(-low, 'behind')} and {high:.2f} ahead)"
+        images = amount(self.difference.n, "image")
+        if margin and self._within(level):
+            return (
+                f"{self.first} and {self.second} are equivalent within ±{100 * margin:g} points on {images} {between}"
+            )
+        needed = f"; about {amount(self.images_needed, 'image')} for 80% power" if self.images_needed else ""
+        return f"no difference detected between {self.first} and {self.second} on {images} {between}{needed}"
+
+    def _within(self, level: float) -> bool:
+        return self.equivalence is not None and self.equivalence <= level
 
     def _if_novel(self, sign: int) -> str:
         """Whether the novel predictions could turn the finding round."""

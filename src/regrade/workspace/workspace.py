@@ -94,6 +94,7 @@ from regrade.workspace.loading import (
     scored_predictions,
     space_named,
 )
+from regrade.workspace.planning import Plans
 from regrade.workspace.reporting import WrittenReport, write_workspace_report
 from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
 from regrade.workspace.studying import Studies
@@ -103,7 +104,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Workspace(Studies, Judgements):
+class Workspace(Studies, Judgements, Plans):
     """A folder with test sets, predictions and labels, and everything that can be asked of it.
 
     Get one with `regrade.open` or `regrade.init`.
@@ -497,13 +498,15 @@ class Workspace(Studies, Judgements):
         slice: str | None = None,
         within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
+        equivalence: float | None = None,
         watch: Watch = iter,
     ) -> Comparison:
         """Compare all pairs of the given models and people, or of all models, on the images they were all asked about.
 
         With ``labels`` right means right under that label set; novel predictions count as wrong, and their number and
         what they could change are told. ``slice`` keeps only the images of a slice; ``within`` and ``class_map`` are
-        as in `grade`.
+        as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by less than half
+        a point.
         """
         target = self.store.test_set(test_set)
         if labels and (within or class_map):
@@ -517,6 +520,7 @@ class Workspace(Studies, Judgements):
             labels=judged,
             slice_name=slice,
             confidence=self.store.config.confidence,
+            equivalence=equivalence,
         )
 
     def check_models(

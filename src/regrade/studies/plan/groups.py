@@ -1,0 +1,87 @@
+"""Images per group to show a disparity between groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from regrade.core import Estimate, InputError, UndefinedError
+from regrade.stats import disparity_power, images_per_group, ordered_pairs, smallest_disparity
+from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+
+
+@dataclass(frozen=True)
+class GroupContrast:
+    """Two groups: the accuracy of the better and of the worse, and the images at hand of each."""
+
+    name: str
+    better: Rate
+    worse: Rate
+    images: tuple[int, int] | None = None
+
+
+def plan_disparity(
+    contrasts: Sequence[GroupContrast], *, groups: int = 2, named: bool = False, options: PlanOptions = USUAL
+) -> Plan:
+    """Images per group to show that one group's accuracy is below another's.
+
+    The two are the best and the worst of ``groups`` groups, which counts all their differences; or they were ``named``
+    beforehand, and only theirs counts.
+    """
+    comparisons = 1 if named else ordered_pairs(groups)
+    rows = tuple(_row(contrast, comparisons, options) for contrast in contrasts)
+    which = "two groups named beforehand" if named else f"the best and the worst of {groups} groups, picked afterwards"
+    notes = [
+        f"{which}: Newcombe's interval of their difference is above 0 at a level of "
+        f"{percent(options.level / comparisons)}; images count as independent",
+    ]
+    if any(isinstance(contrast.better, Estimate) for contrast in contrasts):
+        notes.append(
+            "measured accuracies are taken as the true ones; the gap between the extremes is too large on average"
+        )
+    return Plan("images for a disparity", "disparity", "images per group", options, rows, tuple(notes))
+
+
+def extreme_groups(model: str, accuracies: Mapping[str, Estimate]) -> GroupContrast:
+    """The groups with the highest and the lowest measured accuracy of one model."""
+    if len(accuracies) < 2:
+        raise InputError(f"a disparity needs at least two groups, got {len(accuracies)}")
+    best = max(accuracies, key=lambda name: accuracies[name].value)
+    worst = min(accuracies, key=lambda name: accuracies[name].value)
+    better, worse = accuracies[best], accuracies[worst]
+    return GroupContrast(f"{model}: {best} and {worst}", better, worse, (better.n, worse.n))
+
+
+def _row(contrast: GroupContrast, comparisons: int, options: PlanOptions) -> PlanRow:
+    better, worse = value_of(contrast.better), value_of(contrast.worse)
+    needed = power = None
+    if better > worse:
+        needed = images_per_group(
+            better, worse, power=options.power, comparisons=comparisons, confidence=options.confidence
+        )
+        power = disparity_power(needed, needed, better, worse, comparisons=comparisons, confidence=options.confidence)
+    return PlanRow(
+        contrast.name,
+        better - worse,
+        needed,
+        power,
+        accuracy=contrast.better,
+        level=options.level / comparisons,
+        available=min(contrast.images) if contrast.images else None,
+        smallest=_smallest(contrast, comparisons, options),
+    )
+
+
+def _smallest(contrast: GroupContrast, comparisons: int, options: PlanOptions) -> float | None:
+    if contrast.images is None:
+        return None
+    try:
+        return smallest_disparity(
+            *contrast.images,
+            value_of(contrast.better),
+            power=options.power,
+            comparisons=comparisons,
+            confidence=options.confidence,
+        )
+    except UndefinedError:
+        return None

@@ -1,0 +1,205 @@
+"""Images to tell two models apart, and to settle a ranking."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from regrade.core import Estimate, InputError
+from regrade.core.amounts import amount
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.stats import images_to_tell_apart, independent_disagreement, mcnemar_power
+from regrade.stats.power import approximate_power, detectable_difference, needed_images
+from regrade.stats.ranks import order_levels
+from regrade.studies.comparison import Comparison
+from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+
+_RARE = 1e-5  # a chance to fail that need not be computed exactly
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two models to tell apart: the difference of their accuracies, and the share of images that one alone has right.
+
+    ``level`` is that of the test after its correction for many pairs, ``images`` what is at hand.
+    """
+
+    name: str
+    difference: Rate
+    disagreement: float
+    level: float
+    images: int | None = None
+
+
+def plan_difference(contrasts: Sequence[Contrast], *, options: PlanOptions = USUAL, notes: Sequence[str] = ()) -> Plan:
+    """Images for McNemar's exact test to find each difference, and the smallest difference that those at hand show."""
+    rows = tuple(contrast_row(contrast, options) for contrast in contrasts)
+    return Plan("images for a difference", "difference", "images", options, rows, (*_notes(contrasts), *notes))
+
+
+def plan_rank(
+    steps: Sequence[Contrast],
+    leads: Sequence[Contrast],
+    *,
+    best: str,
+    options: PlanOptions = USUAL,
+    notes: Sequence[str] = (),
+) -> Plan:
+    """Images for each step of a ranking, for the ``best`` model's leads over all others, and for all steps at once."""
+    rows = (
+        *(contrast_row(step, options) for step in steps),
+        _joint_row(f"{best} ahead of all others", leads, options),
+        _joint_row("every step of the ranking", steps, options),
+    )
+    joint = "the last two rows: all their tests succeed together with at least this power (chances to fail added up)"
+    return Plan("images for a ranking", "difference", "images", options, rows, (*_notes(steps), joint, *notes))
+
+
+def contrasts_of(
+    comparison: Comparison,
+    rows: IntArray | None = None,
+    *,
+    difference: float | None = None,
+    levels: FloatArray | None = None,
+) -> tuple[Contrast, ...]:
+    """The pairs of a comparison, or those of some rows, as measured; ``difference`` replaces the measured one.
+
+    ``levels`` (p,) are those of all pairs; of the verdict that two models differ unless given.
+    """
+    pairs = comparison.pairs
+    chosen = np.arange(len(pairs)) if rows is None else rows
+    shares = pairs.disagreement(chosen).tolist()
+    tested = (pairs.pair_levels if levels is None else levels)[chosen].tolist()
+    measured = [pairs[int(row)] for row in chosen]
+    return tuple(
+        Contrast(
+            f"{pair.first} and {pair.second}",
+            pair.difference if difference is None else difference,
+            share if difference is None else max(share, difference),
+            level,
+            comparison.basis.images,
+        )
+        for pair, share, level in zip(measured, shares, tested, strict=True)
+    )
+
+
+def plan_ranks_of(comparison: Comparison, *, options: PlanOptions = USUAL) -> Plan:
+    """The plan for the ranking of a comparison, as measured: steps by tests of pairs, the lead by tests of ranks."""
+    ranked, pairs = [rank.model for rank in comparison.ranks], comparison.pairs
+    rows = pairs.rows_of([ranked[0]] * (len(ranked) - 1), ranked[1:])
+    levels = order_levels(pairs.only_first, pairs.only_second, confidence=pairs.confidence)
+    leads = contrasts_of(comparison, rows, levels=levels)
+    steps = contrasts_of(comparison, comparison.step_rows())
+    named = [f"{first} and {second}" for first, second in pairwise(ranked)]
+    return plan_rank(
+        [_named(step, name) for step, name in zip(steps, named, strict=True)],
+        [_named(lead, f"{ranked[0]} and others") for lead in leads],
+        best=ranked[0],
+        options=options,
+        notes=("ahead of all others: the tests of the rank intervals in compare", *comparison.basis.notes),
+    )
+
+
+def assumed_ranking(
+    accuracies: Sequence[float], disagreement: float | None = None, *, options: PlanOptions = USUAL
+) -> Plan:
+    """The plan for a ranking of assumed accuracies; without a disagreement models are taken to err independently."""
+    if len(accuracies) < 2:
+        raise InputError(f"a ranking needs at least two models, got {len(accuracies)}")
+    if not all(0 <= accuracy <= 1 for accuracy in accuracies):
+        raise InputError(f"accuracies must lie between 0 and 100 %, got {', '.join(map(percent, accuracies))}")
+    ranked = sorted(accuracies, reverse=True)
+    level = options.level / len(tuple(combinations(ranked, 2)))
+
+    def contrast(first: float, second: float) -> Contrast:
+        share = independent_disagreement(first, second) if disagreement is None else disagreement
+        return Contrast(f"{percent(first)} and {percent(second)}", first - second, share, level)
+
+    steps = [contrast(*both) for both in pairwise(ranked)]
+    leads = [contrast(ranked[0], accuracy) for accuracy in ranked[1:]]
+    return plan_rank(steps, leads, best=percent(ranked[0]), options=options)
+
+
+def contrast_row(contrast: Contrast, options: PlanOptions) -> PlanRow:
+    """The images that one contrast takes; none where there is no difference."""
+    needed = _needed(contrast, options.power)
+    return PlanRow(
+        contrast.name,
+        contrast.difference,
+        needed,
+        None if needed is None else _power(contrast, needed),
+        disagreement=contrast.disagreement,
+        level=contrast.level,
+        available=contrast.images,
+        smallest=_smallest(contrast, options.power),
+    )
+
+
+def _joint_row(name: str, contrasts: Sequence[Contrast], options: PlanOptions) -> PlanRow:
+    """The images with which all tests succeed at once: their chances to fail add up to at most the plan's."""
+    differences = [abs(value_of(contrast.difference)) for contrast in contrasts]
+    if min(differences) == 0:
+        return PlanRow(name, 0.0, None, None, available=contrasts[0].images)
+    shares, levels = [c.disagreement for c in contrasts], [c.level for c in contrasts]
+
+    def failures(images: int) -> FloatArray:
+        return 1 - approximate_power(images, differences, shares, alpha=levels)
+
+    fewest, most = (
+        int(needed_images(differences, shares, power=power, alpha=levels).max())
+        for power in (options.power, 1 - (1 - options.power) / len(contrasts))
+    )
+    needed = bisect.bisect_left(
+        range(most), True, lo=fewest, key=lambda n: bool(failures(n).sum() <= 1 - options.power)
+    )
+    lost = [
+        1 - _power(contrast, needed) if failure > _RARE else failure
+        for contrast, failure in zip(contrasts, failures(needed).tolist(), strict=True)
+    ]
+    return PlanRow(name, min(differences), needed, 1 - sum(lost), available=contrasts[0].images)
+
+
+def _needed(contrast: Contrast, power: float) -> int | None:
+    difference = value_of(contrast.difference)
+    if difference == 0:
+        return None
+    return images_to_tell_apart(difference, contrast.disagreement, power=power, alpha=contrast.level)
+
+
+def _power(contrast: Contrast, images: int) -> float:
+    return mcnemar_power(images, value_of(contrast.difference), contrast.disagreement, alpha=contrast.level)
+
+
+def _smallest(contrast: Contrast, power: float) -> float | None:
+    if contrast.images is None:
+        return None
+    smallest = float(detectable_difference(contrast.images, contrast.disagreement, power=power, alpha=contrast.level))
+    return None if math.isnan(smallest) else smallest
+
+
+def _named(contrast: Contrast, name: str) -> Contrast:
+    """The contrast in the order of a name: the first model's accuracy less the second's is never negative."""
+    difference = contrast.difference
+    if isinstance(difference, Estimate) and difference.value < 0:
+        difference = Estimate(-difference.value, -difference.high, -difference.low, difference.n, difference.method)
+    return Contrast(name, difference, contrast.disagreement, contrast.level, contrast.images)
+
+
+def _notes(contrasts: Sequence[Contrast]) -> tuple[str, ...]:
+    lowest, highest = (percent(extreme(contrast.level for contrast in contrasts)) for extreme in (min, max))
+    span = lowest if lowest == highest else f"{lowest} to {highest}"
+    notes = [
+        f"McNemar's exact test at a level of {span} per pair, after correction for many pairs; disagreement: images "
+        "on which exactly one model is right",
+    ]
+    if any(isinstance(contrast.difference, Estimate) for contrast in contrasts):
+        notes.append("a measured difference is taken as the true one; its interval says how far it may be off")
+    unclear = sum(value_of(contrast.difference) == 0 for contrast in contrasts)
+    if unclear:
+        notes.append(f"{amount(unclear, 'pair')} without a difference: no number of images would show one")
+    return tuple(notes)

@@ -1,0 +1,145 @@
+"""Decisions to tell two models apart in a review: only images on which their predictions differ matter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from regrade.core import Estimate, InputError, Predictions, TestSet
+from regrade.stats import paired_difference
+from regrade.stats.intervals import method_name
+from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.plan.pairs import Contrast, contrast_row
+from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
+from regrade.studies.same_images import judged_answers
+from regrade.studies.scoring import Scoring
+
+
+@dataclass(frozen=True)
+class ReviewedPair:
+    """Two models whose predictions are reviewed.
+
+    Their predictions differ on the share ``differing`` of images, and in the share ``decisive`` of these exactly one is
+    right. ``difference`` is that of their accuracies over all ``images``; ``decided`` images on which they differ have
+    decisions already.
+    """
+
+    name: str
+    difference: Rate
+    differing: float
+    decisive: float = 1.0
+    images: int | None = None
+    decided: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.differing <= 1 or not 0 < self.decisive <= 1:
+            raise InputError("the predictions must differ, and one be right, on between 0 and 100 % of images")
+        if abs(value_of(self.difference)) > self.differing * self.decisive:
+            raise InputError(
+                f"a difference of {percent(abs(value_of(self.difference)))} needs predictions that differ, one of them "
+                f"right, on as many images: it is {percent(self.differing * self.decisive)}"
+            )
+
+
+def plan_review(pair: ReviewedPair, *, options: PlanOptions = USUAL) -> Plan:
+    """Decisions to tell two models apart: on images where their predictions differ, and on images in random order."""
+    rows = (_differing_row(pair, options), _random_row(pair, options))
+    notes = [
+        f"McNemar's exact test at the {percent(options.level)} level on the decided images, chosen at random; one "
+        "decision per image covers both predictions",
+        f"predictions that are the same are right or wrong together: they differ on {percent(pair.differing)} of "
+        f"images, and in {percent(pair.decisive)} of these exactly one is taken to be right",
+    ]
+    available = rows[0].available
+    if available is not None and rows[0].needed is not None and rows[0].needed > available:
+        notes.append(f"{available:,} images on which they differ are too few: a review of this set alone is not enough")
+    if value_of(pair.difference) == 0:
+        notes.append("no measured difference: no number of decisions would show one")
+    return Plan(f"decisions to tell apart {pair.name}", "difference", "decisions", options, rows, tuple(notes))
+
+
+def reviewed_pair(
+    test_set: TestSet,
+    first: tuple[Predictions, Scoring],
+    second: tuple[Predictions, Scoring],
+    *,
+    labels: ReviewedLabels | None = None,
+    difference: float | None = None,
+    confidence: float = 0.95,
+) -> ReviewedPair:
+    """Two models of a test set: on how many images they differ, and what the labels say of these so far.
+
+    With ``labels`` only images count whose predictions are both judged; without any the ``difference`` must be given,
+    and one of two different predictions is taken to be right. It takes the place of the measured one.
+    """
+    if first[0].class_space != second[0].class_space:
+        raise InputError("the two models predict other classes: their predictions cannot be compared")
+    answers = [judged_answers(*model, labels) for model in (first, second)]
+    counted = answers[0].counted & answers[1].counted
+    differ = counted & (answers[0].classes != answers[1].classes)
+    if not differ.any():
+        raise InputError(f"the models' predictions on {test_set.name} are the same: there is nothing to review")
+    decided = differ & ~answers[0].novel & ~answers[1].novel
+    right = [answer.right & decided for answer in answers]
+    counts = _Decided(int((right[0] & ~right[1]).sum()), int((right[1] & ~right[0]).sum()), int(decided.sum()))
+    share = float(differ.sum() / counted.sum())
+    return ReviewedPair(
+        " and ".join(answer.model for answer in answers),
+        counts.difference(share, confidence) if difference is None else difference,
+        share,
+        max(counts.decisive, min(abs(difference or 0.0) / share, 1.0)),
+        int(counted.sum()),
+        counts.images if labels else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """Images on which predictions differ and both are judged: how many, and where one alone is right."""
+
+    only_first: int
+    only_second: int
+    images: int
+
+    @property
+    def decisive(self) -> float:
+        """The share on which exactly one is right; all of them where nothing is known."""
+        discordant = self.only_first + self.only_second
+        return discordant / self.images if discordant else 1.0
+
+    def difference(self, share: float, confidence: float) -> Estimate:
+        """The difference over all images, of which these are a sample of the ``share`` on which predictions differ."""
+        if not self.images:
+            raise InputError("no image on which the predictions differ is decided yet: give the difference to plan for")
+        bounds = paired_difference(self.only_first, self.only_second, self.images, confidence=confidence)
+        value = (self.only_first - self.only_second) / self.images
+        low, high = share * float(bounds.low), share * float(bounds.high)
+        return Estimate(share * value, low, high, self.images, method_name("paired score", confidence))
+
+
+def _differing_row(pair: ReviewedPair, options: PlanOptions) -> PlanRow:
+    """Within the images on which predictions differ, everything is larger by the inverse of their share."""
+    count = None if pair.images is None else round(pair.images * pair.differing)
+    within = Contrast(
+        "images where predictions differ",
+        value_of(pair.difference) / pair.differing,
+        pair.decisive,
+        options.level,
+        count,
+    )
+    row = contrast_row(within, options)
+    return PlanRow(
+        within.name,
+        pair.difference,
+        row.needed,
+        row.power,
+        disagreement=pair.decisive,
+        level=options.level,
+        available=count,
+        decided=pair.decided,
+        smallest=None if row.smallest is None else row.smallest * pair.differing,
+    )
+
+
+def _random_row(pair: ReviewedPair, options: PlanOptions) -> PlanRow:
+    share = pair.differing * pair.decisive
+    return contrast_row(Contrast("images in random order", pair.difference, share, options.level, pair.images), options)

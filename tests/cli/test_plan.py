@@ -1,0 +1,145 @@
+"""regrade plan: from numbers alone, and from a workspace."""
+
+import json
+
+import numpy as np
+import pytest
+from running import run, run_well
+
+import regrade
+from regrade.stats import images_for_half_width, images_per_group, images_to_tell_apart
+from regrade.tables import Columns
+
+IMAGES = 600
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    """Three models of falling accuracy on a test set with two regions."""
+    folder = tmp_path_factory.mktemp("plan")
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, IMAGES)
+    lines = ["image,label,region,a,b,c"]
+    hard = rng.random(IMAGES)
+    for row, label in enumerate(labels):
+        answers = [
+            label if hard[row] < skill else (label + shift) % 10 for skill, shift in ((0.9, 1), (0.8, 2), (0.6, 2))
+        ]
+        lines.append(",".join([f"x{row}", str(label), "north" if row % 3 else "south", *map(str, answers)]))
+    (folder / "all.csv").write_text("\n".join(lines) + "\n")
+    ws = regrade.init(folder / "W")
+    ws.import_predictions(folder / "all.csv", test_set="set", classes="cifar-10", columns=Columns(groups=("region",)))
+    return folder / "W"
+
+
+def rows(*arguments):
+    return json.loads(run_well("plan", *arguments, "--json").out)["rows"]
+
+
+class TestAssumed:
+    def test_accuracy(self):
+        planned = rows("accuracy", "--half-width", "0.5", "--accuracy", "80")
+        assert [row["needed"] for row in planned] == [images_for_half_width(0.8, 0.005)]
+        assert rows("accuracy", "--half-width", "1")[0]["needed"] == images_for_half_width(0.5, 0.01)
+
+    def test_difference(self):
+        (row,) = rows("difference", "--difference", "0.5", "--disagreement", "10", "--images", "50000")
+        assert row["needed"] == images_to_tell_apart(0.005, 0.1)
+        assert row["smallest"] == pytest.approx(0.004, abs=0.0001)
+        (row,) = rows("difference", "--difference", "0.5", "--disagreement", "10", "--pairs", "10", "--power", "90")
+        assert row["needed"] == images_to_tell_apart(0.005, 0.1, alpha=0.005, power=0.9)
+
+    def test_rank(self):
+        planned = rows("rank", "--accuracy", "76", "--accuracy", "74", "--accuracy", "75", "--disagreement", "10")
+        assert [row["name"] for row in planned[:2]] == ["76% and 75%", "75% and 74%"]
+        assert len(planned) == 4
+
+    def test_disparity(self):
+        (row,) = rows("disparity", "--accuracy", "80", "--difference", "5", "--images", "1700")
+        assert row["needed"] == images_per_group(0.8, 0.75)
+        (row,) = rows("disparity", "--accuracy", "80", "--difference", "5", "--groups", "6", "--confidence", "90")
+        assert row["needed"] == images_per_group(0.8, 0.75, comparisons=30, confidence=0.9)
+
+    def test_review(self):
+        first, second = rows("review", "--difference", "0.5", "--differing", "12.7", "--images", "10000")
+        assert first["needed"] < second["needed"] / 7
+
+
+class TestMeasured:
+    def test_accuracy(self, workspace):
+        planned = rows("accuracy", "--half-width", "1", "-t", "set", "-w", workspace)
+        assert [row["name"] for row in planned] == ["a", "b", "c"]
+        assert all(row["available"] == IMAGES for row in planned)
+
+    def test_difference_is_that_of_compare(self, workspace):
+        planned = rows("difference", "a", "b", "-t", "set", "-w", workspace)
+        (pair,) = json.loads(run_well("compare", "a", "b", "-t", "set", "-w", workspace, "--json").out)["pairs"]
+        assert planned[0]["needed"] == pair["images_needed"]
+        assert planned[0]["smallest"] == pair["smallest_difference"]
+        assert rows("difference", "-t", "set", "-w", workspace, "--difference", "5")[2]["target"] == 0.05
+
+    def test_rank(self, workspace):
+        planned = rows("rank", "-t", "set", "-w", workspace)
+        assert [row["name"] for row in planned] == [
+            "a and b",
+            "b and c",
+            "a ahead of all others",
+            "every step of the ranking",
+        ]
+
+    def test_disparity(self, workspace):
+        planned = rows("disparity", "-t", "set", "--by", "region", "-w", workspace)
+        assert len(planned) == 3 and all(row["available"] == 200 for row in planned)
+        named = rows("disparity", "-t", "set", "--by", "region", "--between", "north", "south", "-w", workspace)
+        assert all(row["level"] == pytest.approx(0.05) for row in named)
+        assumed = rows("disparity", "-t", "set", "--by", "region", "--difference", "10", "-w", workspace)
+        assert all(row["target"] == pytest.approx(0.1) for row in assumed)
+
+    def test_review(self, workspace):
+        first, second = rows("review", "a", "b", "-t", "set", "-w", workspace)
+        assert first["available"] < second["available"] == IMAGES
+        assert first["needed"] < second["needed"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["accuracy", "--half-width", "0"], "half_width"),
+        (["accuracy", "--half-width", "1", "--accuracy", "101"], "accuracy"),
+        (["accuracy", "--half-width", "1", "--power", "100"], "power must lie between 0 and 100 %, got 100"),
+        (["accuracy", "--half-width", "1", "--model", "a"], "need a test set"),
+        (["difference", "--difference", "1"], "either --disagreement or --accuracy"),
+        (["difference", "--difference", "0", "--disagreement", "10", "--images", "0"], "at least 1, got 0"),
+        (["difference", "--difference", "20", "--disagreement", "10"], "disagreement must lie between"),
+        (["difference", "--difference", "5", "--accuracy", "150"], "accuracies must lie between"),
+        (["difference", "--difference", "nan", "--disagreement", "10"], "disagreement must lie between"),
+        (["rank", "--accuracy", "70"], "two models, got 1"),
+        (["rank", "--accuracy", "70", "--accuracy", "nan"], "accuracies must lie between 0 and 100 %"),
+        (["disparity", "--accuracy", "80"], "give --accuracy and --difference"),
+        (["disparity", "--accuracy", "5", "--difference", "10"], "between 0 and 1"),
+        (["disparity", "--accuracy", "50", "--difference", "5", "--groups", "1"], "two groups, got 1"),
+        (["review", "--difference", "20", "--differing", "10"], "needs predictions that differ"),
+    ],
+)
+def test_plan_refuses_what_has_no_meaning(arguments, message):
+    ran = run("plan", *arguments)
+    assert ran.code in (1, 2)
+    assert message in " ".join(ran.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["difference", "a", "b", "--disagreement", "10"], "leave them out with -t"),
+        (["rank", "--confidence", "90"], "regrade.toml"),
+        (["disparity"], "--by"),
+        (["disparity", "--by", "planet"], "planet"),
+        (["disparity", "--by", "region", "--between", "north", "west"], "name two of the groups"),
+        (["review", "a"], "name two models"),
+        (["review", "a", "nobody"], "nobody"),
+    ],
+)
+def test_plan_of_a_workspace_refuses_what_is_not_there(workspace, arguments, message):
+    ran = run("plan", *arguments, "-t", "set", "-w", workspace)
+    assert ran.code in (1, 2)
+    assert message in " ".join(ran.err.replace("│", " ").split())
