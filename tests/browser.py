@@ -67,12 +67,12 @@ class Opened:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser; where there is none the test is skipped."""
-    found = shutil.which("chromium")
-    if found is None:
-        skip("there is no chromium here (apt-get install chromium)")
+    """The browser without a window, which opens pages for less, or the full one; where there is neither: skipped."""
+    executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    if executable is None:
+        skip("there is no Chromium here (apt-get install chromium-headless-shell fonts-liberation)")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
         browser.close()
 

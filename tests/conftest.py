@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import hypothesis
 import pytest
 from argon2 import PasswordHasher
 from built_once import built_once
+from kept_drawing import kept_drawing
 from pets import make_pets
 from report_world import add_more, make_world
 from skipping import skip
@@ -41,15 +43,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what collection made out of garbage collection, which otherwise walks through all of it again and again."""
+    """Leave what collection made out of garbage collection, which otherwise walks through all of it again and again.
+
+    Bytecode is kept of the tests alone: that of a module which a test changes within a second is taken for current.
+    """
     gc.collect()
     gc.freeze()
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_password_hashes() -> Iterator[None]:
     """Passwords of tests are no secrets: hash them with the least work."""
-    with mock.patch("regrade.ledger.accounts._HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)):
+    hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _NO_ONES=hasher.hash("the password of no one")):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_drawing() -> Iterator[None]:
+    with kept_drawing():
         yield
 
 

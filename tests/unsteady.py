@@ -152,19 +152,23 @@ STATIONS = (JUDGE, MISTAKE, EXAMINATION, TRAINING)
 
 @contextmanager
 def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
-    """Lose one request to an address: before the server has it, or its answer after the server has done it."""
+    """Lose a request to an address: before the server has it, or its answer after the server has done it.
+
+    What the page tries by itself before its notice was seen is lost too, so that no pause decides what is seen.
+    """
     lost = []
 
     def lose(route: Route) -> None:
-        if answered:
+        if answered and not lost:
             route.fetch()
         lost.append(route.request.url)
         route.abort()
 
-    page.route(f"**/{what}", lose, times=1)
+    page.route(f"**/{what}", lose)
     yield
     expect(page.locator("#notice")).to_contain_text("No connection")
-    assert len(lost) == 1
+    page.unroute(f"**/{what}", lose)
+    assert lost
     hurry(page)
 
 

@@ -1,0 +1,40 @@
+"""Reports drawn by processes that stay: starting those of each report anew takes longer than drawing it."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
+from typing import Any
+from unittest import mock
+
+from regrade.executors.processes import Helpers
+from regrade.report import drawing
+
+
+class _ReportThreads:
+    """The pool of threads of one report, which ends when the report does and leaves its threads to the next one."""
+
+    def __init__(self, threads: ThreadPoolExecutor) -> None:
+        self._threads = threads
+        self._futures: list[Future[Any]] = []
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        self._futures.append(self._threads.submit(function, *arguments))
+        return self._futures[-1]
+
+    def shutdown(self, *, cancel_futures: bool) -> None:
+        assert cancel_futures
+        for future in self._futures:
+            future.cancel()
+        wait(self._futures)
+
+
+@contextmanager
+def kept_drawing() -> Iterator[None]:
+    """All reports that this process writes are drawn by the same processes, which start with the first figure."""
+    with (
+        Helpers(drawing._drawn) as helpers,
+        ThreadPoolExecutor(drawing._PROCESSES) as threads,
+        mock.patch.object(drawing, "Helpers", lambda _: nullcontext(helpers)),
+        mock.patch.object(drawing, "ThreadPoolExecutor", lambda _: nullcontext(_ReportThreads(threads))),
+    ):
+        yield
