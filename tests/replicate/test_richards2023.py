@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from replicated import assert_sound
 from running import run
 
 from regrade.replicate import Kind, Outcome, papers
@@ -19,6 +20,10 @@ def result(replication_of):
 @pytest.fixture(scope="module")
 def cells(result):
     return {(cell.printed.row, cell.printed.column): cell for cell in result.cells}
+
+
+def test_replication_is_sound(result):
+    assert_sound(result)
 
 
 def test_nothing_is_recomputed_from_data(result):
