@@ -74,7 +74,8 @@ def vasudevan2022(data: Path) -> Replication:
         *_accuracies(counts),
         *_goblet_and_vase(data / _PAIRS_FILE),
         *_distances(released),
-        *_sums(counts[_VIT]),
+        *_resolved(counts[_VIT]),
+        *_sums(),
     )
     return Replication.of(_PAPER, cells, _notes(released, tests))
 
@@ -230,41 +231,51 @@ def _distances(released: _Released) -> Iterator[Cell]:
         yield Cell(figure, 100 * float(fine_grained[at == distance].mean()), "max steps")
 
 
-def _sums(vit: _Counts) -> Iterator[Cell]:
-    """Shares and tests of counts that the paper prints, and sums of its parts."""
+def _count(section: str, row: str, column: str = "number") -> int:
+    return int(_printed(f"Section {section} text", row, column).value)
 
-    def number(section: str, row: str, column: str = "number") -> float:
-        return _printed(section, row, column).value
 
-    resolved = "ImageNet mistakes problematic or correct"
-    right, mistakes = (int(number("Section 4.2 text", resolved, column)) for column in ("numerator", "denominator"))
-    right_new = int(number("Section 4.2 text", "sampled ImageNetV2 predictions correct or with problematic labels"))
-    sampled = int(number("Section 4.2 text", "ImageNetV2 errors sampled"))
+def _resolved(vit: _Counts) -> Iterator[Cell]:
+    """Mistakes that the review resolved: their test and shares from printed counts, and what the release leaves."""
+    row = "ImageNet mistakes problematic or correct"
+    right, mistakes = _count("4.2", row, "numerator"), _count("4.2", row, "denominator")
+    right_new = _count("4.2", "sampled ImageNetV2 predictions correct or with problematic labels")
+    sampled = _count("4.2", "ImageNetV2 errors sampled")
     test = chi_square([[right, mistakes - right], [right_new, sampled - right_new]])
-    row = "chi-square test, correct or problematic, ImageNet against ImageNetV2"
-    yield from _test_figures("Section 4.2 text", row, test, "printed counts", Kind.CONSTRUCTION)
-    yield _by_construction(_printed("Section 4.2 text", resolved, "share"), 100 * right / mistakes, "printed counts")
-    row = "correct or unclear, or ground truth incorrect or problematic"
-    yield _by_construction(_printed("Section 4 text", row, "number"), mistakes - vit.total, "676 less the released")
-    share = 100 * (mistakes - vit.total) / mistakes
-    figure = _printed("Section 4 text", "initial mistakes determined to be correct", "share")
-    yield _by_construction(figure, share, "676 less the released")
-    figure = _printed("Figure 1 caption", "original mistakes determined to be correct", "number")
-    yield _by_construction(figure, mistakes - vit.total, "676 less the released")
-    remaining = mistakes - number("Section 3.1 text", "novel predictions deemed correct (or ground truth incorrect)")
-    figure = _printed("Section 3.1 text", "remaining mistakes after the panel review", "number")
-    yield _by_construction(figure, remaining, "printed counts")
+    test_row = "chi-square test, correct or problematic, ImageNet against ImageNetV2"
+    yield from _test_figures("Section 4.2 text", test_row, test, "printed counts", Kind.CONSTRUCTION)
+    yield _by_construction(_printed("Section 4.2 text", row, "share"), 100 * right / mistakes, "printed counts")
+    resolved = mistakes - vit.total
+    for where, row, column, ours in (
+        ("Section 4 text", "correct or unclear, or ground truth incorrect or problematic", "number", resolved),
+        ("Section 4 text", "initial mistakes determined to be correct", "share", 100 * resolved / mistakes),
+        ("Figure 1 caption", "original mistakes determined to be correct", "number", resolved),
+    ):
+        yield _by_construction(_printed(where, row, column), ours, "676 less the released")
+
+
+def _sums() -> Iterator[Cell]:
+    """Sums and shares of counts that the paper prints."""
+    remaining = _count("3.1", "initial mistakes") - _count(
+        "3.1", "novel predictions deemed correct (or ground truth incorrect)"
+    )
+    overturned = sum(_count("4.3", f"novel predictions {outcome}") for outcome in ("problematic", "correct"))
     novel = "novel predictions problematic or correct"
-    overturned = sum(number("Section 4.3 text", f"novel predictions {what}") for what in ("problematic", "correct"))
-    share = 100 * overturned / number("Section 4.3 text", novel, "denominator")
-    yield _by_construction(_printed("Section 4.3 text", novel, "share"), share, "printed counts")
     kinds = ("fine-grained", "spurious correlation", "out-of-vocabulary", "non-prototypical")
-    images = sum(number("Section 5.1 text", f"ImageNet-M: {name} failures") for name in kinds)
-    figure = _printed("Section 5.1 text", "major mistakes selected (ImageNet-M)", "number")
-    yield _by_construction(figure, images, "sum of the categories")
     duplicates = "validation images that are exact duplicates in the training set"
-    share = 100 * number("Section 4.5 text", duplicates) / number("Section 2 text", "ImageNet validation images")
-    yield _by_construction(_printed("Section 4.5 text", duplicates, "share"), share, "printed counts")
+    validation = _count("2", "ImageNet validation images")
+    for section, row, column, ours in (
+        ("3.1", "remaining mistakes after the panel review", "number", remaining),
+        ("4.3", novel, "share", 100 * overturned / _count("4.3", novel, "denominator")),
+        ("4.5", duplicates, "share", 100 * _count("4.5", duplicates) / validation),
+        (
+            "5.1",
+            "major mistakes selected (ImageNet-M)",
+            "number",
+            sum(_count("5.1", f"ImageNet-M: {kind} failures") for kind in kinds),
+        ),
+    ):
+        yield _by_construction(_printed(f"Section {section} text", row, column), ours, "printed counts")
 
 
 def _notes(released: _Released, tests: Mapping[_TestName, ChiSquare]) -> tuple[str, ...]:
