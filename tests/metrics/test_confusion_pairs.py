@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from regrade.core import MismatchError
 from regrade.metrics import confused_pairs, confusions
-from regrade.replicate.vasudevan2022_printed import CONFUSIONS, PAIRS_BY_FREQUENCY
 
+CONFUSIONS, PAIRS_BY_FREQUENCY = 545, {1: 441, 2: 23, 3: 12, 4: 3, 5: 2}  # in the released list
 PAIRS = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), max_size=40)
 
 

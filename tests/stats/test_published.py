@@ -4,25 +4,27 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from regrade.replicate.recht2019_printed import CIFAR, IMAGENET
-from regrade.replicate.shankar2020_printed import RIGHT, VALIDATION
-from regrade.replicate.vasudevan2022_printed import (
-    NEW_IMAGES,
-    NEW_IMAGES_MAJOR,
-    RESOLVED,
-    RESOLVED_NEW,
-    TESTS,
-    VIT,
-    VIT_MAJOR,
-)
+from regrade.replicate import printed_figure, printed_figures
 from regrade.stats import Scale, bootstrap_line, chi_square, clopper_pearson, fit_line, mcnemar, proportion
 from regrade.stats.intervals import exact_bounds
 
+SIZES = {
+    "ImageNet Top-1, Orig. Accuracy": 50_000,
+    "ImageNet Top-1, New Accuracy": 10_000,
+    "CIFAR-10, Orig. Accuracy": 10_000,
+    "CIFAR-10, New Accuracy": 2_021,
+}
+
+
+def interval(paper, row, column):
+    """A value of Table 1 and its bounds, as printed."""
+    return tuple(printed_figure(paper, "Table 1", row, f"{column}{side}").value for side in ("", " low", " high"))
+
+
 CELLS = [
-    pytest.param(cell, n, id=f"{model}-{where}")
-    for rows, sizes in ((IMAGENET, (50_000, 10_000)), (CIFAR, (10_000, 2021)))
-    for model, row in rows.items()
-    for where, cell, n in zip(("original", "new"), (row.original, row.new), sizes, strict=True)
+    pytest.param(interval("recht2019", model, column), SIZES[column], id=f"{model}-{column}")
+    for where, model, column in printed_figures("recht2019")
+    if where == "Table 1" and column in SIZES
 ]
 
 
@@ -147,7 +149,9 @@ def test_the_cifar_line_is_not_reproduced_without_the_unpublished_models(cifar):
 
 
 def test_the_line_through_the_seven_printed_cifar_rows():
-    x, y = (np.array([getattr(row, side)[0] for row in CIFAR.values()]) / 100 for side in ("original", "new"))
+    columns = ("CIFAR-10, Orig. Accuracy", "CIFAR-10, New Accuracy")
+    figures = printed_figures("recht2019").values()
+    x, y = (np.array([figure.value for figure in figures if figure.column == column]) / 100 for column in columns)
     found = fit_line(x, y, band_points=0)
     assert found.slope.value == pytest.approx(1.733, abs=0.01)
     assert 100 * found.intercept.value == pytest.approx(-75.9, abs=0.5)
@@ -179,14 +183,20 @@ def test_shares_of_fast_images():
     assert [round(100 * 756 / 982, 1), round(100 * 714 / 978, 1)] == [77.0, 73.0]
 
 
+RIGHT = {
+    "ResNet50": 827, "AdvProp": 919, "FixRes": 938, "Human A": 902, "Human B": 930, "Human C": 945, "Human D": 940,
+    "Human E": 955,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("who", RIGHT)
-def test_the_validation_intervals_rest_on_982_images(who):
-    expected = (96.2, 94.8, 97.3) if who == "C" else VALIDATION[who]
+def test_the_validation_intervals_fit_982_images_but_for_one_bound(who):
+    expected = (96.2, 94.8, 97.3) if who == "Human C" else interval("shankar2020", who, "Original")
     assert printed(RIGHT[who], 982).tolist() == pytest.approx(expected)
 
 
 def test_the_best_labeler_is_printed_both_ways():
-    assert 100 * RIGHT["E"] / 982 == pytest.approx(97.2505, abs=5e-5)  # 97.3 in Table 1, 97.2 in Table 2
+    assert 100 * RIGHT["Human E"] / 982 == pytest.approx(97.2505, abs=5e-5)  # 97.3 in Table 1, 97.2 in Table 2
 
 
 def test_the_new_intervals_mix_two_sizes():
@@ -206,6 +216,9 @@ def share_table(first, of_first, second, of_second):
     return [[first, of_first - first], [second, of_second - second]]
 
 
+VIT, VIT_MAJOR = (243, 54, 52, 31), 155  # ViT-3B's mistakes by category and the major ones, as the tests need them
+NEW_IMAGES, NEW_IMAGES_MAJOR = (35, 5, 8, 5), 22  # its mistakes on ImageNetV2
+RESOLVED, RESOLVED_NEW = (296, 676), (47, 100)
 VIT_RELEASED, SOUPS = (242, 54, 52, 30), (172, 26, 32, 19)  # by category, in the released files
 CHI_SQUARES = {
     "resolved": (share_table(*RESOLVED, *RESOLVED_NEW), 776, 1, "0.3646", "0.5459"),
@@ -236,13 +249,21 @@ def decimals(figure):
 
 
 @pytest.mark.parametrize(
-    ("name", "printed_as"),
-    list(zip(("resolved", "major", "categories", "major, new images"), TESTS, strict=False)),
+    ("name", "section", "row"),
+    [
+        ("resolved", "4.2", "correct or problematic, ImageNet against ImageNetV2"),
+        ("major", "4.3", "mistake severity, ViT-3B against Greedy Soups"),
+        ("categories", "4.3", "mistake category, ViT-3B against Greedy Soups"),
+        ("major, new images", "4.2", "mistake severity, ImageNet against ImageNetV2"),
+    ],
 )
-def test_the_printed_chi_squares(name, printed_as):
+def test_the_printed_chi_squares(name, section, row):
     test = chi_square(CHI_SQUARES[name][0])
-    expected = TESTS[printed_as]
-    assert (round(test.statistic, 2), round(test.p_value, 2)) == (expected.statistic, expected.p_value)
+    statistic, p_value = (
+        printed_figure("vasudevan2022", f"Section {section} text", f"chi-square test, {row}", column).value
+        for column in ("chi-square", "p-value")
+    )
+    assert (round(test.statistic, 2), round(test.p_value, 2)) == (statistic, p_value)
 
 
 def test_the_fifth_p_value_is_cut_off_rather_than_rounded():

@@ -25,11 +25,20 @@ def replicate(
         typer.Option(help="The folder of its published data; without it they are downloaded once and verified."),
     ] = None,
 ) -> Shown:
-    """Recompute every figure of a paper that its published data allow: as printed, as recomputed, and the outcome."""
+    """Recompute every figure of a paper that its published data allow: as printed, as recomputed, and the outcome.
+
+    A miss is a figure that is neither the printed one nor the value expected instead; the exit code is then 1.
+    """
+    from regrade.core.amounts import amount
+    from regrade.replicate import Outcome
     from regrade.replicate import replicate as recompute
 
-    found = recompute(paper, data, watch=_watching)
-    return Shown(found.table(), found.as_dict())
+    replication = recompute(paper, data, watch=_watching)
+    table, content = replication.table(), replication.as_dict()
+    misses = replication.count(Outcome.MISS)
+    if not misses:
+        return Shown(table, content)
+    return Shown(table, content, exit_code=1, error=f"{amount(misses, 'miss', 'misses')} in {paper}")
 
 
 def _watching(files: Sequence[PublishedFile]) -> Iterable[PublishedFile]:

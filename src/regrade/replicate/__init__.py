@@ -1,18 +1,26 @@
-"""Replication: the papers' own tables, figure by figure, beside what we compute."""
+"""Replication: the papers' own figures, one by one, compared with what we compute."""
 
-from regrade.replicate.cell import Cell, Outcome, Replication
+from regrade.replicate.cell import Cell, Kind, Outcome, Replication
+from regrade.replicate.coverage import Coverage, CoveredPart
+from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
 from regrade.replicate.published_files import PublishedFile, fetch, folder_for, official_files
 from regrade.replicate.registry import Paper, papers, replicate
 
 __all__ = [
     "Cell",
+    "Coverage",
+    "CoveredPart",
+    "Kind",
     "Outcome",
     "Paper",
+    "PrintedFigure",
     "PublishedFile",
     "Replication",
     "fetch",
     "folder_for",
     "official_files",
     "papers",
+    "printed_figure",
+    "printed_figures",
     "replicate",
 ]

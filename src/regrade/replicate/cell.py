@@ -1,46 +1,94 @@
-"""A published figure held against our own: as printed, as recomputed, and what became of the two."""
+"""A printed figure compared with our own: as printed, as recomputed, and the outcome."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from regrade.core import Column, Table, Tabular
+from regrade.core import Column, InputError, Table, Tabular
+from regrade.replicate.coverage import Coverage, coverage
+from regrade.replicate.printed import PrintedFigure, number, packaged_rows
+
+_SLACK = 1 + 1e-9  # of a tolerance, for figures on the edge of rounding
 
 
 class Outcome(Enum):
-    """What became of a published figure."""
+    """What became of a printed figure."""
 
     MATCH = "match"
-    """Ours lies within the tolerance."""
+    """Ours is the printed figure, within the tolerance."""
     MISS = "miss"
-    """It does not, and no one knows why."""
+    """Ours is neither the printed figure nor the value expected instead, or could not be computed."""
     EXPLAINED = "explained"
-    """It does not, and the reason is known."""
+    """Ours is not the printed figure but the value expected instead, and the reason is given."""
+
+
+class Kind(Enum):
+    """What a comparison rests on."""
+
+    DATA = "data"
+    """Ours is recomputed from published data."""
+    CONSTRUCTION = "by construction"
+    """Ours follows from a definition, a simulation or other printed figures."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure of a paper; ``tolerance`` is how far ours may lie from it, ``why`` the reason where it does not.
+    """One printed figure and ours, computed from ``basis``.
 
-    ``published`` is none where what the paper prints could not be checked: ours then matches nothing.
+    Where ours is known to differ, ``expected`` is the value it must have, to the digits given, and ``why`` the reason.
+    ``tolerance`` is half a unit of the last printed digit (default), or what is given.
     """
 
-    table: str
-    cell: str
-    published: float | None
+    printed: PrintedFigure
     ours: float | None
-    tolerance: float
+    basis: str = ""
+    kind: Kind = Kind.DATA
+    within: float | None = None
+    expected: str = ""
     why: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.expected) != bool(self.why):
+            raise InputError(f"{self.name}: an expected value and its reason come together")
+
+    @property
+    def name(self) -> str:
+        """The row and the column of the figure."""
+        return f"{self.printed.row}, {self.printed.column}"
+
+    @property
+    def tolerance(self) -> float:
+        """How far ours may lie from the printed figure."""
+        return self.printed.half_unit if self.within is None else self.within
 
     @property
     def outcome(self) -> Outcome:
-        """Whether ours is the published figure; one that could not be computed is none."""
-        far = None if self.ours is None or self.published is None else abs(self.ours - self.published)
-        if far is not None and far <= self.tolerance * (1 + 1e-9):
-            return Outcome.MATCH
-        return Outcome.EXPLAINED if self.why else Outcome.MISS
+        """Whether ours is the printed figure, or the value expected instead where there is one."""
+        if self.expected:
+            return Outcome.EXPLAINED if self._near(self.ours, *number(self.expected)) else Outcome.MISS
+        return Outcome.MATCH if self._near(self.ours, self.printed.value, self.tolerance) else Outcome.MISS
+
+    @staticmethod
+    def _near(ours: float | None, value: float, tolerance: float) -> bool:
+        return ours is not None and abs(ours - value) <= tolerance * _SLACK
+
+    def as_dict(self) -> dict[str, Any]:
+        """The cell, ready for JSON."""
+        return {
+            "table": self.printed.where,
+            "cell": self.name,
+            "basis": self.basis,
+            "kind": self.kind.value,
+            "published": self.printed.value,
+            "ours": self.ours,
+            "tolerance": self.tolerance,
+            "expected": number(self.expected)[0] if self.expected else None,
+            "outcome": self.outcome.value,
+            "why": self.why,
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,29 +99,70 @@ class Replication(Tabular):
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()
 
-    def count(self, outcome: Outcome) -> int:
-        """How many cells came out so."""
-        return sum(cell.outcome is outcome for cell in self.cells)
+    @classmethod
+    def of(cls, paper: str, cells: Iterable[Cell], notes: Iterable[str] = ()) -> Replication:
+        """The replication of a paper, each cell with the deviation that is listed for it."""
+        return cls(paper, tuple(map(with_deviation, cells)), tuple(notes))
+
+    def count(self, outcome: Outcome, kind: Kind | None = None) -> int:
+        """How many cells have an outcome; those of one kind only where it is given."""
+        return sum(cell.outcome is outcome for cell in self.cells if kind in (None, cell.kind))
+
+    @property
+    def headline(self) -> str:
+        """The counts of outcomes, figures recomputed from data first and those by construction apart."""
+        data, construction = (self._counts(kind) for kind in Kind)
+        return f"recomputed from data: {data}; by construction: {construction}"
+
+    @property
+    def coverage(self) -> Coverage:
+        """Which tables and sections of the paper are covered, and why others are not."""
+        data, construction = ([cell.printed for cell in self.cells if cell.kind is kind] for kind in Kind)
+        return coverage(self.paper, data, construction)
 
     def as_dict(self) -> dict[str, Any]:
         """The replication, ready for JSON."""
-        cells = [{**asdict(cell), "outcome": cell.outcome.value} for cell in self.cells]
-        return {"paper": self.paper, "cells": cells, "notes": list(self.notes)}
+        counts = {kind.value: {outcome.value: self.count(outcome, kind) for outcome in Outcome} for kind in Kind}
+        return {
+            "paper": self.paper,
+            "counts": counts,
+            "cells": [cell.as_dict() for cell in self.cells],
+            "coverage": self.coverage.as_dict(),
+            "notes": list(self.notes),
+        }
 
     def table(self) -> Table:
-        """One line a cell."""
+        """One line per cell."""
         columns = (
             Column("table", "table"),
             Column("cell", "cell"),
+            Column("basis", "basis"),
+            Column("kind", "kind"),
             Column("published", "published", percent=False, digits=4),
             Column("ours", "ours", percent=False, digits=4),
             Column("tolerance", "tolerance", percent=False, digits=4),
+            Column("expected", "expected", percent=False, digits=4),
             Column("outcome", "outcome"),
             Column("why", "why"),
         )
-        rows = tuple(
-            (one.table, one.cell, one.published, one.ours, one.tolerance, one.outcome.value, one.why)
-            for one in self.cells
-        )
-        counts = ", ".join(f"{self.count(outcome):,} {outcome.value}" for outcome in Outcome)
-        return Table(f"{self.paper}: {counts}", columns, rows, self.notes)
+        rows = tuple(tuple(cell.as_dict().values()) for cell in self.cells)
+        return Table(f"{self.paper}: {self.headline}", columns, rows, (*self.notes, *self.coverage.lines()))
+
+    def _counts(self, kind: Kind) -> str:
+        if all(cell.kind is not kind for cell in self.cells):
+            return "none"
+        return ", ".join(f"{self.count(outcome, kind):,} {outcome.value}" for outcome in Outcome)
+
+
+def with_deviation(cell: Cell) -> Cell:
+    """The cell with the value expected instead of the printed one, where ``data/deviations.csv`` lists it."""
+    key = deviation_key(cell)
+    for row in packaged_rows("deviations.csv"):
+        if (row["paper"], row["where"], row["row"], row["column"], row["basis"]) == key:
+            return replace(cell, expected=row["expected"], why=row["why"])
+    return cell
+
+
+def deviation_key(cell: Cell) -> tuple[str, ...]:
+    """What identifies a cell in the list of deviations."""
+    return cell.printed.paper, *cell.printed.place, cell.basis

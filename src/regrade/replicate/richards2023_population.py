@@ -15,12 +15,27 @@ from scipy import special
 
 from regrade.core import ClassSpace, Predictions, TestSet
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.replicate.richards2023_printed import GEODE, PROGRESS_RATIO, TIMES_DISPARITY
+from regrade.replicate.printed import printed_figure
 from regrade.studies import Geography, ModelCounts, Scoring, SetCounts, geography
+
+PROGRESS = printed_figure(
+    "richards2023", "Key Results", "progress on ImageNet benchmarks over geographic generalization", "ratio"
+)
+"""How many times as fast progress on standard test sets is as on geographic ones."""
+
+DISPARITY_GROWTH = printed_figure(
+    "richards2023", "Key Results", "geographic disparities, early models to today's best", "ratio"
+)
+"""How many times the weakest models' disparity that of the best is, at the least."""
+
+GEODE = {
+    "Africa": 2_049, "Europe": 1_885, "SouthEastAsia": 1_743, "Americas": 1_611, "EastAsia": 1_586, "WestAsia": 1_459,
+}  # fmt: skip
+"""The images of each region in the released list of GeoDE with ImageNet classes."""
 
 MODELS = 40
 STANDARD_RATE = 1.0
-GEOGRAPHIC_RATE = STANDARD_RATE / PROGRESS_RATIO
+GEOGRAPHIC_RATE = STANDARD_RATE / PROGRESS.value
 
 _LOWEST, _HIGHEST = 0.50, 0.90  # accuracies on the original, spread evenly
 _SCATTER = 0.02  # of models around their lines
@@ -56,7 +71,7 @@ def populations(count: int, weak: float, rng: np.random.Generator) -> Iterator[P
     original = np.linspace(_HIGHEST, _LOWEST, MODELS)
     quarter = MODELS // 4
     best, weakest = original[:quarter].mean(), original[-quarter:].mean()
-    slope = float((TIMES_DISPARITY - 1) * weak / (best - weakest))
+    slope = float((DISPARITY_GROWTH.value - 1) * weak / (best - weakest))
     apart = weak + slope * (original - weakest)
     for _ in range(count):
         scatter = _SCATTER * rng.normal(size=(2, MODELS))

@@ -1,10 +1,10 @@
-"""Vasudevan et al. 2022, When does dough become a bagel?: kinds of mistakes, their tests, pairs and comparisons."""
+"""Vasudevan et al. 2022, When does dough become a bagel?: mistakes, their kinds and tests, pairs and comparisons."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,80 +20,64 @@ from regrade.core import (
     hierarchy_distances,
 )
 from regrade.core.arrays import IntArray
-from regrade.replicate.cell import Cell, Replication
-from regrade.replicate.vasudevan2022_printed import (
-    ACCURACIES,
-    BEFORE_REVIEW,
-    CATEGORIES,
-    CONFUSIONS,
-    FINE_GRAINED_AT,
-    GOBLET_TO_VASE,
-    MAJOR_SLICE,
-    MAJOR_SLICE_CATEGORIES,
-    MAJOR_SLICE_RIGHT,
-    MISTAKES,
-    NEW_IMAGES,
-    NEW_IMAGES_MAJOR,
-    NOVEL,
-    OVERTURNED,
-    OVERTURNED_SHARE,
-    PAIRS,
-    PAIRS_BY_FREQUENCY,
-    REMAINING,
-    RESOLVED,
-    RESOLVED_NEW,
-    SCORED_IMAGES,
-    TABLE_2,
-    TABLE_2_MAJOR,
-    TESTS,
-    VIT,
-    VIT_MAJOR,
-)
-from regrade.stats import ChiSquare, chi_square, proportion
+from regrade.replicate.cell import Cell, Kind, Replication
+from regrade.replicate.printed import printed_figure
+from regrade.stats import ChiSquare, chi_square
 from regrade.store import MistakeFormat, read_mistake_file
 from regrade.studies.mistakes import change_between, reviewed_mistakes
 from regrade.tables import read_json, texts
 
-_TENTH, _WHOLE, _HUNDREDTH = 0.05, 0.0, 0.005  # half a unit of the last printed digit
-_FILES = {"ViT-3B": "vit3b_mistakes.json", "Greedy Soups": "greedy_soups_mistakes.json"}
+_PAPER = "vasudevan2022"
+_VIT, _SOUPS, _NEW = "ViT-3B, ImageNet", "Greedy Soups, ImageNet", "ViT-3B, ImageNetV2"  # rows of Table 2
+_FILES = {_VIT: "vit3b_mistakes.json", _SOUPS: "greedy_soups_mistakes.json"}
 _PAIRS_FILE = "class_confusion_wnids.json"
 _LABELS_FILE = Path("recht2019") / "imagenet-val.top5.parquet"
+_SCORED_IMAGES = 18_692  # validation images with multi-label annotations that are not problematic
+_CATEGORIES = (
+    "Fine-grained (FG)",
+    "FG w/ OOV",
+    "Spurious",
+    "Non-prototypical",
+)  # columns of Table 2, as MistakeCategory
 
-_RELEASE = "the release has 378 mistakes of ViT-3B, 154 major; the printed tests fit 380, 155 major"
-_BEFORE = "counted before the review, and only the mistakes that remain after it were released"
-_CUT = "0.8089, cut off rather than rounded"
-_ONE_MORE = "380 and 53 mistakes are 433"
-_DISTANCE = (
-    "the paper does not define its distance, and none of 19 definitions gives both shares; this is max steps to a "
-    "common ancestor, from the image's own label"
-)
-_GOBLET = "goblet and vase are 2 and 3 steps below container: 3 by max steps; only their sum less one gives 4"
-_MACRO = "the mean over images from the released mistakes; the paper's is over classes, and needs its labels"
-_PREDICTIONS = "neither the list of images nor predictions are among the published files"
+_printed = partial(printed_figure, _PAPER)
+_by_construction = partial(Cell, kind=Kind.CONSTRUCTION)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """The mistakes of a model by category, and the major ones among them."""
+
+    categories: tuple[int, ...]
+    major: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.categories)
+
+
+_VIT_IN_TESTS = _Counts((243, 54, 52, 31), 155)  # 380 mistakes: the only counts near the release that fit the tests
 
 
 def vasudevan2022(data: Path) -> Replication:
     """Recompute the paper's figures from its released mistakes and confused pairs."""
     released = _read_released(data)
     reviews = released.reviews
+    counts = {row: _counted(review) for row, review in reviews.items()} | {_NEW: _new_images()}
+    tests = _tests(counts[_VIT], counts)
     cells = (
-        *_table_2(reviews),
-        *_printed_tests(reviews),
-        *_released_tests(reviews),
-        *_pairs(data / _PAIRS_FILE),
+        *_mistakes(counts),
+        *_table_2(counts),
+        *_test_cells(tests, "released mistakes"),
+        *_test_cells(_tests(_VIT_IN_TESTS, counts), f"{_VIT_IN_TESTS.total} mistakes", Kind.CONSTRUCTION),
         *_comparison(reviews),
-        *_accuracies(reviews),
+        *_accuracies(counts),
+        *_goblet_and_vase(data / _PAIRS_FILE),
         *_distances(released),
-        *_major_slice(reviews["ViT-3B"]),
+        *_resolved(counts[_VIT]),
+        *_sums(),
     )
-    notes = (
-        "Table 2, confused pairs and the released comparison are held against counts of the release, not against what "
-        "the paper prints in percent",
-        "the counts of ImageNetV2, of ImageNet-M and of resolved mistakes were printed, not released",
-        "chi-square: Pearson's; Yates' correction would give none of the printed values",
-        *(f"{name}: {test.warning}" for name, test in _tests(VIT, VIT_MAJOR, reviews).items() if test.warning),
-    )
-    return Replication("vasudevan2022", cells, notes)
+    return Replication.of(_PAPER, cells, _notes(released, tests))
 
 
 @dataclass(frozen=True)
@@ -102,6 +86,10 @@ class _Released:
 
     test_set: TestSet
     reviews: Mapping[str, MistakeReview]
+
+    @property
+    def labeled(self) -> bool:
+        return bool((self.test_set.labels != UNLABELED).all())
 
 
 def _read_released(data: Path) -> _Released:
@@ -113,8 +101,8 @@ def _read_released(data: Path) -> _Released:
         images |= dict.fromkeys(content)
     test_set = TestSet("imagenet-val", imagenet_1k(), tuple(images), _own_labels(tuple(images), data))
     reviews = {
-        model: read_mistake_file(data / file, test_set, form=MistakeFormat.VASUDEVAN2022, model=model).review
-        for model, file in _FILES.items()
+        row: read_mistake_file(data / file, test_set, form=MistakeFormat.VASUDEVAN2022, model=row).review
+        for row, file in _FILES.items()
     }
     return _Released(test_set, reviews)
 
@@ -129,113 +117,177 @@ def _own_labels(images: Sequence[str], data: Path) -> IntArray:
     return np.array([imagenet_1k().index(label_of[image]) for image in images])
 
 
-def _table_2(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
-    for model, review in reviews.items():
-        size, major = len(review), int(review.major.sum())
-        yield Cell("Table 2, counts", f"{model}, mistakes", MISTAKES[model], size, _WHOLE)
-        for category, printed, count in zip(CATEGORIES, TABLE_2[model], _by_category(review), strict=True):
-            yield Cell("Table 2, counts", f"{model}, {category}", printed, count, _WHOLE)
-        yield Cell("Table 2, counts", f"{model}, major", TABLE_2_MAJOR[model], major, _WHOLE)
+def _counted(review: MistakeReview) -> _Counts:
+    categories = tuple(int(review.of_category(category).sum()) for category in MistakeCategory)
+    return _Counts(categories, int(review.major.sum()))
 
 
-def _tests(vit: Sequence[int], vit_major: int, reviews: Mapping[str, MistakeReview]) -> dict[str, ChiSquare]:
-    """The five tests, from ViT-3B's counts, Greedy Soups' released ones and those printed of the new images."""
-    soups, soups_major = _by_category(reviews["Greedy Soups"]), int(reviews["Greedy Soups"].major.sum())
-    tables: tuple[list[Sequence[int]], ...] = (
-        [_parted(*RESOLVED), _parted(*RESOLVED_NEW)],
-        [_parted(vit_major, sum(vit)), _parted(soups_major, sum(soups))],
-        [vit, soups],
-        [_parted(vit_major, sum(vit)), _parted(NEW_IMAGES_MAJOR, sum(NEW_IMAGES))],
-        [vit, NEW_IMAGES],
-    )
-    return {name: chi_square(table) for name, table in zip(TESTS, tables, strict=True)}
+def _new_images() -> _Counts:
+    """ViT-3B's mistakes on ImageNetV2, which were not released: the counts behind the printed shares."""
+    total = _printed("Section 4.2 text", "ImageNetV2 mistakes left for category and severity", "number").value
+    columns = [f"Categories, {name}" for name in _CATEGORIES] + ["Severities, Major"]
+    *categories, major = (round(_printed("Table 2", _NEW, column).value * total / 100) for column in columns)
+    return _Counts(tuple(categories), major)
 
 
-def _printed_tests(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
-    for name, test in _tests(VIT, VIT_MAJOR, reviews).items():
-        printed = TESTS[name]
-        cut = _CUT if name == "categories, validation and new images" else ""
-        more = _ONE_MORE if printed.n == sum(VIT) + sum(NEW_IMAGES) + 1 else ""
-        yield Cell("Chi-square, counts that fit", f"{name}: statistic", printed.statistic, test.statistic, _HUNDREDTH)
-        yield Cell("Chi-square, counts that fit", f"{name}: p", printed.p_value, test.p_value, _HUNDREDTH, cut)
-        yield Cell("Chi-square, counts that fit", f"{name}: n", printed.n, test.n, _WHOLE, more)
+def _mistakes(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
+    vit, soups = counts[_VIT], counts[_SOUPS]
+    yield Cell(_printed("Section 4 text", "ViT-3B mistakes on the re-labeled set", "number"), vit.total)
+    yield Cell(_printed("Figure 1 caption", "mistakes after re-evaluation", "number"), vit.total)
+    yield Cell(_printed("Figure 1 caption", "major errors", "number"), vit.major)
+    yield Cell(_printed("Section 4.3 text", "Greedy Soups errors in the end", "number"), soups.total)
+    fine_grained = vit.categories[0] + vit.categories[1]
+    for row, count in (
+        ("errors fine-grained in nature (in-vocabulary or OOV)", fine_grained),
+        ("errors categorized as spurious correlation", vit.categories[2]),
+        ("errors assessed as major", vit.major),
+    ):
+        yield Cell(_printed("Section 4.1 text", row, "share"), 100 * count / vit.total)
 
 
-def _released_tests(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
-    vit = reviews["ViT-3B"]
-    found = _tests(_by_category(vit), int(vit.major.sum()), reviews)
-    for name, test in list(found.items())[1:]:  # resolved mistakes were not released
-        printed = TESTS[name]
-        table = "Chi-square, released counts"
-        yield Cell(table, f"{name}: statistic", printed.statistic, test.statistic, _HUNDREDTH, _RELEASE)
-        yield Cell(table, f"{name}: p", printed.p_value, test.p_value, _HUNDREDTH, _RELEASE)
+def _table_2(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
+    for row, mistakes in counts.items():
+        kind, basis = (Kind.CONSTRUCTION, "whole counts of 53") if row == _NEW else (Kind.DATA, "")
+        for column, count in zip(_CATEGORIES, mistakes.categories, strict=True):
+            yield Cell(_printed("Table 2", row, f"Categories, {column}"), 100 * count / mistakes.total, basis, kind)
+        for column, count in (("Major", mistakes.major), ("Minor", mistakes.total - mistakes.major)):
+            yield Cell(_printed("Table 2", row, f"Severities, {column}"), 100 * count / mistakes.total, basis, kind)
 
 
-def _pairs(path: Path) -> Iterator[Cell]:
-    listed = read_json(path)
-    if not (isinstance(listed, list) and all(isinstance(row, list) and len(row) == 3 for row in listed)):
-        raise FormatError(f"{path}: a list of two classes and a count each is wanted")
-    distinct = {frozenset(pair) for *pair, _ in listed}
-    counts = Counter(count for *_, count in listed)
-    yield Cell("Confused pairs", "pairs", PAIRS, len(distinct), _WHOLE)
-    yield Cell("Confused pairs", "confusions", CONFUSIONS, sum(n * pairs for n, pairs in counts.items()), _WHOLE)
-    for frequency, pairs in PAIRS_BY_FREQUENCY.items():
-        yield Cell("Confused pairs", f"pairs confused {frequency} times", pairs, counts[frequency], _WHOLE)
+_TestName = tuple[str, str]  # section, row
+
+
+def _tests(vit: _Counts, counts: Mapping[str, _Counts]) -> dict[_TestName, ChiSquare]:
+    """The tests of ViT-3B's mistakes against Greedy Soups' and against those on ImageNetV2."""
+    tests = {}
+    for section, rivals, mistakes in (
+        ("Section 4.3 text", "ViT-3B against Greedy Soups", counts[_SOUPS]),
+        ("Section 4.2 text", "ImageNet against ImageNetV2", counts[_NEW]),
+    ):
+        severities = [[group.major, group.total - group.major] for group in (vit, mistakes)]
+        tests[section, f"chi-square test, mistake severity, {rivals}"] = chi_square(severities)
+        categories = [vit.categories, mistakes.categories]
+        tests[section, f"chi-square test, mistake category, {rivals}"] = chi_square(categories)
+    return tests
+
+
+def _test_cells(tests: Mapping[_TestName, ChiSquare], basis: str, kind: Kind = Kind.DATA) -> Iterator[Cell]:
+    """The figures of tests; those that rest on printed shares of ImageNetV2 are by construction."""
+    for (section, row), test in tests.items():
+        how = Kind.CONSTRUCTION if row.endswith("ImageNetV2") else kind
+        yield from _test_figures(section, row, test, basis, how)
+
+
+def _test_figures(section: str, row: str, test: ChiSquare, basis: str, kind: Kind) -> Iterator[Cell]:
+    yield _by_construction(_printed(section, row, "degrees of freedom"), test.freedom, basis)
+    for column, value in (("N", test.n), ("chi-square", test.statistic), ("p-value", test.p_value)):
+        yield Cell(_printed(section, row, column), value, basis, kind)
 
 
 def _comparison(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
-    vit, soups = (reviewed_mistakes(reviews[model]) for model in ("ViT-3B", "Greedy Soups"))
+    vit, soups = (reviewed_mistakes(reviews[row]) for row in (_VIT, _SOUPS))
     change = change_between(soups, vit, confidence=0.95)
-    ours = {
-        "fixed": change.fixed,
-        "new": change.new,
-        "common": change.common,
-        "common, same answer": change.same,
-        "common, other answer": change.other,
-    }
-    for what, printed in REMAINING.items():
-        yield Cell("Greedy Soups against ViT-3B, released", what, printed, ours[what], _WHOLE)
-    for what, printed in BEFORE_REVIEW.items():
-        yield Cell("Greedy Soups against ViT-3B, before review", what, printed, None, _WHOLE, _BEFORE)
-    share = 100 * sum(OVERTURNED) / NOVEL
-    table = "Greedy Soups, novel predictions, from printed counts"
-    yield Cell(table, "overturned, %", OVERTURNED_SHARE, share, _TENTH)
+    for row, count in (
+        ("ViT-3B mistakes corrected by Greedy Soups", change.fixed),
+        ("Greedy Soups mistakes where ViT-3B was correct", change.new),
+        ("common mistakes with a different prediction", change.other),
+    ):
+        yield Cell(_printed("Section 4.3 text", row, "number"), count)
 
 
-def _accuracies(reviews: Mapping[str, MistakeReview]) -> Iterator[Cell]:
-    for model, review in reviews.items():
-        ours = 100 * (1 - len(review) / SCORED_IMAGES)
-        yield Cell("Multi-label accuracy after the review", f"{model}, %", ACCURACIES[model], ours, _TENTH, _MACRO)
+def _accuracies(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
+    for figure, row in (
+        (_printed("Table 1", "ViT-3B", "All, MLA Re-labeled"), _VIT),
+        (_printed("Section 4.3 text", "Greedy Soups", "MLA in the end"), _SOUPS),
+    ):
+        yield Cell(figure, 100 * (1 - counts[row].total / _SCORED_IMAGES), f"mean over {_SCORED_IMAGES:,} images")
+
+
+def _goblet_and_vase(path: Path) -> Iterator[Cell]:
+    listed = read_json(path)
+    if not (isinstance(listed, list) and all(isinstance(row, list) and len(row) == 3 for row in listed)):
+        raise FormatError(f"{path}: a list of two classes and a count each is wanted")
+    space = imagenet_1k()
+    goblet, vase = (space.names.index(name) for name in ("goblet", "vase"))
+    pair = {space.ids[goblet], space.ids[vase]}
+    mistakes = sum(count for *classes, count in listed if set(classes) == pair)
+    yield Cell(_printed("Section 4.1 text", "model mistakes for goblet and vase", "number"), mistakes)
+    distance = int(hierarchy_distances(space)[goblet, vase])
+    yield Cell(_printed("Section 4.1 text", "hierarchy distance of goblet and vase", "distance"), distance, "max steps")
 
 
 def _distances(released: _Released) -> Iterator[Cell]:
-    space, review = released.test_set.class_space, released.reviews["ViT-3B"]
-    table = hierarchy_distances(space)
-    labels = released.test_set.labels[review.examples]
-    known = bool((labels != UNLABELED).all())
-    for distance, printed in FINE_GRAINED_AT.items():
-        here = table[review.classes, labels] == distance
-        ours = 100 * float(review.of_category(MistakeCategory.FINE_GRAINED)[here].mean()) if known else None
-        why = _DISTANCE if known else f"{_DISTANCE}, which is not among the published files"
-        yield Cell("Hierarchy distance", f"fine-grained at {distance}, %", printed, ours, _TENTH, why)
-    goblet, vase = (space.names.index(name) for name in ("goblet", "vase"))
-    between = int(table[goblet, vase])
-    yield Cell("Hierarchy distance", "goblet to vase", GOBLET_TO_VASE, between, _WHOLE, _GOBLET)
+    """The share of fine-grained mistakes at a distance from the image's own label, where labels are at hand."""
+    if not released.labeled:
+        return
+    review = released.reviews[_VIT]
+    distances = hierarchy_distances(released.test_set.class_space)
+    at = distances[review.classes, released.test_set.labels[review.examples]]
+    fine_grained = review.of_category(MistakeCategory.FINE_GRAINED)
+    for distance in (1, 3):
+        figure = _printed(
+            "Section 4.1 text", f"errors at hierarchy distance {distance} assessed as fine-grained", "share"
+        )
+        yield Cell(figure, 100 * float(fine_grained[at == distance].mean()), "max steps")
 
 
-def _major_slice(review: MistakeReview) -> Iterator[Cell]:
-    why = "the release has one major mistake less than the paper tells"
-    yield Cell("ImageNet-M", "major mistakes of ViT-3B to choose from", VIT_MAJOR, int(review.major.sum()), _WHOLE, why)
-    yield Cell("ImageNet-M", "images, summed over categories", MAJOR_SLICE, sum(MAJOR_SLICE_CATEGORIES), _WHOLE)
-    for model, right in MAJOR_SLICE_RIGHT.items():
-        share = proportion(right, MAJOR_SLICE)
-        why = f"{_PREDICTIONS}; the printed count is {share} % of {MAJOR_SLICE} (Clopper-Pearson)"
-        yield Cell("ImageNet-M", f"{model}, right", right, None, _WHOLE, why)
+def _count(section: str, row: str, column: str = "number") -> int:
+    return int(_printed(f"Section {section} text", row, column).value)
 
 
-def _by_category(review: MistakeReview) -> list[int]:
-    return [int(review.of_category(category).sum()) for category in MistakeCategory]
+def _resolved(vit: _Counts) -> Iterator[Cell]:
+    """Mistakes that the review resolved: their test and shares from printed counts, and what the release leaves."""
+    row = "ImageNet mistakes problematic or correct"
+    right, mistakes = _count("4.2", row, "numerator"), _count("4.2", row, "denominator")
+    right_new = _count("4.2", "sampled ImageNetV2 predictions correct or with problematic labels")
+    sampled = _count("4.2", "ImageNetV2 errors sampled")
+    test = chi_square([[right, mistakes - right], [right_new, sampled - right_new]])
+    test_row = "chi-square test, correct or problematic, ImageNet against ImageNetV2"
+    yield from _test_figures("Section 4.2 text", test_row, test, "printed counts", Kind.CONSTRUCTION)
+    yield _by_construction(_printed("Section 4.2 text", row, "share"), 100 * right / mistakes, "printed counts")
+    resolved = mistakes - vit.total
+    for where, row, column, ours in (
+        ("Section 4 text", "correct or unclear, or ground truth incorrect or problematic", "number", resolved),
+        ("Section 4 text", "initial mistakes determined to be correct", "share", 100 * resolved / mistakes),
+        ("Figure 1 caption", "original mistakes determined to be correct", "number", resolved),
+    ):
+        yield _by_construction(_printed(where, row, column), ours, "676 less the released")
 
 
-def _parted(part: int, whole: int) -> list[int]:
-    return [part, whole - part]
+def _sums() -> Iterator[Cell]:
+    """Sums and shares of counts that the paper prints."""
+    remaining = _count("3.1", "initial mistakes") - _count(
+        "3.1", "novel predictions deemed correct (or ground truth incorrect)"
+    )
+    overturned = sum(_count("4.3", f"novel predictions {outcome}") for outcome in ("problematic", "correct"))
+    novel = "novel predictions problematic or correct"
+    kinds = ("fine-grained", "spurious correlation", "out-of-vocabulary", "non-prototypical")
+    duplicates = "validation images that are exact duplicates in the training set"
+    validation = _count("2", "ImageNet validation images")
+    for section, row, column, ours in (
+        ("3.1", "remaining mistakes after the panel review", "number", remaining),
+        ("4.3", novel, "share", 100 * overturned / _count("4.3", novel, "denominator")),
+        ("4.5", duplicates, "share", 100 * _count("4.5", duplicates) / validation),
+        (
+            "5.1",
+            "major mistakes selected (ImageNet-M)",
+            "number",
+            sum(_count("5.1", f"ImageNet-M: {kind} failures") for kind in kinds),
+        ),
+    ):
+        yield _by_construction(_printed(f"Section {section} text", row, column), ours, "printed counts")
+
+
+def _notes(released: _Released, tests: Mapping[_TestName, ChiSquare]) -> tuple[str, ...]:
+    labels = (
+        ""
+        if released.labeled
+        else f"hierarchy distances need the images' own labels: no {_LABELS_FILE} beside the data"
+    )
+    return (
+        "counts of ImageNetV2 and of resolved mistakes were printed, not released",
+        f"accuracies are means over the {_SCORED_IMAGES:,} images that are not problematic, the paper's over classes",
+        "chi-square: Pearson's; Yates' correction would give none of the printed values",
+        *(f"{row}: {test.warning}" for (_, row), test in tests.items() if test.warning),
+        *([labels] if labels else []),
+    )
