@@ -38,7 +38,7 @@ def replicate(
     misses = replication.count(Outcome.MISS)
     if not misses:
         return Shown(table, content)
-    return Shown(table, content, exit_code=1, error=f"{amount(misses, 'miss', 'misses')} in {paper}")
+    return Shown(table, content, exit_code=1, errors=(f"{amount(misses, 'miss', 'misses')} in {paper}",))
 
 
 def _watching(files: Sequence[PublishedFile]) -> Iterable[PublishedFile]:
