@@ -24,7 +24,7 @@ from regrade.stats.group_shares import (
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import independent_difference
+from regrade.stats.independent import fisher_exact, independent_difference, part_effect
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
 from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
@@ -96,6 +96,7 @@ __all__ = [
     "discordant_counts",
     "equal_answers",
     "extremes_apart",
+    "fisher_exact",
     "fit_line",
     "fit_lines",
     "fit_noisy_line",
@@ -119,6 +120,7 @@ __all__ = [
     "mcnemar_exact",
     "mcnemar_power",
     "paired_difference",
+    "part_effect",
     "partial_review",
     "pearson",
     "pearson_matrix",
