@@ -12,9 +12,11 @@ import numpy as np
 
 from benchmarks.calibration import (  # noqa: F401 - each registers itself
     coverage_agreement,
+    coverage_confusion,
     coverage_leakage,
     null_agreement,
     null_comparison,
+    null_expected_error,
     null_generalization,
     null_leakage,
     splits,
