@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from confusion_world import SPACE, world
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
@@ -165,6 +165,20 @@ class TestByThreshold:
     def test_equal_confidences_are_split_as_the_labeled_ones_are(self):
         found = self.expected(np.arange(100) < 30, np.full(100, 0.5), np.full(40, 0.5))
         assert found.value == pytest.approx(0.3)
+
+    @given(
+        labeled=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=30),
+        others=st.lists(st.integers(0, 5), min_size=1, max_size=30),
+    )
+    @settings(deadline=None, max_examples=60, derandomize=True)
+    def test_the_interval_contains_the_share_and_has_a_width(self, labeled, others):
+        """Whatever ties there are between confidences."""
+        wrong, own = (np.array(column) for column in zip(*labeled, strict=True))
+        if wrong.all() or not wrong.any():
+            return
+        found = self.expected(wrong, own / 5, np.array(others) / 5)
+        assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
+        assert found.high - found.low > 0.05
 
     @pytest.mark.parametrize("wrong", [np.zeros(20, dtype=bool), np.ones(20, dtype=bool)])
     def test_all_right_or_all_wrong(self, wrong):

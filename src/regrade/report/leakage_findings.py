@@ -83,7 +83,7 @@ def _accuracy(result: Leakage) -> Finding | None:
 
 
 _CORRECTED = "The count is corrected for the number of models."
-_NONE_SHOWN = "No model is shown to differ on twins, corrected for the number of models."
+_NONE_SHOWN = "No model is shown to differ on these images, corrected for the number of models."
 
 
 def _exact(result: Leakage) -> FoundBy | None:

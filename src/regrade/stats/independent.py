@@ -40,7 +40,8 @@ def part_effect(
     That is the part's share of the images times the difference of both proportions, and the share is as random as the
     difference. Share and difference vary within the ellipse that their Wilson and Newcombe intervals span, and the
     bounds are the smallest and the largest product. So the interval leaves 0 out exactly where that of the difference
-    does. At 95% it covered 0.94 or more from 3 images expected in the part.
+    does. At 95% it covers 0.94 or more from 3 images expected in the part. It is wider than with the share as if fixed,
+    which covers 0.5 to 0.95: up to 2.5 times where both differ, 1.9 times with 3 images and no difference.
 
     >>> interval = part_effect(9, 10, 120, 190)
     >>> round(float(interval.low), 4), round(float(interval.high), 4)
