@@ -11,12 +11,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.calibration import (  # noqa: F401 - each registers its checks
+    coverage_agreement,
+    coverage_confusion,
     coverage_correlations,
     coverage_groups,
+    coverage_leakage,
     coverage_lines,
     coverage_shares,
+    null_agreement,
     null_comparison,
+    null_expected_error,
     null_generalization,
+    null_leakage,
     splits,
 )
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck

@@ -118,11 +118,17 @@ class TestWords:
     def test_what_to_expect(self):
         study = studied(other=True)
         (found,) = [one for one in findings(study) if "to expect on there" in one.headline]
-        assert "the actual error is compatible for" in found.text
-        wrong = [replace(row, actual=Estimate(0.99, 0.98, 1.0, 400, "")) for row in study.other.errors]
-        off = replace(study, other=replace(study.other, errors=tuple(wrong)))
-        assert "The confusion score does not tell how models fare on there" in headlines(off)
-        blind = [replace(row, actual=None) for row in study.other.errors]
+        assert "No model of" in found.text and "is shown to err more or less than expected" in found.text
+        rows = study.other.errors
+        shifts = (-0.2, *[0.01] * (len(rows) - 1))  # only the first is further than corrected intervals reach
+        gaps = [replace(row, gap=Estimate(d, d - 0.05, d + 0.05, 400, "")) for row, d in zip(rows, shifts, strict=True)]
+        off = replace(study, other=replace(study.other, errors=tuple(gaps)))
+        (found,) = [one for one in findings(off) if "expected by score" in one.headline]
+        assert found.headline == f"The error expected by score on there is too low for 1 of {len(rows)} models"
+        assert "−20.0 points (−25.0 to −15.0)" in found.text
+        assert "half of the models are within 1.0 points" in found.text
+        assert "Spearman's correlation" in found.text
+        blind = [replace(row, actual=None, gap=None) for row in study.other.errors]
         unknown = replace(study, other=replace(study.other, errors=tuple(blind)))
         (found,) = [one for one in findings(unknown) if "to expect on there" in one.headline]
         assert "actual" not in found.text

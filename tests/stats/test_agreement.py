@@ -28,7 +28,18 @@ def test_kappa_by_hand():
     found = fleiss_kappa(np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]]))
     assert found.value == pytest.approx(70 / 94)
     assert found.low < found.value < found.high <= 1
-    assert (found.n, found.method) == (6, "fleiss 95%")
+    assert (found.n, found.method) == (6, "fleiss, adjusted delta 95%")
+
+
+def test_kappa_interval_by_hand():
+    # 20 images that agree and 2.5 imagined ones, 1.25 of which disagree; two classes, equally frequent
+    observed, expected = 1.25 / 22.5, 1 / 2
+    ratio = observed / expected
+    # 21.25 images move the ratio by -observed / expected, 1.25 by (1 - observed) / expected, over 22.5
+    error = np.sqrt(21.25 * observed**2 + 1.25 * (1 - observed) ** 2) / expected / 22.5
+    found = fleiss_kappa(np.array([[0, 1] * 10, [0, 1] * 10]))
+    assert (found.value, found.high) == (1, 1)
+    assert found.low == pytest.approx(1 - ratio - stats.t.ppf(0.975, 19) * error)
 
 
 def test_alpha_by_hand():
@@ -109,8 +120,8 @@ def test_full_agreement_leaves_open_what_the_images_leave_open():
     for measure in (fleiss_kappa, krippendorff_alpha):
         found = measure(answers)
         assert (found.value, found.high) == (1, 1)
-        # 20 images without a disagreement: up to 16.8% may have one, where chance has about 80%
-        assert found.low == pytest.approx(1 - 0.168 / 0.8, abs=0.01)
+        # 20 images without a disagreement: up to 16.8% may have one (exactly), where chance has about 80%
+        assert found.low == pytest.approx(1 - 0.168 / 0.8, abs=0.02)
 
 
 def simulated(rng, images, kind):
@@ -156,10 +167,45 @@ def test_the_spread_is_that_of_leaving_out_one_image_after_another(measure, miss
     answers = np.where(rng.random(answers.shape) < missing, -1, answers)
     answers = answers[:, (answers >= 0).sum(axis=0) >= 2]
     found, n = measure(answers), answers.shape[1]
-    left = np.log([1 - measure(np.delete(answers, image, axis=1)).value for image in range(n)])
+    left = np.array([measure(np.delete(answers, image, axis=1)).value for image in range(n)])
     jackknife = np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
-    spread = np.log((1 - found.low) / (1 - found.value)) / stats.t.ppf(0.975, n - 1)
-    assert spread == pytest.approx(jackknife, rel=0.06)
+    spread = (found.high - found.low) / 2 / stats.t.ppf(0.975, n - 1)
+    assert spread == pytest.approx(jackknife, rel=0.1)
+
+
+def clustered_answers(rng, runs, *, images, people, shares, kappa):
+    """Answers (runs, people, images) whose kappa is known: every image has class shares of its own (Dirichlet)."""
+    own = rng.dirichlet(np.asarray(shares) * (1 - kappa) / kappa, size=(runs, images))
+    return (rng.random((runs, people, images, 1)) > own.cumsum(axis=-1)[:, None, :, :-1]).sum(axis=-1)
+
+
+@pytest.mark.parametrize("measure", [fleiss_kappa, krippendorff_alpha])
+@pytest.mark.parametrize(
+    ("people", "shares", "kappa"),
+    [
+        (2, (0.5, 0.5), 0.3),
+        (2, (0.9, 0.1), 0.6),
+        (3, (0.95, 0.05), 0.9),
+        (5, (0.85, 0.05, 0.05, 0.05), 0.3),
+    ],
+)
+def test_intervals_cover_with_ten_images_and_skewed_classes(measure, people, shares, kappa):
+    rng = np.random.default_rng(5)
+    drawn = clustered_answers(rng, 400, images=10, people=people, shares=shares, kappa=kappa)
+    found = [measure(answers) for answers in drawn if np.ptp(answers)]
+    covered = sum(one.low <= kappa <= one.high for one in found)
+    assert covered >= stats.binom.ppf(1e-4, len(found), 0.93)
+
+
+@given(answers=partial)
+@quick
+def test_intervals_contain_the_value_and_have_a_width(answers):
+    try:
+        found = krippendorff_alpha(answers)
+    except UndefinedError:
+        return
+    assert -1 <= found.low <= found.value <= found.high <= 1
+    assert found.high - found.low > 0.05
 
 
 def test_a_higher_confidence_is_wider():

@@ -1,4 +1,4 @@
-"""The difference of two proportions on images of their own: by hand, against statsmodels, and how often it covers."""
+"""Two proportions on images of their own: by hand, against scipy and statsmodels, and how often intervals cover."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from regrade.core import InputError, UndefinedError
-from regrade.stats import independent_difference
+from regrade.stats import fisher_exact, independent_difference, part_effect, wilson
 
 counts = st.integers(1, 200).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -66,3 +66,66 @@ def test_what_has_no_difference():
         independent_difference(0, 0, 1, 2)
     with pytest.raises(InputError):
         independent_difference(3, 2, 1, 2)
+
+
+def effect(*arguments):
+    interval = part_effect(*arguments)
+    return float(interval.low), float(interval.high)
+
+
+def test_part_effect_by_hand():
+    # no difference: the product (p + a cos) b sin is largest where 2 a cos² + p cos - a = 0
+    share, difference = wilson(10, 200), independent_difference(5, 10, 95, 190)
+    p, a, b = 0.05, float(share.high) - 0.05, float(difference.high)
+    cosine = (-p + np.sqrt(p**2 + 8 * a**2)) / (4 * a)
+    assert effect(5, 10, 95, 190)[1] == pytest.approx((p + a * cosine) * b * np.sqrt(1 - cosine**2), rel=1e-4)
+
+
+def slow_effect(k, n, j, m):
+    """The extreme differences for each of many shares of the part."""
+    share, difference, p, d = wilson(n, n + m), independent_difference(k, n, j, m), n / (n + m), k / n - j / m
+    steps = np.linspace(-1, 1, 20_001)
+    shares = p + np.where(steps < 0, p - float(share.low), float(share.high) - p) * steps
+    room = np.sqrt(1 - steps**2)
+    low, high = (d - float(difference.low)) * room, (float(difference.high) - d) * room
+    return (shares * (d - low)).min(), (shares * (d + high)).max()
+
+
+@given(part=counts, rest=counts)
+def test_part_effect_agrees_with_a_slow_search(part, rest):
+    assert effect(*part, *rest) == pytest.approx(slow_effect(*part, *rest), abs=2e-5)
+
+
+@given(part=counts, rest=counts)
+def test_part_effect_holds_its_value_and_leaves_out_zero_with_the_difference(part, rest):
+    low, high = effect(*part, *rest)
+    value = (part[0] + rest[0]) / (part[1] + rest[1]) - rest[0] / rest[1]
+    assert low - 1e-12 <= value <= high + 1e-12 and high > low
+    difference = bounds(*part, *rest)
+    assert (low > 0, high < 0) == (difference[0] > 0, difference[1] < 0)
+
+
+@pytest.mark.parametrize(
+    ("expected", "images", "part", "rest"),
+    [(3, 1_000, 0.9, 0.9), (3, 1_000, 1.0, 0.5), (10, 1_000, 0.3, 0.8), (10, 200, 1.0, 0.99), (500, 2_000, 0.0, 0.9)],
+)
+def test_part_effect_covers_though_the_share_is_random(expected, images, part, rest):
+    rng = np.random.default_rng(4)
+    n = rng.binomial(images, expected / images, 4_000)
+    n = n[n > 0]
+    k, j = rng.binomial(n, part), rng.binomial(images - n, rest)
+    interval = part_effect(k, n, j, images - n)
+    truth = expected / images * (part - rest)
+    assert np.mean((interval.low <= truth + 1e-12) & (interval.high >= truth - 1e-12)) >= 0.93
+
+
+@given(first=counts, second=counts)
+def test_fisher_exact_as_in_scipy(first, second):
+    table = [[first[0], first[1] - first[0]], [second[0], second[1] - second[0]]]
+    assert fisher_exact(*first, *second) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-6)
+
+
+def test_fisher_exact_by_hand():
+    # of 70 tables with 4 right of 8, 1 + 16 + 16 + 1 are as unlikely as 3 and 1
+    assert fisher_exact(3, 4, 1, 4) == pytest.approx(34 / 70)
+    assert fisher_exact(4, 4, 9, 9) == 1

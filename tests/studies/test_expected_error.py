@@ -6,13 +6,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from confusion_world import SPACE, world
-from scipy import special
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special, stats
 
-from regrade.core import NO_ANSWER, UNLABELED, MismatchError, ScoreKind, UndefinedError, checkpoints_of
+from regrade.core import (
+    NO_ANSWER,
+    UNLABELED,
+    Estimate,
+    MismatchError,
+    ScoreKind,
+    UndefinedError,
+    checkpoints_of,
+)
 from regrade.studies import ConfusionPart, Scoring, WithoutLabels, confusion
 from regrade.studies.confusion import agreement_lines
 from regrade.studies.confusion.expected_error import (
     Sides,
+    expectation_gap,
     expected_by_confidence,
     expected_by_score,
     expected_by_threshold,
@@ -87,17 +98,37 @@ class TestByScore:
 class TestByConfidence:
     def test_by_hand(self):
         found = expected_by_confidence(np.array([0.9, 0.8, 0.7, 0.6]), confidence=0.95)
-        reach = 1.959964 * np.std([0.1, 0.2, 0.3, 0.4], ddof=1) / 2
-        assert (found.value, found.low, found.high) == pytest.approx((0.25, 0.25 - reach, 0.25 + reach))
+        # doubts .1 to .4 and a fifth image: right, the mean is .2 and the variance .025; wrong, they are .4 and .125
+        reach = stats.t.ppf(0.975, 4) / np.sqrt(5)
+        assert found.value == pytest.approx(0.25)
+        assert (found.low, found.high) == pytest.approx((max(0.2 - reach * 0.025**0.5, 0), 0.4 + reach * 0.125**0.5))
 
     def test_one_image_says_nothing(self):
         found = expected_by_confidence(np.array([0.9]), confidence=0.95)
         assert (found.low, found.high) == (0, 1)
 
+    def test_a_model_that_is_always_sure_has_a_width(self):
+        found = expected_by_confidence(np.ones(500), confidence=0.95)
+        assert (found.value, found.low) == (0, 0)
+        assert found.high == pytest.approx((1 + stats.t.ppf(0.975, 500)) / 501)
+
+    @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+    def test_the_interval_contains_the_mean_and_has_a_width(self, confidences):
+        found = expected_by_confidence(np.array(confidences), confidence=0.95)
+        assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
+        assert found.high - found.low > 0.01
+
+    @pytest.mark.parametrize("images", [20, 500])
+    def test_coverage_where_the_model_is_calibrated(self, images):
+        """Few images are doubtful at all, which a normal interval covers 0.71 with 20 images."""
+        rng = np.random.default_rng(images)
+        found = [expected_by_confidence(1 - rng.beta(0.05, 2, images), confidence=0.95) for _ in range(500)]
+        assert np.mean([one.low <= 0.05 / 2.05 <= one.high for one in found]) >= 0.93
+
 
 class TestByThreshold:
     def expected(self, wrong, own, other):
-        return expected_by_threshold(wrong, own, other, rng=np.random.default_rng(0), confidence=0.95)
+        return expected_by_threshold(wrong, own, other, confidence=0.95)
 
     def test_by_hand(self):
         """3 of 10 labeled answers are wrong, and the three least sure are below 0.35: so are 4 of the 8 others."""
@@ -107,6 +138,21 @@ class TestByThreshold:
         found = self.expected(wrong, own, other)
         assert found.value == pytest.approx(0.5)
         assert 0 <= found.low < found.value < found.high <= 1
+
+    def test_the_interval_by_hand(self):
+        """Without an answer on the wrong side the threshold is off by up to z² / (n + z²): 4 of 100 images."""
+        own, other = np.linspace(0.005, 0.995, 100), np.linspace(0.005, 0.995, 100)
+        found = self.expected(own < 0.3, own, other)
+        exact = stats.beta.ppf([0.025, 0.975], [30, 31], [71, 70])
+        off = 1.96**2 / (100 + 1.96**2)
+        assert found.value == pytest.approx(0.3)
+        assert found.low == pytest.approx(0.3 - np.hypot(off, 0.3 - exact[0]), abs=0.003)
+        assert found.high == pytest.approx(0.3 + np.hypot(off, exact[1] - 0.3), abs=0.003)
+
+    def test_others_that_are_all_sure_have_a_width(self):
+        found = self.expected(np.arange(100) < 30, np.linspace(0, 0.9, 100), np.ones(200))
+        assert (found.value, found.low) == (0, 0)
+        assert found.high > 0.01
 
     def test_on_the_labeled_images_themselves_it_is_their_error(self):
         rng = np.random.default_rng(1)
@@ -120,6 +166,20 @@ class TestByThreshold:
         found = self.expected(np.arange(100) < 30, np.full(100, 0.5), np.full(40, 0.5))
         assert found.value == pytest.approx(0.3)
 
+    @given(
+        labeled=st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=2, max_size=30),
+        others=st.lists(st.integers(0, 5), min_size=1, max_size=30),
+    )
+    @settings(deadline=None, max_examples=60, derandomize=True)
+    def test_the_interval_contains_the_share_and_has_a_width(self, labeled, others):
+        """Whatever ties there are between confidences."""
+        wrong, own = (np.array(column) for column in zip(*labeled, strict=True))
+        if wrong.all() or not wrong.any():
+            return
+        found = self.expected(wrong, own / 5, np.array(others) / 5)
+        assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
+        assert found.high - found.low > 0.05
+
     @pytest.mark.parametrize("wrong", [np.zeros(20, dtype=bool), np.ones(20, dtype=bool)])
     def test_all_right_or_all_wrong(self, wrong):
         """Nothing lies between right and wrong; drawn anew they would show no doubt at all."""
@@ -127,16 +187,17 @@ class TestByThreshold:
         with pytest.raises(UndefinedError, match="right and wrong answers"):
             self.expected(wrong, rng.random(20), rng.random(50))
 
-    def test_coverage_where_the_threshold_is_the_same(self):
+    @pytest.mark.parametrize(("images", "others", "share"), [(30, 30, 0.05), (100, 50, 0.3), (500, 400, 0.05)])
+    def test_coverage_where_the_threshold_is_the_same(self, images, others, share):
         """Wrong is what lies below a confidence, in both sets, whose confidences differ."""
         rng = np.random.default_rng(3)
-        truth = 0.3**0.5
         held = []
         for _ in range(200):
-            own, other = rng.random(500), rng.random(400) ** 2
-            found = expected_by_threshold(own < 0.3, own, other, rng=rng, confidence=0.95)
-            held.append(found.low <= truth <= found.high)
-        assert 0.9 < np.mean(held) <= 0.995
+            own, other = rng.random(images), rng.random(others) ** 2
+            if (own < share).any():
+                found = expected_by_threshold(own < share, own, other, confidence=0.95)
+                held.append(found.low <= share**0.5 <= found.high)
+        assert np.mean(held) > 0.91
 
 
 class TestAgreementLine:
@@ -177,6 +238,13 @@ class TestAgreementLine:
         expected = 1 - special.ndtr(slope * special.ndtri(right.mean(axis=1)) + offset)
         assert [one.value for one in agreement_lines(classes, right, other, rng=rng)] == pytest.approx(expected)
 
+    def test_models_that_always_agree_there_have_a_width(self):
+        rng = np.random.default_rng(6)
+        classes, right = self.drawn(rng, (0.0, 1.0, 2.0), 300)
+        for one in agreement_lines(classes, right, np.zeros((3, 200), dtype=int), rng=rng):
+            assert one.value == pytest.approx(0.5 / 200)
+            assert (one.low, one.high) == (0, pytest.approx(one.value + 1 - 0.025 ** (1 / 200)))
+
     def test_harder_images_are_seen_as_harder(self):
         rng = np.random.default_rng(3)
         skills = np.linspace(1.0, 3.0, 8)
@@ -196,13 +264,19 @@ class TestAgreementLine:
 
         target = [one.value for one in expected(200_000)]
         held = [[one.low <= t <= one.high for one, t in zip(expected(400), target, strict=True)] for _ in range(100)]
-        assert 0.88 < np.mean(held) <= 1
+        assert 0.9 < np.mean(held) <= 1
 
     def test_of_very_many_models_some_make_up_the_line(self):
         rng = np.random.default_rng(4)
         skills = np.linspace(-0.5, 2.5, 90)
         (classes, right), (other, _) = (self.drawn(rng, skills, 300, shift=s) for s in (0.0, 0.7))
         assert len(agreement_lines(classes, right, other, rng=rng)) == 90
+
+
+def test_expectation_gap_by_hand():
+    found = expectation_gap(Estimate(0.30, 0.27, 0.34, 500, ""), Estimate(0.20, 0.17, 0.24, 400, ""), confidence=0.95)
+    assert (found.value, found.low, found.high) == pytest.approx((0.10, 0.05, 0.15))
+    assert (found.n, found.method) == (400, "newcombe of both 95%")
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +317,7 @@ class TestStudy:
         with_labels, without = self.study(sets), self.study(sets, blind, bare)
         for one, two in zip(with_labels.other.errors, without.other.errors, strict=True):
             assert two.actual is None
-            assert replace(one, actual=None) == two
+            assert replace(one, actual=None, gap=None) == two
         assert "actual" not in [column.key for column in without.part(ConfusionPart.EXPECTED).columns]
 
     def test_a_model_without_answers_there_has_the_score_alone(self, sets):

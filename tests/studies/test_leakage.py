@@ -7,7 +7,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import ClassSpace, Distance, InputError, MismatchError, NearPairs, Predictions, TestSet
-from regrade.stats import independent_difference, proportion
+from regrade.stats import independent_difference, part_effect, proportion
 from regrade.studies import ANY, LeakagePart, Scoring, leakage
 from regrade.studies.leakage import pairs as pairs_module
 
@@ -55,7 +55,10 @@ def test_between_two_sets_by_hand():
     bounds = independent_difference(4, 4, 0, 2)
     assert (on_all.difference.value, on_all.difference.low) == (1.0, pytest.approx(float(bounds.low)))
     assert on_all.change.value == pytest.approx(on_all.all.value - on_all.others.value)
-    assert on_all.change.low == pytest.approx(4 / 6 * on_all.difference.low)
+    effect = part_effect(4, 4, 0, 2)
+    assert (on_all.change.low, on_all.change.high) == (float(effect.low), float(effect.high))
+    # 4 of the 4 right ones are among 4 of 6 images: 1 of 15 tables, and no other is as unlikely
+    assert on_all.p_value == on_all.holm == pytest.approx(1 / 15)
     (by_exact,) = result.models_by("exact")
     assert (by_exact.found, by_exact.others) == (proportion(2, 2), proportion(2, 4))
     assert result.groups == () and LeakagePart.GROUPS not in result.parts
@@ -161,15 +164,17 @@ def test_distances_of_nearest_neighbours_in_units_of_the_cut():
 
 
 def test_how_often_the_change_covers():
-    # leaked images are recognised, clean ones less often: the change of the total for a population with that share
+    # leaked images are recognised, clean ones less often: the change of the total for a population with that share,
+    # of which the images are a sample
     rng = np.random.default_rng(11)
     images, leaked, p, q = 400, 60, 0.95, 0.7
     test_set, train = examples([0] * images), examples([0], "train")
-    pairs = [near(Distance.PHASH, [(i, 0) for i in range(leaked)], images)]
     truth = leaked / images * (p - q)
     covered = 0
     for _ in range(400):
-        right = rng.random(images) < np.where(np.arange(images) < leaked, p, q)
+        found = rng.random(images) < leaked / images
+        pairs = [near(Distance.PHASH, [(i, 0) for i in np.flatnonzero(found)], images)]
+        right = rng.random(images) < np.where(found, p, q)
         (one,) = leakage(test_set, pairs, [model(test_set, right)], against=train).models_by()
         covered += one.change.low <= truth <= one.change.high
     assert covered / 400 == pytest.approx(0.95, abs=0.035)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from statistics import median
 
+from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import plain, share
+from regrade.report.wording import plain, points, share
+from regrade.stats import bonferroni_reach, spearman
 from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel, ExpectedError
 
@@ -15,7 +18,7 @@ _MOST = 3
 _TRANSFER_TEST = "Interval of each model's difference in error between hard images and the rest, per model."
 _ORDER_TEST = "Bootstrap interval over images of Kendall's tau, compared with 0.6."
 _OWN_TEST = "Interval of the correlation between score and error over images."
-_LEVEL_TEST = "Expected and actual error of each model, compared by their intervals, per model."
+_LEVEL_TEST = "Interval of each model's expected less actual error, Bonferroni-corrected for all models."
 _HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
 _NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
 _OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)
@@ -110,17 +113,42 @@ def _expected(result: Confusion) -> list[Finding]:
         f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on "
         f"{result.test_set}, if images of one score err alike in both."
     )
-    known = [one for one in rows if one.actual]
-    if known:
-        held = sum(_covers(one) for one in known)
-        text += (
-            f" The labels of {where} are known: the actual error is compatible for {held:,} of {len(known):,} models."
-        )
-        if held < len(known) / 2:
-            return [Finding(_LEVEL_OFF, f"The confusion score does not tell how models fare on {where}", text, 0.6)]
-    return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
+    gaps = {row.model: row.gap for row in rows if row.gap}
+    if not gaps:
+        return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
+    wider = bonferroni_reach(len(gaps), confidence=result.confidence)
+    off = [gap for gap in gaps.values() if abs(gap.value) > wider * _reach_to_zero(gap)]
+    text += f" The labels of {where} are known: {_gaps_in_words(gaps)}{_order_in_words(rows)} {_CORRECTED}"
+    if not off:
+        text += f" No model of {len(gaps):,} is shown to err more or less than expected."
+        return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
+    above = sum(gap.value > 0 for gap in off)
+    side = "too high" if above == len(off) else "off" if above else "too low"
+    headline = f"The error expected by score on {where} is {side} for {len(off):,} of {amount(len(gaps), 'model')}"
+    return [Finding(_LEVEL_OFF, headline, text, 0.6)]
 
 
-def _covers(one: ExpectedError) -> bool:
-    """Whether the expected and the actual interval have anything in common."""
-    return one.actual is not None and one.actual.low <= one.by_score.high and one.by_score.low <= one.actual.high
+_CORRECTED = "Counts are corrected for the number of models."
+
+
+def _reach_to_zero(gap: Estimate) -> float:
+    """How far the interval reaches from the value towards 0."""
+    return gap.value - gap.low if gap.value > 0 else gap.high - gap.value
+
+
+def _gaps_in_words(gaps: Mapping[str, Estimate]) -> str:
+    """The largest gap, and the middle one of several."""
+    model, gap = max(gaps.items(), key=lambda item: abs(item[1].value))
+    middle = 100 * median(abs(each.value) for each in gaps.values())
+    of_all = "" if len(gaps) == 1 else f"; half of the models are within {middle:.1f} points"
+    return f"expected less actual error is {points(gap)} for {model}{', the largest' if of_all else ''}{of_all}."
+
+
+def _order_in_words(rows: Sequence[ExpectedError]) -> str:
+    """Whether expected and actual errors put models into the same order; nothing where there are too few."""
+    errors = [(row.by_score.value, row.actual.value) for row in rows if row.actual]
+    try:
+        rho = spearman(*zip(*errors, strict=True))
+    except UndefinedError:
+        return ""
+    return f" The order of the models is another matter: Spearman's correlation of both errors is {plain(rho)}."

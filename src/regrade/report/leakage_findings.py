@@ -9,7 +9,10 @@ from regrade.studies import ANY, FoundBy, Leakage, LeakedModel
 
 _MANY = 0.01  # the share from which twins are a finding of their own
 
-_ACCURACY_TEST = "Interval of each model's change in accuracy without the duplicates, per model."
+_ACCURACY_TEST = (
+    "Fisher's exact test of each model's accuracy on the duplicates against that on other images, Holm-corrected for "
+    "all models."
+)
 _NONE_FOUND = no_claim("leakage: none found")
 _FOUND = no_claim("leakage: share of duplicates")
 _NO_MODEL_MOVED = no_claim("leakage: no accuracy is shown to move", _ACCURACY_TEST)
@@ -64,21 +67,23 @@ def _accuracy(result: Leakage) -> Finding | None:
     if change is None or difference is None:
         return None
     clean = "without them" if result.against else "with one copy of each"
-    moved = [one for one in rows if one.change and (one.change.low > 0 or one.change.high < 0)]
+    moved = [one for one in rows if one.holm is not None and one.holm <= 1 - result.confidence]
     text = f"It changes most for {most.model}: its accuracy on all images less that {clean} is {points(change)}."
     if not moved:
-        return Finding(
-            _NO_MODEL_MOVED, "Twins are not shown to move any accuracy", f"{text} No model's change is shown.", 0.4
-        )
+        return Finding(_NO_MODEL_MOVED, "Twins are not shown to move any accuracy", f"{text} {_NONE_SHOWN}", 0.4)
     which = f"{len(moved):,} of {amount(len(rows), 'model')}"
     ups = sum(_change(one) > 0 for one in moved)
-    text += " Twins may be easier or harder for other reasons than that they leaked."
+    text += f" {_CORRECTED} Twins may be easier or harder for other reasons than that they leaked."
     if _only_alike(result):
         than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "not as accurate"
         return Finding(_ALIKE_MOVE, f"{which} are {than} on images that look like others", text, 0.4)
     verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
     weight = 0.75 if abs(change.value) >= 0.005 else 0.55
     return Finding(_DUPLICATES_MOVE, f"Twins {verb} the accuracy of {which}", text, weight)
+
+
+_CORRECTED = "The count is corrected for the number of models."
+_NONE_SHOWN = "No model is shown to differ on these images, corrected for the number of models."
 
 
 def _exact(result: Leakage) -> FoundBy | None:

@@ -8,7 +8,7 @@ from regrade.report.wording import plain, share
 from regrade.studies import EVERYTHING, Contender, People
 
 _PAIRS_TEST = "Exact McNemar tests of all pairs of a person and a model on the same images, Holm-corrected."
-_AGREEMENT_TEST = "Interval of Krippendorff's alpha, compared with 0.667 and 0.8."
+_AGREEMENT_TEST = "Interval of Krippendorff's alpha over images, above 0.8 or below 0.667 as a whole."
 _ACCURACY = no_claim("people: accuracy of people")
 _NOT_TOLD_APART = no_claim("people: best person and best model are not told apart", _PAIRS_TEST)
 _AHEAD = claim("people: best person or best model is ahead", _PAIRS_TEST)

@@ -26,7 +26,7 @@ from regrade.stats.group_shares import (
     share_range,
     smallest_share,
 )
-from regrade.stats.independent import independent_difference
+from regrade.stats.independent import fisher_exact, independent_difference, part_effect
 from regrade.stats.intervals import Intervals, clopper_pearson, jeffreys, proportion, proportions, wilson
 from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
@@ -101,6 +101,7 @@ __all__ = [
     "disparity_power",
     "equal_answers",
     "extremes_apart",
+    "fisher_exact",
     "fit_line",
     "fit_lines",
     "fit_noisy_line",
@@ -129,6 +130,7 @@ __all__ = [
     "ordered_pairs",
     "paired_difference",
     "paired_equivalence",
+    "part_effect",
     "partial_review",
     "pearson",
     "pearson_matrix",

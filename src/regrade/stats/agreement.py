@@ -11,8 +11,10 @@ from scipy import special
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
-from regrade.stats.intervals import exact_bounds, method_name, tail_share
+from regrade.stats.intervals import method_name, normal_quantile, tail_share
 from regrade.stats.means import clustered_proportion
+
+_ADDED = 2.5  # imagined images from 95% on: with fewer or more, intervals of skewed classes cover less in simulations
 
 
 def equal_answers(answers: IntArray, *, confidence: float = 0.95) -> Estimate:
@@ -34,9 +36,12 @@ def equal_answers(answers: IntArray, *, confidence: float = 0.95) -> Estimate:
 def fleiss_kappa(answers: IntArray, *, confidence: float = 0.95) -> Estimate:
     """Agreement beyond chance among people who answered every image, from ``answers`` (people, n) (Fleiss 1971).
 
-    Chance is that all answers are drawn from one pool. The interval is over images, by the delta method on the scale
-    of log(1 - kappa). Where no one ever disagrees it goes as far down as the images leave open; where all
-    answers are one class kappa has no value and raises, as does a missing answer (-1).
+    Chance is that all answers are drawn from one pool. The interval is over images: the delta method with Student's t,
+    after two and a half imagined images are added, on all classes that occur alike: in half of them everyone agrees, in
+    the other half no one does. So it has a width even where no one disagrees. At 95% it covers 0.93 or more from 5
+    images on, for 2 to 5 people, 2 to 4 classes and up to 95% of the answers of one class; up to 0.99 with 10 images.
+    It contains the sample's own kappa. Where all answers are one class kappa has no value and raises, as does a missing
+    answer (-1).
 
     >>> round(fleiss_kappa(np.array([[0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 0]])).value, 3)
     0.745
@@ -95,26 +100,39 @@ def _counts(answers: IntArray) -> _Counts:
 
 
 def _beyond_chance(counts: _Counts, expected: float, name: str, confidence: float) -> Estimate:
+    """One less disagreement over that expected; the interval is of the same with imagined images added."""
     if len(counts.shares) < 2:
         raise UndefinedError("all answers are of one class: chance explains all agreement")
     n = len(counts.sizes)
-    ratio = counts.disagreement / expected
-    method = method_name(name, confidence)
-    if ratio == 0:
-        most = float(exact_bounds(np.zeros(1), np.full(1, n), confidence=confidence).high[0])
-        return Estimate(1.0, max(1 - most / expected, -1.0), 1.0, n, method)
-    spread = np.sqrt((_influence(counts) ** 2).sum() / (n * (n - 1)))
-    reach = np.exp(special.stdtrit(n - 1, 1 - tail_share(confidence)) * spread)
-    return Estimate(1 - ratio, max(1 - ratio * reach, -1.0), 1 - ratio / reach, n, method)
+    value = 1 - counts.disagreement / expected
+    scale = (1 - float((counts.shares**2).sum())) / expected  # with or without putting back
+    added = _ADDED * min(1.0, (normal_quantile(confidence) / normal_quantile(0.95)) ** 2)
+    ratio, error = _adjusted(counts, added)
+    reach = special.stdtrit(n - 1, 1 - tail_share(confidence)) * error
+    low, high = (1 - scale * (ratio + side * reach) for side in (1, -1))
+    method = method_name(f"{name}, adjusted delta", confidence)
+    return Estimate(value, max(min(low, value), -1.0), min(max(high, value), 1.0), n, method)
 
 
-def _influence(counts: _Counts) -> FloatArray:
-    """Shape (n,): what an image does to the logarithm of disagreement over that expected."""
-    mean_size = counts.sizes.mean()
-    chance = 1 - (counts.shares**2).sum()
-    observed = (counts.apart - counts.disagreement * counts.sizes) / (mean_size * counts.disagreement)
-    by_chance = -2 * (counts.usual - (1 - chance) * counts.sizes) / (mean_size * chance)
-    return np.asarray(observed - by_chance)
+def _adjusted(counts: _Counts, added: float) -> tuple[float, float]:
+    """Disagreement over that expected with so many images added, half of them with full disagreement; standard error.
+
+    An added image of agreement is of one class, each as often; in one of disagreement all classes are as frequent.
+    """
+    n, mean_size, classes = len(counts.sizes), counts.sizes.mean(), len(counts.shares)
+    shares = (n * counts.shares + added / classes) / (n + added)
+    usual = (n * counts.usual + added / classes * counts.sizes) / (n + added)
+    observed = (n * counts.disagreement + added / 2) / (n + added)
+    equal = float((shares**2).sum())
+    ratio = observed / (1 - equal)
+
+    def influence(apart: FloatArray | float, likely: FloatArray | float) -> FloatArray:
+        return np.asarray(apart - observed + 2 * ratio * (likely - equal))
+
+    # an image counts as often as it has answers
+    squares = ((counts.sizes * influence(counts.apart / counts.sizes, usual / counts.sizes)) ** 2).sum() / mean_size**2
+    squares += added / 2 * ((influence(0.0, shares) ** 2).mean() + float(influence(1.0, 1 / classes)) ** 2)
+    return ratio, float(np.sqrt(squares) / ((n + added) * (1 - equal)))
 
 
 def _check(answers: IntArray) -> None:

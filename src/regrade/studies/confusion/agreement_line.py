@@ -10,7 +10,7 @@ from scipy import special
 
 from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.stats.intervals import method_name, tail_share
+from regrade.stats.intervals import exact_bounds, method_name, tail_share
 
 _GROUPS = 100  # parts of the images that are drawn anew together
 _DRAWS = 400
@@ -32,7 +32,8 @@ def agreement_lines(
     often two models agree there is fitted by least squares to how often they agree here, on the probit scale, and the
     accuracies are carried over by the same line. It holds where the accuracies of these models lie on a line, which no
     one knows without labels; fewer than three models, or agreements that are all alike, raise. Intervals come from
-    drawing the images of both sets anew, in a hundred parts.
+    drawing the images of both sets anew, in a hundred parts; they reach at least as far as as many other images without
+    an error leave open, so that models which always agree there have a width.
     """
     models = len(classes)
     if models < _LEAST:
@@ -48,13 +49,18 @@ def agreement_lines(
     value, drawn = found[0], found[1:]
     if not np.isfinite(value).all():
         raise UndefinedError("all pairs of models agree equally often: there is no line through their agreements")
-    tail = tail_share(confidence)
+    tail = _expanded(tail_share(confidence), min(len(draw[0]), len(draw_there[0])))
     low, high = np.nanquantile(drawn, [tail, 1 - tail], axis=0)
-    method = method_name("bootstrap of images", confidence)
-    return [
-        Estimate(float(v), float(min(a, v)), float(max(b, v)), other_classes.shape[1], method)
-        for v, a, b in zip(value, low, high, strict=True)
-    ]
+    others, method = other_classes.shape[1], method_name("bootstrap of images", confidence)
+    least = float(exact_bounds(np.zeros(1), np.full(1, others), confidence=confidence).high[0])
+    low, high = np.maximum(np.minimum(low, value - least), 0.0), np.minimum(np.maximum(high, value + least), 1.0)
+    return [Estimate(float(v), float(a), float(b), others, method) for v, a, b in zip(value, low, high, strict=True)]
+
+
+def _expanded(tail: float, parts: int) -> float:
+    """The tail of percentiles that makes up for few parts, as Student's t does for the normal (Hesterberg 2015)."""
+    freedom = max(parts - 1, 1)
+    return float(special.ndtr(special.stdtrit(freedom, tail) * np.sqrt(parts / freedom)))
 
 
 def _spread(accuracies: FloatArray) -> IntArray:

@@ -152,6 +152,7 @@ def _expected(study: Confusion) -> Table:
         Column("thresholded", "thresholded confidence"),
         Column("agreement_line", "agreement on the line"),
         Column("actual", "actual"),
+        Column("gap", "by score − actual"),
     ]
     shown = [column for column in columns if any(getattr(one, column.key) is not None for one in other.errors)]
     rows = tuple(tuple(getattr(one, column.key) for column in shown) for one in other.errors)
@@ -159,9 +160,11 @@ def _expected(study: Confusion) -> Table:
         value.method for one in other.errors for value in vars(one).values() if isinstance(value, Estimate)
     })  # fmt: skip
     notes = [
-        "by score: right if images of one score err alike in both sets; confidence: if the model knows how sure it may "
-        "be; agreement: if accuracies lie on the line of agreements. None of this can be seen without labels",
-        f"intervals cover the drawing of the images, not that an assumption fails: {', '.join(methods)}",
+        "by score: right if images of one score err alike in both sets; average confidence: if the model is calibrated "
+        "there, as often right as it is sure; thresholded: if as many answers lie below one confidence as are wrong in "
+        "both sets; agreement: if accuracies lie on the line of agreements. None of this can be seen without labels",
+        "intervals cover the drawing of the images, not that an assumption fails: an overconfident model may err far "
+        f"more than its interval of average confidence says; intervals: {', '.join(methods)}",
     ]
     if other.beyond:
         notes.append(

@@ -17,6 +17,7 @@ from regrade.studies.confusion.distribution import ScoreBins, distribution
 from regrade.studies.confusion.expected_error import (
     ExpectedError,
     Sides,
+    expectation_gap,
     expected_by_agreement,
     expected_by_confidence,
     expected_by_score,
@@ -80,7 +81,7 @@ def expected_errors(
     pairs = [labeled[name] for name in both], [answers[name] for name in both]
     lines = dict(zip(both, expected_by_agreement(*pairs, rng=rng, confidence=confidence), strict=True))
     rows = [
-        _expected(_Model(name, one, answers.get(name), lines.get(name)), side.scores, scores, rng=rng, level=confidence)
+        _expected(_Model(name, one, answers.get(name), lines.get(name)), side.scores, scores, level=confidence)
         for name, one in labeled.items()
     ]
     low, high = side.scores.min(), side.scores.max()
@@ -103,22 +104,23 @@ class _Model:
     line: Estimate | None
 
 
-def _expected(
-    model: _Model, scores: FloatArray, other: FloatArray, *, rng: np.random.Generator, level: float
-) -> ExpectedError:
+def _expected(model: _Model, scores: FloatArray, other: FloatArray, *, level: float) -> ExpectedError:
     counted = model.here.counted
     wrong = model.here.wrong[counted]
     own, sure = model.here.confidence, model.there.confidence if model.there else None
+    by_score = expected_by_score(wrong, Sides(scores[counted], other), confidence=level)
+    actual = _error(model.there, level)
     return ExpectedError(
         model.name,
         proportion(int(wrong.sum()), len(wrong), confidence=level),
-        expected_by_score(wrong, Sides(scores[counted], other), confidence=level),
+        by_score,
         None if sure is None else expected_by_confidence(sure, confidence=level),
         None
         if sure is None or own is None
-        else defined(expected_by_threshold, wrong, own[counted], sure, rng=rng, confidence=level),
+        else defined(expected_by_threshold, wrong, own[counted], sure, confidence=level),
         model.line,
-        _error(model.there, level),
+        actual,
+        None if actual is None else expectation_gap(by_score, actual, confidence=level),
     )
 
 

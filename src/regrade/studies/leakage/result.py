@@ -49,7 +49,8 @@ class LeakedModel:
     """One model with and without the images that one distance, or `ANY`, has found; what is undefined is none.
 
     ``difference`` is the accuracy on found images less that on the others, ``change`` the accuracy on all less that on
-    the others: what the found images add to the figure that everyone quotes.
+    the others: what the found images add to the figure that everyone quotes. Both have intervals per model;
+    ``p_value`` is of Fisher's exact test that the difference is 0, and ``holm`` corrects it for all models.
     """
 
     model: str
@@ -59,6 +60,8 @@ class LeakedModel:
     others: Estimate | None
     difference: Estimate | None
     change: Estimate | None
+    p_value: float | None = None
+    holm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -161,10 +164,12 @@ class Leakage(Tabular):
             Column("others", f"{words[1]}"),
             Column("difference", f"{words[0]} − {words[1]}"),
             Column("change", f"all − {words[1]}"),
+            Column("holm", "p, Holm", percent=False, digits=4),
         )
         rows = tuple(tuple(getattr(one, column.key) for column in columns) for one in self.models_by())
         notes = (
-            f"{words[0]}: found by any distance; differences in points",
+            f"{words[0]}: found by any distance; differences in points, with intervals per model",
+            f"p: Fisher's exact test of {words[0]} against {words[1]}, corrected for all models (Holm)",
             "the difference compares two kinds of images, which may differ in more than leakage",
         )
         return Table(f"top-1 accuracy {self._where}, in %", columns, rows, notes)

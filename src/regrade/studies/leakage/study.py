@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from regrade.core import Estimate, InputError, MismatchError, NearPairs, Predictions, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import components, independent_difference, kept_of_each, proportion
+from regrade.stats import (
+    components,
+    fisher_exact,
+    holm,
+    independent_difference,
+    kept_of_each,
+    part_effect,
+    proportion,
+)
 from regrade.stats.intervals import method_name
 from regrade.studies.leakage.pairs import labels_differ, leaked_pairs
 from regrade.studies.leakage.result import (
@@ -125,7 +133,14 @@ def _models(
         counted = scoring.counted & answers.counted
         rows += [one for split in splits if (one := _model(answers.model, right, counted, split, confidence))]
     best = {one.model: one.all.value for one in rows if one.distance == ANY}
-    return tuple(sorted(rows, key=lambda one: (-best.get(one.model, 0.0), one.model)))
+    corrected = [row for split in splits for row in _corrected([one for one in rows if one.distance == split.distance])]
+    return tuple(sorted(corrected, key=lambda one: (-best.get(one.model, 0.0), one.model)))
+
+
+def _corrected(rows: Sequence[LeakedModel]) -> list[LeakedModel]:
+    """Models on one split, with p-values corrected for all that have one."""
+    adjusted = iter(holm([row.p_value for row in rows if row.p_value is not None]))
+    return [row if row.p_value is None else replace(row, holm=float(next(adjusted))) for row in rows]
 
 
 def _model(model: str, right: BoolArray, counted: BoolArray, split: _Split, confidence: float) -> LeakedModel | None:
@@ -135,17 +150,27 @@ def _model(model: str, right: BoolArray, counted: BoolArray, split: _Split, conf
     if not sum(sizes):
         return None
     found, others = (proportion(k, n, confidence=confidence) if n else None for k, n in zip(counts, sizes, strict=True))
-    difference = change = None
-    if found and others:
-        bounds = independent_difference(counts[0], sizes[0], counts[1], sizes[1], confidence=confidence)
-        method = method_name("newcombe", confidence)
-        low, high = float(bounds.low), float(bounds.high)
-        difference = Estimate(found.value - others.value, low, high, sum(sizes), method)
-        # accuracy on all is the mean of both, so that it differs from one half by the other's share of the difference
-        part = sizes[0] / sum(sizes)
-        change = Estimate(part * difference.value, part * low, part * high, sum(sizes), method)
     whole = proportion(sum(counts), sum(sizes), confidence=confidence)
-    return LeakedModel(model, split.distance, whole, found, others, difference, change)
+    if not found or not others:
+        return LeakedModel(model, split.distance, whole, found, others, None, None)
+    table = counts[0], sizes[0], counts[1], sizes[1]
+    difference, change = duplicate_effects(*table, confidence=confidence)
+    return LeakedModel(model, split.distance, whole, found, others, difference, change, fisher_exact(*table))
+
+
+def duplicate_effects(
+    right: int, found: int, right_others: int, others: int, *, confidence: float
+) -> tuple[Estimate, Estimate]:
+    """Accuracy on found images, and on all, less that on the others."""
+    n, value = found + others, right / found - right_others / others
+    apart = independent_difference(right, found, right_others, others, confidence=confidence)
+    added = part_effect(right, found, right_others, others, confidence=confidence)
+    names = (method_name(method, confidence) for method in ("newcombe", "newcombe times wilson"))
+    difference, change = (
+        Estimate(scale * value, float(bounds.low), float(bounds.high), n, name)
+        for scale, bounds, name in zip((1.0, found / n), (apart, added), names, strict=True)
+    )
+    return difference, change
 
 
 def _groups(split: _Split, test_set: TestSet) -> tuple[DuplicateGroup, ...]:

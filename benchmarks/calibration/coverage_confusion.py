@@ -1,0 +1,130 @@
+"""Coverage of the errors that are expected without labels, where the assumption of each method holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+
+import numpy as np
+from scipy import special
+
+from benchmarks.calibration.checks import Drawn, coverage_check
+from regrade.core import Estimate
+from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.stats import proportion
+from regrade.stats.intervals import exact_bounds
+from regrade.studies.confusion import agreement_lines
+from regrade.studies.confusion.expected_error import (
+    Sides,
+    expectation_gap,
+    expected_by_confidence,
+    expected_by_score,
+    expected_by_threshold,
+)
+
+_FOLDER = "studies.confusion"
+_SKILLS = (0.0, 0.8, 1.6, 2.4)
+_SHIFT = 0.5
+
+
+def _drawn(
+    estimates: Sequence[Estimate], truth: float, rival: tuple[FloatArray, FloatArray] | None = None, name: str = ""
+) -> Drawn:
+    return Drawn([one.low for one in estimates], [one.high for one in estimates], truth, rival, name)
+
+
+def _by_confidence(rng: np.random.Generator, runs: int, *, images: int, shape: tuple[float, float]) -> Drawn:
+    """Doubts of a calibrated model are beta-distributed; their mean is its error."""
+    doubts = rng.beta(*shape, size=(runs, images))
+    estimates = [expected_by_confidence(1 - row, confidence=0.95) for row in doubts]
+    reach = 1.96 * doubts.std(axis=1, ddof=1) / np.sqrt(images)
+    normal = np.maximum(doubts.mean(axis=1) - reach, 0.0), doubts.mean(axis=1) + reach
+    return _drawn(estimates, shape[0] / sum(shape), normal, "normal")
+
+
+def _by_threshold(rng: np.random.Generator, runs: int, *, images: int, share: float) -> Drawn:
+    """Confidences are uniform, and those of as many other images their squares; the lowest are wrong."""
+    own, other = rng.random((runs, images)), rng.random((runs, images)) ** 2
+    wrong = own < share
+    defined = np.flatnonzero(wrong.any(axis=1))
+    estimates = [expected_by_threshold(wrong[i], own[i], other[i], confidence=0.95) for i in defined]
+    below = np.array([one.value * images for one in estimates])
+    fixed = exact_bounds(below, np.full(len(below), images), confidence=0.95)
+    return _drawn(estimates, share**0.5, (fixed.low, fixed.high), "threshold as if known")
+
+
+def _models(rng: np.random.Generator, images: int, shift: float) -> tuple[IntArray, BoolArray]:
+    """Classes and what is right (m, n) of models of different skills; all confuse an image with the same class."""
+    difficulty = rng.normal(shift, 1.0, images)
+    correct = np.array(_SKILLS)[:, None] + rng.normal(0, 0.5, (len(_SKILLS), images)) > difficulty
+    return np.where(correct, 0, rng.integers(1, 10, images)), correct
+
+
+def _lines(rng: np.random.Generator, images: int) -> list[Estimate]:
+    (classes, correct), (other, _) = (_models(rng, images, shift) for shift in (0.0, _SHIFT))
+    return agreement_lines(classes, correct, other, rng=rng)
+
+
+@cache
+def _line_on_all_images() -> float:
+    """What the method expects of the second model on very many images; that this is its error is not assumed."""
+    return _lines(np.random.default_rng(0), 500_000)[1].value
+
+
+def _by_agreement(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
+    """One of the models; bootstraps are slow, so that a third of the runs are made."""
+    estimates = [_lines(rng, images)[1] for _ in range(-(-runs // 3))]
+    return _drawn(estimates, _line_on_all_images())
+
+
+def scored(rng: np.random.Generator, images: int, shift: float = 0.0) -> tuple[FloatArray, FloatArray]:
+    """Scores (n,) of images, and how often an average model errs on them: it depends on the score alone."""
+    scores = np.minimum(rng.gamma(1.2 + shift, 1.0, images), 9.0)
+    return scores, special.expit(scores - 2.5)
+
+
+def _gap(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
+    """Both sets are of one kind, so that the error expected by score is the actual one."""
+    estimates = []
+    for _ in range(runs):
+        (scores, odds), (other, other_odds) = scored(rng, images), scored(rng, images)
+        wrong, other_wrong = rng.random(images) < odds, rng.random(images) < other_odds
+        expected = expected_by_score(wrong, Sides(scores, other), confidence=0.95)
+        estimates.append(expectation_gap(expected, proportion(int(other_wrong.sum()), images), confidence=0.95))
+    return _drawn(estimates, 0.0)
+
+
+for _images in (20, 100, 1_000):
+    for _case, _shape in (("mostly sure", (0.05, 2.0)), ("often in doubt", (2.0, 4.0))):
+        coverage_check(
+            "average confidence",
+            maker=f"{_FOLDER}.expected_error.expected_by_confidence",
+            case=f"calibrated, {_case}",
+            n=_images,
+            draw=partial(_by_confidence, images=_images, shape=_shape),
+        )
+for _images in (30, 300):
+    for _share in (0.05, 0.3):
+        coverage_check(
+            "thresholded confidence",
+            maker=f"{_FOLDER}.expected_error.expected_by_threshold",
+            case=f"{100 * _share:.0f}% wrong",
+            n=_images,
+            draw=partial(_by_threshold, images=_images, share=_share),
+        )
+for _images in (50, 400):
+    coverage_check(
+        "agreement on the line",
+        maker=f"{_FOLDER}.agreement_line.agreement_lines",
+        case="4 models on a line",
+        n=_images,
+        draw=partial(_by_agreement, images=_images),
+    )
+for _images in (100, 1_000):
+    coverage_check(
+        "expected by score less actual error",
+        maker=f"{_FOLDER}.expected_error.expectation_gap",
+        case="sets of one kind",
+        n=_images,
+        draw=partial(_gap, images=_images),
+    )
