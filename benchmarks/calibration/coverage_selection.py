@@ -99,7 +99,7 @@ def shared_errors(rng: np.random.Generator, runs: int) -> Drawn:
 
 def label_changes(rng: np.random.Generator, runs: int) -> Drawn:
     """The change of all models together, which is 0 in truth."""
-    rows = [[row.difference for row in turned(rng, models=3, images=100).models] for _ in range(runs)]
+    rows = [[row.difference for row in turned(rng, models=2, images=100).models] for _ in range(runs)]
     return _together([([e for e in row if e], np.zeros(len(row))) for row in rows])
 
 
@@ -140,6 +140,6 @@ coverage_check(
     draw=shared_errors,
 )  # fmt: skip
 coverage_check(
-    "change by other labels", maker="studies.label_change._difference", case="3 models together", n=100,
+    "change by other labels", maker="studies.label_change._difference", case="2 models together", n=100,
     draw=label_changes,
 )  # fmt: skip
