@@ -65,13 +65,12 @@ def pairs_that_differ(rng: np.random.Generator, runs: int) -> Drawn:
 
 def pairs_that_do_not_differ(rng: np.random.Generator, runs: int) -> Drawn:
     """All pairs together that are not called different."""
-    drawn = [_pairs(rng) for _ in range(runs)]
-    return _together(
-        [
-            ([e for e in found if e.low <= 0 <= e.high], truth[[e.low <= 0 <= e.high for e in found]])
-            for found, truth in drawn
-        ]
-    )
+    return _together([_rest(*_pairs(rng)) for _ in range(runs)])
+
+
+def _rest(differences: list[Estimate], truth: FloatArray) -> tuple[list[Estimate], FloatArray]:
+    rest = [e.low <= 0 <= e.high for e in differences]
+    return [e for e, inside in zip(differences, rest, strict=True) if inside], truth[rest]
 
 
 def _pairs(rng: np.random.Generator) -> tuple[list[Estimate], FloatArray]:
@@ -93,8 +92,8 @@ def _picked(rng: np.random.Generator, differences: list[Estimate], truth: FloatA
 def shared_errors(rng: np.random.Generator, runs: int) -> Drawn:
     """The excess of all pairs of independent models, together."""
     upper = np.triu_indices(4, k=1)
-    found = [independent(rng, models=4, images=100).excess for _ in range(runs)]
-    return Drawn([e.low[upper].max() for e in found], [e.high[upper].min() for e in found], 0.0)
+    excesses = [independent(rng, models=4, images=100).excess for _ in range(runs)]
+    return Drawn([e.low[upper].max() for e in excesses], [e.high[upper].min() for e in excesses], 0.0)
 
 
 def label_changes(rng: np.random.Generator, runs: int) -> Drawn:

@@ -121,16 +121,16 @@ def agreeing_with_test(bounds: Intervals, values: FloatArray, differs: BoolArray
     return Intervals(low, high)
 
 
-def _hypergeometric_tail(k: IntArray, n: IntArray, other: IntArray, size: IntArray) -> FloatArray:
-    """The chance of at most ``k`` successes among ``n`` if all k + other successes fell anywhere in n + size trials.
+def _hypergeometric_tail(k: IntArray, n: IntArray, k_rest: IntArray, n_rest: IntArray) -> FloatArray:
+    """The chance of at most ``k`` successes among ``n`` if all k + k_rest fell anywhere in n + n_rest.
 
     Summed downwards from ``k``, which lies below the mode, until terms vanish.
     """
-    total, trials = (k + other).astype(np.float64), (n + size).astype(np.float64)
-    term = np.exp(_log_choose(n, k) + _log_choose(size, other) - _log_choose(trials, total))
+    total, trials = (k + k_rest).astype(np.float64), (n + n_rest).astype(np.float64)
+    term = np.exp(_log_choose(n, k) + _log_choose(n_rest, k_rest) - _log_choose(trials, total))
     x, tail = k.astype(np.float64), term.copy()
     while (term > _NEGLIGIBLE * tail).any():
-        term = term * x * (size - total + x) / ((total - x + 1) * (n - x + 1))
+        term = term * x * (n_rest - total + x) / ((total - x + 1) * (n - x + 1))
         x = x - 1
         tail += term
     return np.minimum(tail, 1.0)

@@ -118,8 +118,8 @@ def _excess(tables: _Tables, correct: BoolArray, confidence: float) -> PairMatri
     """
     value = dominance_from_counts(tables.both, tables.images) - independent_dominance(correct)
     pairs = len(value) * (len(value) - 1) // 2
-    found = covariance_interval(*tables.counts, confidence=confidence_of_each(pairs, confidence))
-    bounds = Intervals(-found.high, -found.low)
+    covariance = covariance_interval(*tables.counts, confidence=confidence_of_each(pairs, confidence))
+    bounds = Intervals(-covariance.high, -covariance.low)
     method = "delta, adjusted" if pairs == 1 else f"delta, adjusted, {pairs:,} together"
     return _matrix(value, bounds, np.zeros(len(value)), method_name(method, confidence))
 
