@@ -17,12 +17,18 @@ from benchmarks.calibration import (  # noqa: F401 - each registers its checks
     coverage_groups,
     coverage_leakage,
     coverage_lines,
+    coverage_selection,
     coverage_shares,
     null_agreement,
     null_comparison,
+    null_corruption,
     null_expected_error,
     null_generalization,
+    null_grade,
+    null_label_change,
     null_leakage,
+    null_people,
+    null_similarity,
     splits,
 )
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck

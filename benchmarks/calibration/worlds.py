@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from regrade.core import PERSON_PREFIX, Answerer, ClassSpace, Predictions, TestSet
 from regrade.core.arrays import BoolArray
 from regrade.stats import accuracy_covariance
-from regrade.studies import ImageNoise, ModelCounts, SetCounts
+from regrade.studies import ImageNoise, ModelCounts, Scoring, SetCounts
 
 
 def correct_predictions(
@@ -39,3 +40,25 @@ def counted(name: str, correct: BoolArray) -> SetCounts:
 def model_names(models: int) -> tuple[str, ...]:
     """Names of so many models."""
     return tuple(f"model {number}" for number in range(1, models + 1))
+
+
+SPACE = ClassSpace("two classes", ("right", "wrong"))
+"""The classes of simulated images: every image is labeled with the first."""
+
+
+def labeled_set(images: int, **groups: tuple[str, ...]) -> TestSet:
+    """A test set of so many images, with group columns."""
+    ids = tuple(f"image {number}" for number in range(images))
+    return TestSet("simulated", SPACE, ids, np.zeros(images, dtype=np.int32), groups)
+
+
+def predicted(test_set: TestSet, correct: BoolArray, *, people: int = 0) -> list[tuple[Predictions, Scoring]]:
+    """Predictions that are right where ``correct`` (m, n) says so; the first rows are of people."""
+    names = [f"{PERSON_PREFIX}{number}" for number in range(people)] + list(model_names(len(correct) - people))
+    answerers = [Answerer.PERSON] * people + [Answerer.MODEL] * (len(correct) - people)
+    rows = zip(names, correct, answerers, strict=True)
+    scoring = Scoring(test_set)
+    return [
+        (Predictions(name, test_set.name, SPACE.name, np.where(row, 0, 1)[:, None].astype(np.int32), by=by), scoring)
+        for name, row, by in rows
+    ]

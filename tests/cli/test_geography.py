@@ -15,7 +15,7 @@ from running import assert_one_line, run, run_well, snapshot
 import regrade
 from regrade.classes import imagenet_1k
 from regrade.report import figure, findings, map_figure
-from regrade.stats import clustered_proportion
+from regrade.stats import clustered_proportion, confidence_of_each
 
 WORLD = World(
     sizes=(160, 150, 140, 170, 120, 130),
@@ -106,7 +106,8 @@ class TestEndToEnd:
         inside = made.scored & (made.region == "Africa")
         for row in told["rows"]:
             right = made.correct[WORLD.models.index(row["model"])]
-            expected = clustered_proportion(right[inside], made.household[inside])[0]
+            each = confidence_of_each(len(told["groups"]))
+            expected = clustered_proportion(right[inside], made.household[inside], confidence=each)[0]
             assert row["groups"][0]["n"] == inside.sum()
             for part in ("value", "low", "high"):
                 assert row["groups"][0][part] == pytest.approx(getattr(expected, part))

@@ -9,7 +9,7 @@ from releases import val_name, write_csv, write_imagenet_x
 from running import assert_one_line, run, run_well, snapshot
 
 from regrade.classes import class_space
-from regrade.stats import proportion
+from regrade.stats import confidence_of_each, named_together, proportion
 from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
@@ -45,11 +45,13 @@ def graded(workspace: Path, *slices: str, **options: str) -> dict[str, dict]:
 
 
 def counts(rows: dict[str, dict], key: str = "top1") -> dict[str, tuple[int, int]]:
-    """Right and counted of each slice; its interval is that of the two."""
-    found = {}
+    """Right and counted of each slice; its interval is that of the two, together with those of the other slices."""
+    found, slices = {}, len(rows) - 1
     for name, row in rows.items():
         found[name] = (round(row[key]["value"] * row[key]["n"]), row[key]["n"])
-        assert row[key] == proportion(*found[name]).as_dict()
+        together = 1 if name == "all" else slices
+        expected = proportion(*found[name], confidence=confidence_of_each(together))
+        assert row[key] == named_together(expected, together).as_dict()
     return found
 
 
@@ -87,6 +89,13 @@ class TestImageNetX:
             "imagenet-x:pose": (2, 3),
             "imagenet-x:shape": (0, 1),
         }
+
+    def test_images_that_were_chosen_to_be_hard_are_named(self, val, factors):
+        import_slices(val, factors, "imagenet-x", "imagenet-x", "--chosen-hard")
+        command = ("grade", "-t", "imagenet-val", "--slice", "imagenet-x:pose", "--json", "-w", val)
+        result = json.loads(run_well(*command).out)
+        assert result["hard_slices"] == ["imagenet-x:pose"]
+        assert "chosen because models find them hard: imagenet-x:pose" in result["notes"]
 
     def test_a_factor_without_an_image(self, val, factors):
         import_slices(val, factors, "imagenet-x", "imagenet-x")

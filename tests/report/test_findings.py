@@ -14,6 +14,7 @@ from regrade.studies import (
     Basis,
     CorruptionGrade,
     CorruptionRow,
+    Extreme,
     Grade,
     GradeRow,
     ModelCounts,
@@ -94,8 +95,8 @@ class TestGrade:
         found = told(grade_of(*rows))
         assert list(found) == ["Top-1 accuracy on pets goes from 30.0% to 90.0%"]
         assert next(iter(found.values())).text == (
-            "Of 4 models, a is right on 90.0% (89.0 to 91.0) of 1,000 images, the median of all on 70.0%, and d on "
-            "30.0% (29.0 to 31.0)."
+            "Of 4 models, a is right on 90.0% (87.4 to 91.8) of 1,000 images, the median of all on 70.0%, and d on "
+            "30.0% (27.2 to 33.8). Both intervals hold although the two were picked as the best and the worst."
         )
 
     def test_people_are_not_models(self):
@@ -143,8 +144,15 @@ class TestGrade:
 
     def test_a_slice_that_may_be_chance(self):
         rows = [grade_row("a", 0.8), grade_row("a", 0.79, slice="dark", n=200), grade_row("a", 0.8, slice="day", n=800)]
-        finding = told(grade_of(*rows))["No slice of pets is shown to be harder for the best model"]
+        finding = told(grade_of(*rows))["No slice of pets is shown to be harder for the best model than another"]
         assert finding.text.endswith("That may be chance.")
+
+    def test_a_slice_is_weakest_only_below_every_other(self):
+        """Two slices are far below the third, and not told apart: either may be the hardest."""
+        slices = {"dark": 0.5, "dusk": 0.52, "day": 0.9}
+        rows = [grade_row("a", 0.7), *(grade_row("a", top1, slice=name, n=300) for name, top1 in slices.items())]
+        finding = told(grade_of(*rows))["2 of 3 slices of pets may be the hardest for the best model"]
+        assert finding.text.startswith("These are dark and dusk; each other slice is less hard than one of them.")
 
     def test_many_slices_make_one_odd_one_likely(self):
         """A slice that would stand out alone does not among forty."""
@@ -152,12 +160,33 @@ class TestGrade:
         others = [grade_row("a", 0.8, slice=f"s{n}", n=20) for n in range(1, 40)]
         alone = told(grade_of(grade_row("a", 0.8), low))
         among = told(grade_of(grade_row("a", 0.8), low, *others))
-        assert "The best model is weakest on s0, of 1 slice of pets" in alone
-        assert "No slice of pets is shown to be harder for the best model" in among
+        assert "s0 is harder for the best model than the rest of pets" in alone
+        assert "No slice of pets is shown to be harder for the best model than another" in among
+
+    def test_one_slice_that_may_be_chance(self):
+        found = told(grade_of(grade_row("a", 0.8), grade_row("a", 0.79, slice="dark", n=200)))
+        finding = found["dark is not shown to be harder for the best model than the rest of pets"]
+        assert "on 80.2%" in finding.text, "158 of 200 there, 642 of the other 800"
+
+    def test_a_slice_of_one_image_is_not_weak(self):
+        rows = [grade_row("a", 0.9), grade_row("a", 0.0, slice="one", n=1), grade_row("a", 0.9, slice="rest", n=999)]
+        assert "No slice of pets is shown to be harder for the best model than another" in told(grade_of(*rows))
+
+    @pytest.mark.parametrize("top1", [0.0, 1.0])
+    def test_no_slice_is_weak_where_all_is_right_or_wrong(self, top1):
+        rows = [grade_row("a", top1), *(grade_row("a", top1, slice=name, n=500) for name in ("dark", "day"))]
+        assert "No slice of pets is shown to be harder for the best model than another" in told(grade_of(*rows))
+
+    def test_a_slice_that_was_chosen_to_be_hard_is_not_called_weak(self):
+        rows = [grade_row("a", 0.8), grade_row("a", 0.1, slice="hard", n=200), grade_row("a", 0.8, slice="day", n=400)]
+        found = told(replace(grade_of(*rows), hard_slices=("hard",)))
+        assert not any("hard" in headline.split() for headline in found)
+        assert "day is not shown to be harder for the best model than the rest of pets" in found
 
     def test_a_slice_that_is_everything_is_not_weak(self):
-        found = told(grade_of(grade_row("a", 0.8), grade_row("a", 0.8, slice="dark")))
-        assert "No slice of pets is shown to be harder for the best model" in found
+        assert list(told(grade_of(grade_row("a", 0.8), grade_row("a", 0.8, slice="dark")))) == [
+            "a is right on 80.0% of pets"
+        ]
 
     def test_nothing_is_said_of_nothing(self):
         assert findings(grade_of(replace(grade_row("a", 0.8), top1=None))) == ()
@@ -186,7 +215,8 @@ class TestComparison:
 
     def test_one_leader_and_every_step_real(self):
         found = told(compared(0.9, 0.7, 0.5))
-        assert list(found) == ["a is really ahead of all others on pets", "Every step in the ranking on pets is real"]
+        assert list(found) == ["a is ahead of all others on pets", "Every step in the ranking on pets is real"]
+        assert "The interval holds although a was picked as the best of 3." in next(iter(found.values())).text
         assert "Of 2 pairs of neighbours 2 differ" in found["Every step in the ranking on pets is real"].text
 
     def test_some_leaders_and_some_steps(self):
@@ -293,19 +323,20 @@ def alike(correct: np.ndarray):
     return similarity_of(SameImages(basis, names, correct, answers, spaces, novel, images=np.arange(images)))
 
 
+MISS_THE_SAME = "miss the same images of pets more often than independent models would"
+
+
 class TestSimilarity:
     rng = np.random.default_rng(3)
     hard = rng.random(3000)
 
     def test_two_that_share_errors(self):
         found = told(alike(self.hard < np.array([[0.8], [0.7]])))
-        assert list(found) == ["a and b err on the same images more than chance explains"]
+        assert list(found) == ["a and b err on the same images more than independent models would"]
 
     def test_two_that_differ(self):
         found = told(alike(np.stack([self.hard < 0.7, self.hard > 0.35])))
-        assert list(found) == ["b and a err on different images more than chance explains"] or list(found) == [
-            "a and b err on different images more than chance explains"
-        ]
+        assert list(found) == ["a and b err on different images more than independent models would"]
 
     def test_two_that_are_independent(self):
         found = told(alike(np.random.default_rng(5).random((2, 500)) < 0.7))
@@ -313,19 +344,19 @@ class TestSimilarity:
 
     def test_many_that_share_errors(self):
         found = told(alike(self.hard < np.array([[0.8], [0.79], [0.5]])))
-        assert found["Models miss the same images of pets"].text.startswith("All 3 pairs share errors")
+        assert found[f"All pairs of models {MISS_THE_SAME}"].text.startswith("All 3 pairs share errors")
         groups = found["3 models fall into 2 groups that err alike on pets"]
         assert groups.text.endswith("the largest group is a and b; 1 model stands alone.")
 
     def test_many_that_do_not(self):
         found = told(alike(np.random.default_rng(1).random((4, 400)) < 0.7))
-        assert "Most pairs of models are not shown to miss the same images of pets" in found
+        assert f"No two models are shown to {MISS_THE_SAME}" in found
         assert "No two of 4 models are near copies of each other" in found
 
     def test_one_pair_shares_its_errors(self):
         independent = np.random.default_rng(7).random((2, 3000)) < 0.7
         found = told(alike(np.stack([self.hard < 0.8, self.hard < 0.7, *independent])))
-        text = found["Most pairs of models are not shown to miss the same images of pets"].text
+        text = found[f"1 of 6 pairs of models {MISS_THE_SAME.replace('miss', 'misses')}"].text
         assert text.startswith("1 of 6 pairs shares errors more than independent models would")
 
 
@@ -388,7 +419,7 @@ class TestPeople:
     def test_a_person_ahead(self):
         found = told(beside({"Ada": 0.95, "Ben": 0.9}, {"a": 0.7}))
         assert next(iter(found)) == "The best person is ahead of the best model on sim"
-        assert "People are ahead of models in 2 of 2 pairs" in found
+        assert "People are ahead of models in 2 of 2 pairs, behind in 0" in found
         assert any(headline.startswith("People") and "on sim" in headline for headline in found)
 
     def test_a_model_ahead(self):
@@ -397,9 +428,15 @@ class TestPeople:
     def test_neither(self):
         found = told(beside({"Ada": 0.8}, {"a": 0.8}, images=200))
         first = next(iter(found.values()))
-        assert first.headline == "The best person and the best model cannot be told apart on sim"
-        assert "may be chance" in first.text
+        assert first.headline == "Whether the best person or the best model is ahead on sim is not shown"
+        assert "neither is ahead of everyone on the other side" in first.text
         assert "No person and no model are shown to differ" in found
+
+    def test_the_best_must_be_ahead_of_everyone(self):
+        """Ada is ahead of one model and not of the other, which may be the best in truth."""
+        found = told(beside({"Ada": 0.9}, {"a": 0.89, "b": 0.5}, images=300))
+        assert next(iter(found)) == "Whether the best person or the best model is ahead on sim is not shown"
+        assert "People are ahead of models in 1 of 2 pairs, behind in 0" in found
 
     def test_people_alone(self):
         found = told(beside({"Ada": 0.9, "Ben": 0.8}, {}))
@@ -412,38 +449,38 @@ class TestPeople:
         assert f"People {word} on sim" in told(beside({"Ada": rate, "Ben": rate}, {}))
 
 
-def corrupted(*models: tuple[str, float], kinds: dict[str, float] | None = None, clean: Estimate | None = None):
+def corrupted(*models: tuple[str, float], kinds: dict[str, float] | None = None, clean: Estimate | None = None, **more):
     rows = []
     for name, error in models:
         rows.append(CorruptionRow(name, "all", estimate(error), None, None, clean))
         rows += [CorruptionRow(name, kind, estimate(rate), None, None, None) for kind, rate in (kinds or {}).items()]
-    return CorruptionGrade("pets-c", None, tuple(rows), ())
+    return CorruptionGrade("pets-c", None, tuple(rows), (), **more)
 
 
 class TestCorruptions:
     def test_one_model(self):
         found = told(corrupted(("a", 0.4), clean=estimate(0.2)))
         (only,) = found.values()
-        assert only.headline == "a errs on 40.0% of corrupted pictures"
-        assert only.text.endswith("against 20.0% (19.0 to 21.0) on clean pictures.")
+        assert only.headline == "a errs on 40.0% of corrupted images"
+        assert only.text.endswith("against 20.0% (19.0 to 21.0) on clean images.")
 
     def test_the_most_robust_for_certain(self):
-        found = told(corrupted(("a", 0.4), ("b", 0.5)))
-        assert "a bears corruptions best" in found
+        found = told(corrupted(("a", 0.4), ("b", 0.5), most_robust=Extreme("a", ())))
+        assert "a is the most robust of 2 models on pets-c" in found
 
-    def test_two_about_equal(self):
-        found = told(corrupted(("a", 0.4), ("b", 0.41)))
-        finding = found["a and b bear corruptions about equally well"]
-        assert "may be chance" in finding.text
+    def test_the_most_robust_is_open(self):
+        found = told(corrupted(("a", 0.4), ("b", 0.41), ("c", 0.6), most_robust=Extreme("a", ("b",))))
+        finding = found["Which model is the most robust on pets-c is not shown"]
+        assert finding.text.endswith("a and b are not told apart, so the order may be chance.")
 
     def test_the_worst_corruption(self):
-        found = told(corrupted(("a", 0.4), kinds={"fog": 0.3, "snow": 0.6}))
-        assert "snow hurts the most robust model most on pets-c" in found
+        found = told(corrupted(("a", 0.4), kinds={"fog": 0.3, "snow": 0.6}, hardest=Extreme("snow", ())))
+        assert "snow is the hardest of 2 corruptions for a on pets-c" in found
 
-    def test_two_corruptions_about_equal(self):
-        found = told(corrupted(("a", 0.4), kinds={"fog": 0.595, "snow": 0.6}))
-        finding = found["snow and fog hurt the most robust model most"]
-        assert "fog, next, is not shown to be milder." in finding.text
+    def test_the_worst_corruption_is_open(self):
+        found = told(corrupted(("a", 0.4), kinds={"fog": 0.595, "snow": 0.6}, hardest=Extreme("snow", ("fog",))))
+        finding = found["Which corruption is the hardest for a on pets-c is not shown"]
+        assert finding.text.endswith("fog is not shown to be milder.")
 
 
 def test_what_no_one_reads_says_nothing():

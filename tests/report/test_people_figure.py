@@ -53,7 +53,7 @@ def test_of_many_models_the_best_are_drawn_and_all_people():
     [
         ({"models": 3}, "The best person is ahead of the best model on sim"),
         ({"models": 3, "best": 0.99, "skills": (0.6, 0.5)}, "The best model is ahead of the best person on sim"),
-        ({"models": 3, "best": 0.95}, "cannot be told apart"),
+        ({"models": 3, "best": 0.95}, "is not shown"),
         ({"models": 0}, "person:0 is right most often of 2 people"),
     ],
 )

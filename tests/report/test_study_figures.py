@@ -97,7 +97,7 @@ class TestComparison:
             (r.model, r.rank, r.low, r.high) for r in result.ranks
         ]
         assert all(r["start"] < r["low"] <= r["high"] < r["end"] for r in ranks)
-        assert text(drawn.spec["title"])[0] == "m0 is really ahead of the other 4 models"
+        assert text(drawn.spec["title"])[0] == "m0 is ahead of the other 4 models"
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
     def test_models_that_cannot_be_told_apart(self):

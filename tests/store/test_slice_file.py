@@ -1,5 +1,7 @@
 """Slices that came after a test set: stored beside it once, and back as they were."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,13 @@ def test_they_come_back_with_their_test_set(store):
     assert {each.name: (each.digest, each.origin) for each in found.slice_sets} == {
         each.name: (each.digest, each.origin) for each in (FACTORS, PLACES)
     }
+
+
+def test_a_slice_that_was_chosen_to_be_hard_stays_so(store):
+    store.add_slice_set(FACTORS, PETS)
+    pose = FACTORS.subsets["x:pose"]
+    store.add_slice_set(replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True), PETS)
+    assert Store.open(store.root).test_set("pets").hard_slices == {"hard"}
 
 
 def test_the_test_set_stays_what_it_is(store):

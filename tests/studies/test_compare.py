@@ -117,4 +117,4 @@ class TestTables:
     def test_it_is_ready_for_json(self):
         content = compare(names(3), self.CORRECT, confidence=0.9).as_dict()
         assert json.loads(json.dumps(content, allow_nan=False))["confidence"] == 0.9
-        assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score 90%"}
+        assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score, 3 together 90%"}

@@ -233,6 +233,7 @@ class TestHardSet:
         slices = found.as_slices("hard")
         within = replace(self.TEST_SET, slice_sets=(slices,))
         assert (within.slice("hard") == found.inside).all()
+        assert within.hard_slices == {"hard"}
 
     @pytest.mark.parametrize(
         ("rule", "message"),

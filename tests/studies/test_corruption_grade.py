@@ -1,5 +1,7 @@
 """Errors under corruptions, mCE and relative mCE: by hand, against a plain loop, and their intervals by simulation."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,30 @@ def by_corruption(grade, model="m") -> dict:
 
 
 IMAGES = ("a", "b", "c", "d")
+
+
+class TestExtremes:
+    def test_the_most_robust_model_and_the_hardest_corruption(self):
+        images = tuple(f"{n:03d}" for n in range(200))
+        test_set, rng = corrupted_set(images), np.random.default_rng(0)
+        base = random_wrong(rng, 200)
+        base[1] |= rng.random((5, 200)) < 0.3  # snow is harder
+        models = {"a": base, "b": base | (rng.random(base.shape) < 0.2), "c": base.copy()}
+        grade = corruption_grade(test_set, [answers(test_set, wrong, name) for name, wrong in models.items()])
+        assert (grade.most_robust.name, grade.most_robust.open) == ("a", ("c",)), "a and c are identical"
+        assert grade.hardest.name == "snow" and grade.hardest.settled
+        assert grade.as_dict()["hardest"] == {"name": "snow", "open": [], "settled": True}
+
+    @pytest.mark.parametrize("wrong", [False, True])
+    def test_nothing_stands_out_where_all_is_right_or_wrong(self, wrong):
+        test_set = corrupted_set(IMAGES)
+        grade = corruption_grade(test_set, [answers(test_set, np.full(40, wrong), model) for model in "ab"])
+        assert grade.most_robust.open == ("b",) and not grade.hardest.settled
+
+    def test_one_model_and_one_corruption_stand_alone(self):
+        test_set = corrupted_set(IMAGES, ("fog",))
+        grade = corruption_grade(test_set, [answers(test_set, np.zeros(20))])
+        assert grade.most_robust is None and grade.hardest is None
 
 
 class TestValues:
@@ -132,8 +158,8 @@ class TestIntervals:
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
         clusters = np.tile(np.arange(4), 10)
         assert rows["all"].error == clustered_proportion(wrong.ravel(), clusters)[0]
-        snow = clustered_proportion(wrong[1].ravel(), clusters[:20])[0]
-        assert rows["snow"].error == snow
+        snow = clustered_proportion(wrong[1].ravel(), clusters[:20], confidence=0.975)[0]
+        assert rows["snow"].error == replace(snow, method="clustered korn-graubard, 2 together 95%")
         assert rows["snow"].ratio.high == pytest.approx(snow.high / ALEXNET_ERRORS["snow"])
 
     def test_seventy_five_copies_of_an_image_are_not_seventy_five_images(self):

@@ -50,7 +50,9 @@ class TestAccuracies:
             row = found.row(model)
             assert row.overall == proportion(int(CORRECT[i].sum()), CORRECT.shape[1])
             for j, one in enumerate(row.groups):
-                assert one == proportion(int(expected.right[i, j]), int(expected.sizes[j]))
+                level = 1 - 0.05 / len(REGIONS)
+                share = proportion(int(expected.right[i, j]), int(expected.sizes[j]), confidence=level)
+                assert one == replace(share, method=f"clopper-pearson, {len(REGIONS)} together 95%")
             assert row.disparity.value.value == pytest.approx(expected.disparity[i])
             assert row.disparity.worst == expected.worst_group[i]
 
@@ -59,7 +61,8 @@ class TestAccuracies:
         assert (found.clusters, alone.clusters) == ("household", None)
         assert "intervals are over 543 clusters of images, by column household" in found.notes
         inside = np.array(SET.groups["region"]) == "Africa"
-        one = clustered_proportion(CORRECT[3][inside], np.array(SET.groups["household"])[inside])[0]
+        homes, level = np.array(SET.groups["household"])[inside], 1 - 0.05 / len(REGIONS)
+        one = clustered_proportion(CORRECT[3][inside], homes, confidence=level)[0]
         row = found.row("model-03").groups[0]
         assert (row.value, row.low, row.high, row.n) == pytest.approx((one.value, one.low, one.high, 400))
         assert row.half_width > alone.row("model-03").groups[0].half_width
@@ -324,10 +327,10 @@ class TestTrouble:
     def test_a_group_with_one_example(self):
         regions = ("Nauru", *plain(SET, "household").groups["region"][1:])
         found = study(replace(SET, groups={"region": regions}))
-        place = found.names.index("Nauru")
+        place, miss = found.names.index("Nauru"), 0.025 / len(found.names)
         for row in found.rows:
             one = row.groups[place]
-            assert one.n == 1 and (one.low, one.high) == pytest.approx((0.025, 1) if one.value else (0, 0.975))
+            assert one.n == 1 and (one.low, one.high) == pytest.approx((miss, 1) if one.value else (0, 1 - miss))
             assert row.disparity.value.high > 0.3
         assert any("few images, which widen every disparity: Nauru (1)" in note for note in found.notes)
 

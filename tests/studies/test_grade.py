@@ -1,5 +1,7 @@
 """The grade against slow restatements, and where a number is not defined."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from regrade.core import (
     LabelSet,
     LabelState,
     Predictions,
+    SliceSet,
     TestSet,
     Unlisted,
 )
@@ -209,6 +212,39 @@ class TestSlices:
         whole = row_of(result).top1
         assert sum(p.n for p in parts) == (whole.n if whole else 0)
         assert sum(p.n * p.value for p in parts) == pytest.approx(whole.n * whole.value if whole else 0)
+
+
+class TestTogether:
+    def test_intervals_of_slices_hold_together(self):
+        """Each of three slices at 1 - 0.05 / 3, and the whole at 0.95."""
+        test_set = a_test_set([0] * 30, {"region": tuple("nse" * 10)})
+        result = graded(test_set, answers([[0]] * 27 + [[1]] * 3), slices=["region"])
+        one, whole = row_of(result, slice_="region=n").top1, row_of(result).top1
+        strict = clopper_pearson(9, 10, confidence=1 - 0.05 / 3)
+        assert (one.low, one.high) == (float(strict.low), float(strict.high))
+        assert (one.method, whole.method) == ("clopper-pearson, 3 together 95%", "clopper-pearson 95%")
+        assert "intervals of slices hold for all 3 slices of a model together" in result.notes
+
+    def test_multilabel_accuracies_of_slices_hold_together(self):
+        states = {(n, 0): 1 for n in range(4)}
+        labels = ReviewedLabels(MultilabelScoring(label_set(states, [True] * 4, [""] * 4)))
+        test_set = a_test_set([0] * 4, {"region": tuple("nnss")})
+        result = graded(test_set, answers([[0]] * 4), labels=labels, slices=["region"])
+        strict = clopper_pearson(2, 2, confidence=0.975)
+        assert row_of(result, slice_="region=s").multilabel.low == float(strict.low)
+        assert row_of(result).multilabel.method == "clopper-pearson 95%"
+
+    def test_a_slice_of_one_image_has_an_interval(self):
+        test_set = a_test_set([0, 0, 0], {"region": ("n", "s", "s")})
+        one = row_of(graded(test_set, answers([[1], [0], [0]]), slices=["region"]), slice_="region=n").top1
+        assert (one.value, one.low, one.n) == (0, 0, 1) and one.high == pytest.approx(1 - 0.0125)
+
+    def test_slices_that_were_chosen_to_be_hard_are_named(self):
+        hard = SliceSet("hard", "set", 2, {"hard": np.array([True, False])}, chosen_hard=True)
+        test_set = replace(a_test_set([0, 0]), slice_sets=(hard,))
+        result = graded(test_set, answers([[1], [0]]), slices=["hard", "a"])
+        assert result.hard_slices == ("hard",) and result.as_dict()["hard_slices"] == ["hard"]
+        assert "chosen because models find them hard: hard" in result.notes
 
 
 class TestOrder:

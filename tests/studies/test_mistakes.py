@@ -334,6 +334,7 @@ class TestMajor:
         }  # fmt: skip
         slices = major.as_slices("grave")
         assert slices.subsets["grave"].sum() == 3 and "at least 1 of a, b" in slices.origin
+        assert slices.chosen_hard
 
     @pytest.mark.parametrize(("number", "least"), [(1, 1), (2, 2), (3, 3), (4, 3), (8, 6)])
     def test_three_of_four_unless_told(self, number, least):

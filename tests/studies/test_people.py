@@ -1,6 +1,7 @@
 """People beside models: by hand, against slow restatements, and on simulated people whose skill and speed are known."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -77,7 +78,10 @@ class TestByHand:
         expected = {"person:Ann": (6, 4, 2, 4, 5), "person:Bob": (5, 3, 1, 4, 5), "net": (6, 3, 2, 4, 5)}
         for who, right in expected.items():
             for (subset, size), count in zip(self.result.sizes.items(), right, strict=True):
-                assert row(self.result, who, subset).accuracy == proportion(count, size)
+                level, together = (0.95, "") if subset == "all" else (1 - 0.05 / 4, ", 4 together")
+                expected_share = proportion(count, size, confidence=level)
+                expected_share = replace(expected_share, method=f"clopper-pearson{together} 95%")
+                assert row(self.result, who, subset).accuracy == expected_share
         assert row(self.result, "mean of people").accuracy.value == pytest.approx(11 / 16)
         assert row(self.result, "mean of people").accuracy.n == 8
 

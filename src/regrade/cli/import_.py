@@ -245,6 +245,13 @@ def slices(
     ] = Slices.table,
     id_column: IdColumn = "",
     group: GroupColumns = [],
+    chosen_hard: Annotated[
+        bool,
+        typer.Option(
+            "--chosen-hard",
+            help="The images were chosen because models find them hard: the report does not call them the weakest.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
@@ -255,6 +262,7 @@ def slices(
         name=name,
         form=form.value,
         columns=columns(id_column, "", group, ClassNumbers.auto),
+        chosen_hard=chosen_hard,
     )
     line = f"{'imported' if done.new else 'unchanged:'} {_slices_in_words(done.slices)}"
     sizes = {slice_: int(inside.sum()) for slice_, inside in done.slices.subsets.items()}

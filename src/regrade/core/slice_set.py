@@ -18,7 +18,8 @@ class SliceSet:
     """What one file says of the examples of a test set, in their order; the test set itself stays what it is.
 
     ``subsets`` maps a slice to whether an example is in it (n,), and ``columns`` a group column to one value an
-    example. All are called as the set is, or ``set:part``.
+    example. All are called as the set is, or ``set:part``. ``chosen_hard`` says that the subsets were chosen because
+    models find them hard: that they are harder than the rest is no finding then.
     """
 
     name: str
@@ -27,6 +28,7 @@ class SliceSet:
     subsets: Mapping[str, BoolArray] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     origin: str = ""
+    chosen_hard: bool = False
 
     def __post_init__(self) -> None:
         if not self.names:

@@ -106,6 +106,11 @@ class TestSet:
         """The named subsets that came later, each (n,)."""
         return {name: inside for found in self.slice_sets for name, inside in found.subsets.items()}
 
+    @property
+    def hard_slices(self) -> frozenset[str]:
+        """The named subsets that were chosen because models find them hard."""
+        return frozenset(name for slices in self.slice_sets if slices.chosen_hard for name in slices.subsets)
+
     def slices_of(self, name: str) -> tuple[str, ...]:
         """The slices that a name stands for: each value of a group column, each part of a slice set, or itself."""
         if name in self.group_columns:

@@ -65,7 +65,7 @@ def _ranks_title(result: Comparison) -> str:
     leaders = [rank.model for rank in result.ranks if rank.low == 1]
     models = len(result.ranks)
     if len(leaders) == 1:
-        return f"{leaders[0]} is really ahead of the other {models - 1} models"
+        return f"{leaders[0]} is ahead of the other {models - 1} models"
     return f"Any of {len(leaders)} of {models} models may be the best"
 
 

@@ -54,17 +54,19 @@ def _pair(result: Comparison) -> Finding:
 
 def _leaders(result: Comparison) -> Finding:
     leaders, models = [rank for rank in result.ranks if rank.low == 1], len(result.ranks)
-    first, on = result.ranks[0], result.basis.title
+    first, on, best = result.ranks[0], result.basis.title, result.best()
+    picked = f"The interval holds although {first.model} was picked as the best of {models:,}."
     if len(leaders) == 1:
         text = (
-            f"{first.model} is right on {share(first.accuracy)} of {amount(result.basis.images, 'image')}, and on the "
-            f"same images each of the other {models - 1:,} is behind it by more than chance explains."
+            f"{first.model} is right on {share(best)} of {amount(result.basis.images, 'image')}, and on the same "
+            f"images each of the other {models - 1:,} is behind it by more than chance explains. {picked}"
         )
-        return Finding(_LEADER, f"{first.model} is really ahead of all others on {on}", text, 0.6)
+        return Finding(_LEADER, f"{first.model} is ahead of all others on {on}", text, 0.6)
     others = [rank.model for rank in leaders if rank is not first]
+    fail = "does not" if result.basis.images == 1 else "do not"
     text = (
-        f"{first.model} has the highest accuracy, {share(first.accuracy)}, but {amount(result.basis.images, 'image')} "
-        f"do not tell it from {listed(others)}. Rank ranges hold for all {models:,} models together."
+        f"{first.model} has the highest accuracy, {share(best)}, but {amount(result.basis.images, 'image')} {fail} "
+        f"tell it from {listed(others)}. {picked} Rank ranges hold for all {models:,} models together."
     )
     if len(leaders) == models:
         return Finding(_ANY_LEADS, f"Any of the {models:,} models may be the best on {on}", text, 0.65)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import apart, share
+from regrade.report.wording import listed, share
 from regrade.studies import EVERYTHING, CorruptionGrade, CorruptionRow
 
-_MODELS_TEST = "Intervals of the two most robust models do not overlap."
-_KINDS_TEST = "Intervals of the two corruptions with the highest error do not overlap."
+_MODELS_TEST = (
+    "Paired t tests of the first model against every other on the same images, one-sided, Bonferroni-corrected."
+)
+_KINDS_TEST = (
+    "Paired t tests of the corruption with the highest error against every other on the same images, one-sided, "
+    "Bonferroni-corrected."
+)
 _ERROR = no_claim("corruption: error of one model")
 _MOST_ROBUST = claim("corruption: most robust model", _MODELS_TEST)
-_EQUALLY_ROBUST = no_claim("corruption: most robust model is open", _MODELS_TEST)
+_MOST_ROBUST_OPEN = no_claim("corruption: most robust model is open", _MODELS_TEST)
 _HARDEST = claim("corruption: hardest corruption", _KINDS_TEST)
 _HARDEST_OPEN = no_claim("corruption: hardest corruption is open", _KINDS_TEST)
 
@@ -26,31 +32,29 @@ def corruption_findings(result: CorruptionGrade) -> tuple[Finding, ...]:
 
 def _most_robust(result: CorruptionGrade, overall: list[CorruptionRow]) -> Finding:
     best = overall[0]
-    clean = f", against {share(best.clean)} on clean pictures" if best.clean else ""
-    text = f"{best.model} errs on {share(best.error)} of corrupted pictures of {result.test_set}{clean}."
-    if len(overall) == 1:
-        return Finding(_ERROR, f"{best.model} errs on {100 * best.error.value:.1f}% of corrupted pictures", text, 0.5)
-    next_best = overall[1]
-    one, other = best.ratio or best.error, next_best.ratio or next_best.error
-    text += f" Next is {next_best.model} with {share(next_best.error)}"
-    if apart(one, other):
-        return Finding(
-            _MOST_ROBUST, f"{best.model} bears corruptions best", f"{text}: their intervals do not touch.", 0.6
-        )
-    text += ": their intervals overlap, so the order may be chance."
-    return Finding(
-        _EQUALLY_ROBUST, f"{best.model} and {next_best.model} bear corruptions about equally well", text, 0.5
-    )
+    clean = f", against {share(best.clean)} on clean images" if best.clean else ""
+    text = f"{best.model} errs on {share(best.error)} of corrupted images of {result.test_set}{clean}."
+    if result.most_robust is None:
+        return Finding(_ERROR, f"{best.model} errs on {100 * best.error.value:.1f}% of corrupted images", text, 0.5)
+    text += f" Next is {overall[1].model} with {share(overall[1].error)}"
+    if result.most_robust.settled:
+        among = amount(len(overall), "model")
+        headline = f"{best.model} is the most robust of {among} on {result.test_set}"
+        return Finding(_MOST_ROBUST, headline, f"{text}: less robust on the same images, as is every other.", 0.6)
+    text += f". {listed((best.model, *result.most_robust.open))} are not told apart, so the order may be chance."
+    return Finding(_MOST_ROBUST_OPEN, f"Which model is the most robust on {result.test_set} is not shown", text, 0.5)
 
 
 def _hardest(result: CorruptionGrade, best: CorruptionRow, kinds: list[CorruptionRow]) -> Finding | None:
-    if len(kinds) < 2:
+    if result.hardest is None:
         return None
-    worst, second = sorted(kinds, key=lambda row: -row.error.value)[:2]
-    text = f"{best.model} errs on {share(worst.error)} of pictures under it, and on {share(best.error)} under all."
-    if apart(worst.error, second.error):
-        return Finding(_HARDEST, f"{worst.corruption} hurts the most robust model most on {result.test_set}", text, 0.4)
-    text += f" {second.corruption}, next, is not shown to be milder."
-    return Finding(
-        _HARDEST_OPEN, f"{worst.corruption} and {second.corruption} hurt the most robust model most", text, 0.35
-    )
+    hardest, model = result.hardest, best.model
+    error = next(row.error for row in kinds if row.corruption == hardest.name)
+    text = f"{model} errs on {share(error)} of images under {hardest.name}, and on {share(best.error)} under all."
+    if hardest.settled:
+        headline = f"{hardest.name} is the hardest of {amount(len(kinds), 'corruption')} for {model}"
+        return Finding(_HARDEST, f"{headline} on {result.test_set}", text, 0.4)
+    verb = "is" if len(hardest.open) == 1 else "are"
+    text += f" {listed(hardest.open)} {verb} not shown to be milder."
+    headline = f"Which corruption is the hardest for {model} on {result.test_set} is not shown"
+    return Finding(_HARDEST_OPEN, headline, text, 0.35)

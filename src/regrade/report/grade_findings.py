@@ -7,18 +7,23 @@ from statistics import median
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import apart, confidence_of, share
-from regrade.stats import proportion
+from regrade.report.wording import apart, confidence_of, listed, share
+from regrade.stats import best_share, lower_share_p_values, may_be_lowest, proportion, shown_below, worst_share
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
 _LABELS_TEST = "Intervals of the two accuracies do not overlap."
-_SLICE_TEST = "Exact intervals of the slice and of the rest, Bonferroni-corrected for all slices, do not overlap."
+_WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
+_SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
+_REST_TEST = "Fisher's exact test of the slice against the rest of the images, one-sided."
 _ACCURACY = no_claim("grade: accuracy of one model")
 _RANGE = no_claim("grade: range of accuracies")
 _SAME_BY_LABELS = no_claim("grade: labels change nothing shown", _LABELS_TEST)
 _CHANGED_BY_LABELS = claim("grade: labels change the accuracy", _LABELS_TEST)
-_WEAKEST_SLICE = claim("grade: weakest slice", _SLICE_TEST)
-_NO_WEAK_SLICE = no_claim("grade: no weak slice shown", _SLICE_TEST)
+_WEAKEST_SLICE = claim("grade: weakest slice", _WEAKEST_TEST)
+_WEAK_SLICES = claim("grade: some slices are not the weakest", _SLICES_TEST)
+_NO_WEAK_SLICE = no_claim("grade: no weak slice shown", _SLICES_TEST)
+_HARDER_SLICE = claim("grade: harder slice", _REST_TEST)
+_NOT_HARDER = no_claim("grade: slice is not shown to be harder", _REST_TEST)
 
 
 @findings.register
@@ -34,17 +39,21 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
     found = [(row.model, row.top1) for row in rows if row.top1]
     if not found:
         return None
-    (best, highest), (worst, lowest) = found[0], found[-1]
-    text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
+    (best, alone), (worst, _) = found[0], found[-1]
     if len(found) == 1:
-        return Finding(
-            _ACCURACY, f"{best} is right on {100 * highest.value:.1f}% of {result.test_set}", f"{text}.", 0.5
-        )
+        text = f"{best} is right on {share(alone)} of {amount(alone.n, 'image')}."
+        return Finding(_ACCURACY, f"{best} is right on {100 * alone.value:.1f}% of {result.test_set}", text, 0.5)
+    right, images = _counts([accuracy for _, accuracy in found])
+    highest, lowest = (extreme(right, images, confidence=confidence_of(alone)) for extreme in (best_share, worst_share))
+    text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
     middle = "" if len(found) < 4 else f", the median of all on {100 * median(one.value for _, one in found):.1f}%"
     headline = f"Top-1 accuracy on {result.test_set} goes from {100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
     people = any(name.startswith(PERSON_PREFIX) for name, _ in found)
     among = f"{len(found):,} models and people" if people else amount(len(found), "model")
-    text = f"Of {among}, {text}{middle}, and {worst} on {share(lowest)}."
+    text = (
+        f"Of {among}, {text}{middle}, and {worst} on {share(lowest)}. Both intervals hold although the two were picked "
+        "as the best and the worst."
+    )
     return Finding(_RANGE, headline, text, 0.45)
 
 
@@ -78,35 +87,64 @@ def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
 
 
 def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
-    """The slice on which the best model is furthest below the rest, told by intervals corrected for all slices."""
+    """Which slices are hard for the best model, by tests corrected for all slices; not those chosen to be hard."""
     best = next((row for row in rows if row.top1), None)
     if best is None or best.top1 is None:
         return None
-    model, everything = best.model, best.top1
-    parts = [
-        (row.slice, row.top1) for row in result.rows if row.model == model and row.slice != EVERYTHING and row.top1
-    ]
+    parts = {
+        row.slice: row.top1
+        for row in result.rows
+        if row.model == best.model and row.slice not in (EVERYTHING, *result.hard_slices) and row.top1
+    }
     if not parts:
         return None
-    name, lowest = min(parts, key=lambda part: part[1].value)
-    among = amount(len(parts), "slice")
+    level = 1 - confidence_of(best.top1)
+    return (_against_rest if len(parts) == 1 else _weakest)(result, best.model, best.top1, parts, level)
+
+
+def _against_rest(
+    result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float
+) -> Finding | None:
+    """One slice, tested against the rest of the images; none where there is no rest."""
+    ((name, accuracy),) = parts.items()
+    (right, all_right), (images, all_images) = _counts([accuracy, everything])
+    if all_images <= images:
+        return None
+    rest = proportion(all_right - right, all_images - images, confidence=1 - level)
     text = (
-        f"{model} is right on {share(lowest)} of {amount(lowest.n, 'image')} there, and on {share(everything)} of all."
+        f"{model} is right on {share(accuracy)} of {amount(accuracy.n, 'image')} there, and on {share(rest)} of the "
+        "rest."
     )
-    if _below_the_rest(lowest, everything, len(parts)):
+    p_value = lower_share_p_values([right, all_right - right], [images, all_images - images])[0, 1]
+    if p_value <= level:
         return Finding(
-            _WEAKEST_SLICE, f"The best model is weakest on {name}, of {among} of {result.test_set}", text, 0.6
+            _HARDER_SLICE, f"{name} is harder for the best model than the rest of {result.test_set}", text, 0.6
         )
-    headline = f"No slice of {result.test_set} is shown to be harder for the best model"
-    return Finding(_NO_WEAK_SLICE, headline, f"The lowest of {among} is {name}: {text} That may be chance.", 0.25)
+    headline = f"{name} is not shown to be harder for the best model than the rest of {result.test_set}"
+    return Finding(_NOT_HARDER, headline, text, 0.25)
 
 
-def _below_the_rest(part: Estimate, everything: Estimate, slices: int) -> bool:
-    others = everything.n - part.n
-    if others <= 0:
-        return False
-    right, all_right = (round(one.value * one.n) for one in (part, everything))
-    level = 1 - (1 - confidence_of(part)) / slices
-    inside = proportion(right, part.n, confidence=level)
-    rest = proportion(all_right - right, others, confidence=level)
-    return inside.high < rest.low
+def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float) -> Finding:
+    names = sorted(parts, key=lambda name: parts[name].value)
+    right, images = _counts([parts[name] for name in names])
+    p_values = lower_share_p_values(right, images)
+    lowest, among = names[0], amount(len(names), "slice")
+    text = (
+        f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
+        f"{share(everything)} of all."
+    )
+    if shown_below(p_values[0], level=level)[1:].all():
+        headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
+        return Finding(_WEAKEST_SLICE, headline, text, 0.6)
+    candidates = [name for name, open_ in zip(names, may_be_lowest(p_values, level=level), strict=True) if open_]
+    if len(candidates) < len(names):
+        headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
+        text = f"These are {listed(candidates)}; each other slice is less hard than one of them. {text}"
+        return Finding(_WEAK_SLICES, headline, text, 0.5)
+    headline = f"No slice of {result.test_set} is shown to be harder for the best model than another"
+    return Finding(_NO_WEAK_SLICE, headline, f"The lowest of {among} is {lowest}. {text} That may be chance.", 0.25)
+
+
+def _counts(accuracies: list[Estimate]) -> tuple[list[int], list[int]]:
+    """How many images each accuracy has right, and of how many."""
+    return [round(accuracy.value * accuracy.n) for accuracy in accuracies], [accuracy.n for accuracy in accuracies]

@@ -9,7 +9,10 @@ from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, points, share, signed
 from regrade.studies import LabelChange, ModelChange
 
-_MOVED_TEST = "Interval of each model's paired difference over the images that both versions score, per model."
+_MOVED_TEST = (
+    "Intervals of the models' paired differences over the images that both versions score, Bonferroni-corrected for "
+    "all models, compared with 0."
+)
 _SAME = no_claim("label change: same labels")
 _DIFFER = no_claim("label change: different labels")
 _NO_MODEL_MOVED = no_claim("label change: no model is shown to move", _MOVED_TEST)

@@ -80,10 +80,10 @@ def _title(result: People) -> str:
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
     if not models:
         return f"{people[0]} is right most often of {len(people)} people on {result.basis.test_set}"
-    pair = next(one for one in result.tests if (one.first, one.second) == (people[0], models[0]))
-    if pair.holm > 1 - result.basis.confidence:
-        return f"The best person and the best model cannot be told apart on {result.basis.test_set}"
-    ahead, behind = ("person", "model") if pair.difference.value > 0 else ("model", "person")
+    leader = result.ahead()
+    if leader is None:
+        return f"Whether the best person or the best model is ahead on {result.basis.test_set} is not shown"
+    ahead, behind = ("person", "model") if leader is Contender.PERSON else ("model", "person")
     return f"The best {ahead} is ahead of the best {behind} on {result.basis.test_set}"
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from regrade.core import Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import plain, share
+from regrade.stats import best_share
 from regrade.studies import EVERYTHING, Contender, People
 
 _PAIRS_TEST = "Exact McNemar tests of all pairs of a person and a model on the same images, Holm-corrected."
+_BEST_TEST = (
+    "Exact McNemar tests of all pairs of a person and a model on the same images, Holm-corrected: the best of one side "
+    "must be ahead of everyone on the other."
+)
 _AGREEMENT_TEST = "Interval of Krippendorff's alpha over images, above 0.8 or below 0.667 as a whole."
 _ACCURACY = no_claim("people: accuracy of people")
-_NOT_TOLD_APART = no_claim("people: best person and best model are not told apart", _PAIRS_TEST)
-_AHEAD = claim("people: best person or best model is ahead", _PAIRS_TEST)
+_NOT_TOLD_APART = no_claim("people: best person and best model are not told apart", _BEST_TEST)
+_AHEAD = claim("people: best person or best model is ahead", _BEST_TEST)
 _NO_PAIR = no_claim("people: no pair differs", _PAIRS_TEST)
 _PAIRS = claim("people: pairs differ", _PAIRS_TEST)
 _AGREEMENT = {
@@ -30,29 +38,35 @@ def people_findings(result: People) -> tuple[Finding, ...]:
 
 def _best(result: People) -> Finding:
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
-    accuracy = {row.who: row.accuracy for row in result.on(EVERYTHING)}
-    on = result.basis.title
-    images = amount(result.basis.images, "image")
+    on, images = result.basis.title, amount(result.basis.images, "image")
     if not models:
-        text = f"The best of {len(people):,}, {people[0]}, is right on {share(accuracy[people[0]])} of {images}."
-        headline = f"People are right on up to {100 * accuracy[people[0]].value:.1f}% of {on}"
-        return Finding(_ACCURACY, headline, text, 0.4)
-    pair = next(one for one in result.tests if (one.first, one.second) == (people[0], models[0]))
+        best = _best_of(result, people)
+        text = f"The best of {len(people):,}, {people[0]}, is right on {share(best)} of {images}."
+        return Finding(_ACCURACY, f"People are right on up to {100 * best.value:.1f}% of {on}", text, 0.4)
     text = (
-        f"On the same {images}, {people[0]} is right on {share(accuracy[people[0]])} and {models[0]} on "
-        f"{share(accuracy[models[0]])}"
+        f"On the same {images}, {_picked(people, 'people')} is right on {share(_best_of(result, people))} and "
+        f"{_picked(models, 'models')} on {share(_best_of(result, models))}"
     )
-    if pair.holm > 1 - result.basis.confidence:
-        return Finding(
-            _NOT_TOLD_APART,
-            f"The best person and the best model cannot be told apart on {on}",
-            f"{text}; the difference may be chance (McNemar, corrected for all pairs).",
-            0.6,
-        )
-    ahead, behind = ("person", "model") if pair.difference.value > 0 else ("model", "person")
-    return Finding(
-        _AHEAD, f"The best {ahead} is ahead of the best {behind} on {on}", f"{text}: more than chance explains.", 0.75
-    )
+    ahead = result.ahead()
+    if ahead is None:
+        headline = f"Whether the best person or the best model is ahead on {on} is not shown"
+        text += "; neither is ahead of everyone on the other side (exact McNemar tests, corrected for all pairs)."
+        return Finding(_NOT_TOLD_APART, headline, text, 0.6)
+    first, kinds = (people[0], ("person", "model")) if ahead is Contender.PERSON else (models[0], ("model", "person"))
+    headline = f"The best {kinds[0]} is ahead of the best {kinds[1]} on {on}"
+    text += f": {first} is ahead of every {kinds[1]} by more than chance explains."
+    return Finding(_AHEAD, headline, text, 0.75)
+
+
+def _picked(names: Sequence[str], kind: str) -> str:
+    return names[0] if len(names) == 1 else f"the best of {len(names):,} {kind}, {names[0]},"
+
+
+def _best_of(result: People, names: Sequence[str]) -> Estimate:
+    """The accuracy of the best of these, with an interval that knows it was picked."""
+    accuracies = [row.accuracy for row in result.on(EVERYTHING) if row.who in names]
+    right = [round(accuracy.value * accuracy.n) for accuracy in accuracies]
+    return best_share(right, result.basis.images, confidence=result.basis.confidence)
 
 
 def _pairs(result: People) -> Finding | None:
@@ -64,11 +78,13 @@ def _pairs(result: People) -> Finding | None:
     )
     text = (
         f"Of {amount(total, 'pair')} of a person and a model the person is ahead in {ahead:,}, the model in "
-        f"{behind:,}, and {total - ahead - behind:,} cannot be told apart (McNemar, corrected)."
+        f"{behind:,}, and {total - ahead - behind:,} are not told apart (exact McNemar tests, corrected for all pairs)."
     )
     if not ahead + behind:
         return Finding(_NO_PAIR, "No person and no model are shown to differ", text, 0.35)
-    return Finding(_PAIRS, f"People are ahead of models in {ahead:,} of {amount(total, 'pair')}", text, 0.4)
+    return Finding(
+        _PAIRS, f"People are ahead of models in {ahead:,} of {amount(total, 'pair')}, behind in {behind:,}", text, 0.4
+    )
 
 
 def _agreement(result: People) -> Finding | None:

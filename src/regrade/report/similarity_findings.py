@@ -9,12 +9,17 @@ from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, plain, points, share
 from regrade.studies import Similarity
 
-_EXCESS_TEST = "Interval over images of the observed less the independent share, compared with 0, per pair."
-_SAME_IMAGES = claim("similarity: two err on the same images", _EXCESS_TEST)
-_OTHER_IMAGES = claim("similarity: two err on different images", _EXCESS_TEST)
-_NOT_SHOWN = no_claim("similarity: two are not shown to share errors", _EXCESS_TEST)
-_SHARED = claim("similarity: most pairs share errors", _EXCESS_TEST)
-_NOT_SHARED = no_claim("similarity: most pairs are not shown to share errors", _EXCESS_TEST)
+_PAIR_TEST = "Interval over images of the observed share less that of independent models, compared with 0."
+_PAIRS_TEST = (
+    "Intervals over images of the observed share less that of independent models, Bonferroni-corrected for all pairs, "
+    "compared with 0."
+)
+_SAME_IMAGES = claim("similarity: two err on the same images", _PAIR_TEST)
+_OTHER_IMAGES = claim("similarity: two err on different images", _PAIR_TEST)
+_NOT_SHOWN = no_claim("similarity: two are not shown to share errors", _PAIR_TEST)
+_SHARED = claim("similarity: most pairs share errors", _PAIRS_TEST)
+_SOME_SHARED = claim("similarity: some pairs share errors", _PAIRS_TEST)
+_NOT_SHARED = no_claim("similarity: no pair is shown to share errors", _PAIRS_TEST)
 _NO_GROUPS = no_claim("similarity: no near copies")
 _GROUPS = no_claim("similarity: groups")
 
@@ -33,12 +38,12 @@ def _pair(result: Similarity) -> Finding:
         f"independent models of these accuracies would give {100 * pair.independent:.1f}%: a difference of "
         f"{points(pair.excess)}.{kappa}"
     )
-    names = f"{pair.first} and {pair.second}"
+    names, would = f"{pair.first} and {pair.second}", "more than independent models would"
     if pair.excess.high < 0:
-        return Finding(_SAME_IMAGES, f"{names} err on the same images more than chance explains", text, 0.45)
+        return Finding(_SAME_IMAGES, f"{names} err on the same images {would}", text, 0.45)
     if pair.excess.low > 0:
-        return Finding(_OTHER_IMAGES, f"{names} err on different images more than chance explains", text, 0.5)
-    return Finding(_NOT_SHOWN, f"{names} are not shown to err on the same images", text, 0.35)
+        return Finding(_OTHER_IMAGES, f"{names} err on different images {would}", text, 0.5)
+    return Finding(_NOT_SHOWN, f"{names} are not shown to err on the same images {would}", text, 0.35)
 
 
 def _shared(result: Similarity) -> Finding:
@@ -48,16 +53,19 @@ def _shared(result: Similarity) -> Finding:
         100 * float(np.median(part[one, two])) for part in (result.dominance.value, result.independent)
     )
     pairs = f"All {len(one):,} pairs" if same == len(one) else f"{same:,} of {len(one):,} pairs"
-    less = f", and {other:,} less" if other else ""
+    less, verb = f", and {other:,} less" if other else "", "misses" if same == 1 else "miss"
     text = (
         f"{pairs} {'shares' if same == 1 else 'share'} errors more than independent models would{less}. The weaker of "
         "two alone is right on "
         f"{observed:.1f}% of images (median), where independent errors would give {expected:.1f}%."
     )
-    on = result.basis.title
+    on, would = result.basis.title, "more often than independent models would"
     if same > len(one) / 2:
-        return Finding(_SHARED, f"Models miss the same images of {on}", text, 0.5)
-    return Finding(_NOT_SHARED, f"Most pairs of models are not shown to miss the same images of {on}", text, 0.4)
+        which = "All" if same == len(one) else "Most"
+        return Finding(_SHARED, f"{which} pairs of models miss the same images of {on} {would}", text, 0.5)
+    if same:
+        return Finding(_SOME_SHARED, f"{pairs} of models {verb} the same images of {on} {would}", text, 0.4)
+    return Finding(_NOT_SHARED, f"No two models are shown to miss the same images of {on} {would}", text, 0.4)
 
 
 def _clusters(result: Similarity) -> Finding:

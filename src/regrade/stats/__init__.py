@@ -32,7 +32,14 @@ from regrade.stats.kappa import covariance_interval, kappa_interval
 from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
-from regrade.stats.multiplicity import benjamini_hochberg, bonferroni_reach, holm, holm_threshold
+from regrade.stats.multiplicity import (
+    benjamini_hochberg,
+    bonferroni_reach,
+    confidence_of_each,
+    holm,
+    holm_threshold,
+    named_together,
+)
 from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line
 from regrade.stats.paired import (
     McNemar,
@@ -62,6 +69,15 @@ from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_count
 from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
+from regrade.stats.selection import (
+    agreeing_with_test,
+    below_others_p_values,
+    best_share,
+    lower_share_p_values,
+    may_be_lowest,
+    shown_below,
+    worst_share,
+)
 from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
@@ -84,7 +100,10 @@ __all__ = [
     "Scale",
     "accuracy_covariance",
     "accuracy_variance",
+    "agreeing_with_test",
+    "below_others_p_values",
     "benjamini_hochberg",
+    "best_share",
     "binned_correlation",
     "bonferroni_reach",
     "bootstrap_line",
@@ -96,6 +115,7 @@ __all__ = [
     "clustered_mean",
     "clustered_proportion",
     "components",
+    "confidence_of_each",
     "covariance_interval",
     "discordant_counts",
     "disparity_power",
@@ -123,10 +143,13 @@ __all__ = [
     "kept_of_each",
     "krippendorff_alpha",
     "largest_covariance",
+    "lower_share_p_values",
+    "may_be_lowest",
     "mcnemar",
     "mcnemar_all_pairs",
     "mcnemar_exact",
     "mcnemar_power",
+    "named_together",
     "ordered_pairs",
     "paired_difference",
     "paired_equivalence",
@@ -147,6 +170,7 @@ __all__ = [
     "share_difference",
     "share_noise",
     "share_range",
+    "shown_below",
     "slope_deviation",
     "slope_difference",
     "slope_ratio",
@@ -159,4 +183,5 @@ __all__ = [
     "stratified_proportion",
     "two_way_mean",
     "wilson",
+    "worst_share",
 ]

@@ -1,13 +1,16 @@
-"""Corrections of many p-values at once."""
+"""Corrections of many p-values, and of many intervals, at once."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError
-from regrade.stats.intervals import normal_quantile
+from regrade.core.estimate import Estimate
+from regrade.stats.intervals import method_name, normal_quantile
 
 _BLOCK = 1 << 18  # p-values at a time, where there may be millions
 
@@ -53,14 +56,34 @@ def benjamini_hochberg(p_values: ArrayLike) -> FloatArray:
     return _restored(np.minimum.accumulate(scaled[::-1])[::-1], order)
 
 
+def confidence_of_each(comparisons: int, confidence: float = 0.95) -> float:
+    """The confidence at which each of so many intervals is made so that all hold together (Bonferroni).
+
+    >>> round(confidence_of_each(10), 4)
+    0.995
+    """
+    return 1 - (1 - confidence) / max(comparisons, 1)
+
+
+def named_together(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
+    """An estimate at `confidence_of_each`, whose method says that so many intervals hold together; one is as it was.
+
+    >>> named_together(Estimate(0.5, 0.1, 0.9, 10, "clopper-pearson 99.5%"), 10).method
+    'clopper-pearson, 10 together 95%'
+    """
+    if comparisons < 2:
+        return estimate
+    method = estimate.method.rpartition(" ")[0]
+    return replace(estimate, method=method_name(f"{method}, {comparisons:,} together", confidence))
+
+
 def bonferroni_reach(comparisons: int, *, confidence: float = 0.95) -> float:
     """How many times wider a normal interval must be to hold for all of so many comparisons together.
 
     >>> round(bonferroni_reach(20), 3)  # 3.023 standard errors instead of 1.960
     1.543
     """
-    together = 1 - (1 - confidence) / max(comparisons, 1)
-    return normal_quantile(together) / normal_quantile(confidence)
+    return normal_quantile(confidence_of_each(comparisons, confidence)) / normal_quantile(confidence)
 
 
 def _ordered(p_values: ArrayLike) -> tuple[FloatArray, IntArray]:

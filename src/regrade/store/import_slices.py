@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from regrade.core import InputError, SliceSet, TestSet
@@ -21,13 +21,24 @@ class ImportedSlices:
 
 
 def import_slices(
-    store: Store, path: Path, *, test_set: str, form: SliceFormat, name: str, columns: Columns | None = None
+    store: Store,
+    path: Path,
+    *,
+    test_set: str,
+    form: SliceFormat,
+    name: str,
+    columns: Columns | None = None,
+    chosen_hard: bool = False,
 ) -> ImportedSlices:
-    """Read a file of slices, hold it against the test set and store it beside that; others under its name raise."""
+    """Read a file of slices, hold it against the test set and store it beside that; others under its name raise.
+
+    ``chosen_hard`` says that the images were chosen because models find them hard.
+    """
     target = store.test_set(test_set)
     _check_name(name, target)
     content = read_slice_file(path, target, form=form, name=name, columns=columns)
-    return ImportedSlices(content.slices, bool(store.add_slice_set(content.slices, target).new), content.notes)
+    slices = replace(content.slices, chosen_hard=chosen_hard)
+    return ImportedSlices(slices, bool(store.add_slice_set(slices, target).new), content.notes)
 
 
 def keep_slices(store: Store, slices: SliceSet) -> Stored:

@@ -197,7 +197,8 @@ class _Judgements:
             return None
         inside = np.zeros(len(self.test_set), dtype=bool)
         inside[list(self.major_mistakes)] = True
-        return SliceSet(IMAGENET_M, self.test_set.name, len(inside), {IMAGENET_M: inside}, origin=origin)
+        subsets = {IMAGENET_M: inside}
+        return SliceSet(IMAGENET_M, self.test_set.name, len(inside), subsets, origin=origin, chosen_hard=True)
 
 
 def read_label_file(

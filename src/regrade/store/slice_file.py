@@ -30,6 +30,7 @@ def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None
         "test_set": test_set.name,
         "test_set_digest": test_set.digest,
         "origin": slices.origin,
+        "chosen_hard": slices.chosen_hard,
         "digest": slices.digest,
     }
     write_parquet(pa.table(columns), meta, file)
@@ -48,4 +49,5 @@ def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
         {name.removeprefix(_SLICE): number_array(table[name]) for name in named[_SLICE]},
         {name.removeprefix(_GROUP): shared_column(table[name]) for name in named[_GROUP]},
         meta["origin"],
+        bool(meta.get("chosen_hard", False)),
     )

@@ -13,7 +13,7 @@ from regrade.studies.confusion import (
     confusion,
 )
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
-from regrade.studies.corruption_grade import CleanAnswers, CorruptionGrade, CorruptionRow, corruption_grade
+from regrade.studies.corruption_grade import CleanAnswers, CorruptionGrade, CorruptionRow, Extreme, corruption_grade
 from regrade.studies.difficulty import Difficulty
 from regrade.studies.generalization import SetPair, generalization
 from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
@@ -128,6 +128,7 @@ __all__ = [
     "DisparityGrowth",
     "DuplicateGroup",
     "EqualPair",
+    "Extreme",
     "FastImages",
     "FoundBy",
     "Generalization",

@@ -151,7 +151,7 @@ class Similarity(Tabular):
         return (
             *((few,) if self.basis.images < _FEW_IMAGES else ()),
             f"pairs that err on the same images more than independent models would: {below.sum():,} of {len(one):,}; "
-            f"less: {above.sum():,} (each by its own {100 * self.basis.confidence:g}% interval)",
+            f"less: {above.sum():,} (by intervals that hold for all pairs together, {100 * self.basis.confidence:g}%)",
             f"clusters, with a mean kappa of {self.alike:g} or more between their models: {clusters}",
         )
 
@@ -159,8 +159,8 @@ class Similarity(Tabular):
         undefined = "no error consistency: both models always right, or both always wrong"
         return (
             *((undefined,) if np.isnan(self.kappa.value[np.triu_indices(len(self.models), k=1)]).any() else ()),
-            f"on {amount(self.basis.images, 'image')}; first: the more accurate; intervals: kappa and difference "
-            f"{self.kappa.method}, others {self.dominance.method}",
+            f"on {amount(self.basis.images, 'image')}; first: the more accurate; intervals: kappa "
+            f"{self.kappa.method}, difference {self.excess.method}, others {self.dominance.method}",
         )
 
 

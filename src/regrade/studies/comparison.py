@@ -10,6 +10,7 @@ from typing import Any
 from regrade.core import Column, Estimate, MappedRows, Table, Tabular
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
+from regrade.stats import best_share
 from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.pair import Pair
 
@@ -109,7 +110,8 @@ class Comparison(Tabular):
             f"the ranges hold for all models together with {100 * self.basis.confidence:g}% confidence",
             "detectable difference to next: the smallest true difference that these images would show with 80% power, "
             "by the same tests",
-            _methods({rank.accuracy.method for rank in self.ranks} | _pair_methods(self.pairs)),
+            *self._best_note(),
+            _methods({rank.accuracy.method for rank in self.ranks}),
             *self.basis.notes,
         )
         smallest = [None if math.isnan(d) else d for d in self.pairs.smallest_differences(self.step_rows()).tolist()]
@@ -124,9 +126,20 @@ class Comparison(Tabular):
             notes,
         )
 
+    def best(self) -> Estimate:
+        """The accuracy of the model that ranks first, with an interval that knows it was picked."""
+        right = [round(rank.accuracy.value * rank.accuracy.n) for rank in self.ranks]
+        return best_share(right, self.basis.images, confidence=self.basis.confidence)
+
+    def _best_note(self) -> tuple[str, ...]:
+        if len(self.ranks) < 2:
+            return ()
+        best = self.best()
+        return (f"{self.ranks[0].model} was picked as the best of {len(self.ranks):,}; knowing that: {best}",)
+
     def pair_table(self) -> Table:
         """One line a pair, made as the table is read."""
-        methods = {rank.accuracy.method for rank in self.ranks}
+        methods = {rank.accuracy.method for rank in self.ranks} | self.pairs.difference_methods()
         basis = replace(self.basis, notes=(*self._equivalence_notes(), *self.basis.notes))
         return pair_table(basis, self.pairs, novel=bool(self.pairs.novel.any()), methods=methods)
 
@@ -142,8 +155,8 @@ class Comparison(Tabular):
         )
 
 
-def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str] = ()) -> Table:
-    """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of other intervals."""
+def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str]) -> Table:
+    """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of the intervals."""
     margin = basis.equivalence
     columns = (
         Column("first", "first"),
@@ -162,7 +175,8 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
     )
     notes = (
         *(pair.in_words(basis.level, margin=margin) for pair in pairs[:1] if len(pairs) == 1),
-        _methods({*methods, *_pair_methods(pairs)}),
+        _methods(methods),
+        *(_INTERVAL_NOTES if len(pairs) > 1 else ()),
         f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
         f"result: exact test at the {100 * basis.level:g}% level, corrected by Holm for {amount(len(pairs), 'pair')}; "
         "images and smallest detectable difference: 80% power for the same result",
@@ -172,6 +186,11 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
     return Table(f"pairs on {basis.title}, in %", columns, rows, notes)
 
 
+_INTERVAL_NOTES = (
+    "intervals of differences leave out 0 exactly where Holm's correction calls a pair different; 'selected': of the "
+    "pairs called different so many hold on average (false coverage rate); 'together': those of the rest hold at once",
+)
+
 _P_VALUES = {
     "exact": "exact",
     "mid_p": "mid-p",
@@ -180,10 +199,6 @@ _P_VALUES = {
     "holm": "Holm",
     "benjamini_hochberg": "Benjamini-Hochberg",
 }
-
-
-def _pair_methods(pairs: Sequence[Pair]) -> set[str]:
-    return {pair.difference.method for pair in pairs[:1]}
 
 
 def _methods(names: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,15 @@ from regrade.metrics import (
     mean_corruption_error,
     relative_mean_corruption_error,
 )
-from regrade.stats import clustered_mean, clustered_proportion, proportion
+from regrade.stats import (
+    below_others_p_values,
+    clustered_mean,
+    clustered_proportion,
+    confidence_of_each,
+    named_together,
+    proportion,
+    shown_below,
+)
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
 from regrade.studies.grade import EVERYTHING
 from regrade.studies.scoring import Scoring
@@ -44,19 +52,48 @@ class CorruptionRow:
         return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in plain.items()}
 
 
+@dataclass(frozen=True)
+class Extreme:
+    """What measures lowest or highest of several, and ``open``: those that it is not shown to be apart from."""
+
+    name: str
+    open: tuple[str, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is apart from every other."""
+        return not self.open
+
+    def as_dict(self) -> dict[str, Any]:
+        """The extreme, ready for JSON."""
+        return {"name": self.name, "open": list(self.open), "settled": self.settled}
+
+
 @dataclass(frozen=True, repr=False)
 class CorruptionGrade(Tabular):
-    """The grade of all models under corruptions, the most robust first."""
+    """The grade of all models under corruptions, the most robust first.
+
+    ``most_robust`` of the models and ``hardest`` of the corruptions for that model rest on paired tests over images,
+    corrected for all competitors; none where there is nothing to compare.
+    """
 
     test_set: str
     clean: str | None
     rows: tuple[CorruptionRow, ...]
     notes: tuple[str, ...]
+    most_robust: Extreme | None = None
+    hardest: Extreme | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The grade, ready for JSON."""
-        rows = [row.as_dict() for row in self.rows]
-        return {"test_set": self.test_set, "clean": self.clean, "rows": rows, "notes": list(self.notes)}
+        return {
+            "test_set": self.test_set,
+            "clean": self.clean,
+            "rows": [row.as_dict() for row in self.rows],
+            "notes": list(self.notes),
+            "most_robust": self.most_robust.as_dict() if self.most_robust else None,
+            "hardest": self.hardest.as_dict() if self.hardest else None,
+        }
 
     def table(self) -> Table:
         """One line a model and corruption; columns that say nothing are left out."""
@@ -98,46 +135,109 @@ def corruption_grade(
     ``corruption/severity/``. Images without a label are left out.
     """
     frame = corruption_frame(test_set)
-    rows: list[CorruptionRow] = []
-    for answers, scoring in predictions:
-        rows += _model_rows(frame, answers, scoring, clean, confidence)
-    if not rows:
+    models = [_corrupted_model(frame, answers, scoring, clean, confidence) for answers, scoring in predictions]
+    if not models:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
         )
-    notes = _notes(frame, rows, clean)
-    return CorruptionGrade(test_set.name, clean.test_set.name if clean else None, _most_robust_first(rows), notes)
+    models.sort(key=lambda model: (_robustness(model.rows[0]), model.name))
+    rows = tuple(row for model in models for row in model.rows)
+    return CorruptionGrade(
+        test_set.name,
+        clean.test_set.name if clean else None,
+        rows,
+        _notes(frame, rows, clean),
+        _most_robust(models, 1 - confidence),
+        _hardest(frame, models[0], 1 - confidence),
+    )
 
 
-def _model_rows(
+@dataclass(frozen=True, eq=False)
+class _CorruptedModel:
+    """One model: its rows, and each image's score over all corruptions (images,) and error under each (images, c).
+
+    Both are not a number for images that do not count.
+    """
+
+    name: str
+    rows: list[CorruptionRow]
+    scores: FloatArray
+    errors: FloatArray
+
+
+def _corrupted_model(
     frame: CorruptionFrame, answers: Predictions, scoring: Scoring, clean: CleanAnswers | None, confidence: float
-) -> list[CorruptionRow]:
+) -> _CorruptedModel:
     counted = np.asarray(scoring.counted[frame.positions].all(axis=(1, 2)))
     wrong = ~scoring.top_k(answers, 1).right[frame.positions[counted]]
     clean_wrong = _clean_wrong(frame, counted, clean, answers.model)
+    errors = np.full((len(counted), len(frame.corruptions)), np.nan)
+    errors[counted] = wrong.mean(axis=2)
+    scores = errors.mean(axis=1)
+    if frame.referred.size:
+        scores[counted] = mean_corruption_error(wrong[:, frame.referred].astype(float), frame.reference)
+    return _CorruptedModel(
+        answers.model, _model_rows(frame, answers.model, wrong, clean_wrong, confidence), scores, errors
+    )
+
+
+def _model_rows(
+    frame: CorruptionFrame, model: str, wrong: BoolArray, clean_wrong: BoolArray | None, confidence: float
+) -> list[CorruptionRow]:
+    """All corruptions first, then each; the intervals of these hold together."""
     referred, reference = frame.referred, frame.reference
     overall = CorruptionRow(
-        answers.model,
+        model,
         EVERYTHING,
         _error(wrong, confidence),
         _mce(wrong[:, referred], reference, confidence),
         _relative(wrong[:, referred], clean_wrong, reference, confidence),
         None if clean_wrong is None else proportion(int(clean_wrong.sum()), len(clean_wrong), confidence=confidence),
     )
+    kinds = len(frame.corruptions)
+    each = confidence_of_each(kinds, confidence)
     rows = [overall]
     for number, name in enumerate(frame.corruptions):
-        error, mine = _error(wrong[:, [number]], confidence), referred == number
+        mine = referred == number
+        error = named_together(_error(wrong[:, [number]], each), kinds, confidence=confidence)
+        relative = _relative(wrong[:, referred[mine]], clean_wrong, reference[mine], each)
         rows.append(
             CorruptionRow(
-                answers.model,
+                model,
                 name,
                 error,
                 _divided(error, ALEXNET_ERRORS[name]) if mine.any() else None,
-                _relative(wrong[:, referred[mine]], clean_wrong, reference[mine], confidence),
+                relative and named_together(relative, kinds, confidence=confidence),
                 None,
             )
         )
     return rows
+
+
+def _robustness(row: CorruptionRow) -> float:
+    return (row.ratio or row.error).value
+
+
+def _most_robust(models: list[_CorruptedModel], level: float) -> Extreme | None:
+    """The first model, and those that it is not shown to be better than on the images that count for all."""
+    scores = np.stack([model.scores for model in models])
+    return _extreme([model.name for model in models], scores[:, np.isfinite(scores).all(axis=0)], 0, level)
+
+
+def _hardest(frame: CorruptionFrame, model: _CorruptedModel, level: float) -> Extreme | None:
+    """The corruption under which a model errs most, and those that are not shown to be milder."""
+    errors = model.errors[np.isfinite(model.scores)].T
+    place = int(errors.mean(axis=1).argmax()) if errors.size else 0
+    return _extreme(frame.corruptions, -errors, place, level)
+
+
+def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float) -> Extreme | None:
+    """The lowest of ``values`` (g, n), tested against each other."""
+    if len(names) < 2 or not values.shape[1]:
+        return None
+    apart = shown_below(below_others_p_values(values, place), level=level)
+    rest = (name for number, name in enumerate(names) if number != place and not apart[number])
+    return Extreme(names[place], tuple(rest))
 
 
 def _error(wrong: BoolArray, confidence: float) -> Estimate:
@@ -198,12 +298,7 @@ def _clean_wrong(
     return ~clean.right[model][[clean.test_set.position_of[image] for image in images]]
 
 
-def _most_robust_first(rows: list[CorruptionRow]) -> tuple[CorruptionRow, ...]:
-    overall = {row.model: (row.ratio or row.error).value for row in rows if row.corruption == EVERYTHING}
-    return tuple(sorted(rows, key=lambda row: (overall[row.model], row.model)))
-
-
-def _notes(frame: CorruptionFrame, rows: list[CorruptionRow], clean: CleanAnswers | None) -> tuple[str, ...]:
+def _notes(frame: CorruptionFrame, rows: Sequence[CorruptionRow], clean: CleanAnswers | None) -> tuple[str, ...]:
     methods = sorted({e.method for row in rows for e in (row.error, row.ratio, row.relative) if e})
     notes = [f"intervals over {amount(len(frame.images), 'image')}: {', '.join(methods)}"]
     if not frame.referred.size:
@@ -213,6 +308,8 @@ def _notes(frame: CorruptionFrame, rows: list[CorruptionRow], clean: CleanAnswer
             f"CE: the error over AlexNet's on the released ImageNet-C; mCE is their mean over {len(frame.referred)} of "
             f"the {len(ALEXNET_ERRORS)} corruptions"
         )
+    if len(frame.corruptions) > 1:
+        notes.append(f"intervals of corruptions hold for all {len(frame.corruptions):,} of a model together")
     if clean:
         notes.append(f"clean: the same images of {clean.test_set.name}; relative CE: in excess of the clean error")
     return tuple(notes)

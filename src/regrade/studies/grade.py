@@ -21,7 +21,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
-from regrade.stats import proportion
+from regrade.stats import confidence_of_each, named_together, proportion
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
@@ -58,10 +58,22 @@ class GradeRow:
         """The row, ready for JSON."""
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
+    def named_together(self, slices: int, confidence: float) -> GradeRow:
+        """The row with intervals that say that those of so many slices hold together."""
+        estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
+        named: dict[str, Any] = {
+            name: named_together(value, slices, confidence=confidence) for name, value in estimates.items()
+        }
+        return replace(self, **named)
+
 
 @dataclass(frozen=True, repr=False)
 class Grade(Tabular):
-    """The grade of all models on a test set, best first."""
+    """The grade of all models on a test set, best first.
+
+    The intervals of a model on several slices hold for all of them together. ``hard_slices`` were chosen because models
+    find them hard.
+    """
 
     test_set: str
     labels: str | None
@@ -69,6 +81,7 @@ class Grade(Tabular):
     rule: str | None
     rows: tuple[GradeRow, ...]
     notes: tuple[str, ...]
+    hard_slices: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The grade, ready for JSON."""
@@ -79,6 +92,7 @@ class Grade(Tabular):
             "rule": self.rule,
             "rows": [row.as_dict() for row in self.rows],
             "notes": list(self.notes),
+            "hard_slices": list(self.hard_slices),
         }
 
     def table(self) -> Table:
@@ -149,13 +163,15 @@ def grade(
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
         )
+    hard = tuple(name for name in masks if name in test_set.hard_slices)
     return Grade(
         test_set.name,
         labels.scoring.labels.name if labels else None,
         labels.scoring.labels.version if labels else None,
         labels.scoring.rule.value if labels else None,
         tuple(_best_first(rows, list(masks))),
-        tuple(sorted(rules - {""})) + _notes(rows, labels) + _asked_note(asked),
+        tuple(sorted(rules - {""})) + _notes(rows, labels) + _slice_notes(len(masks) - 1, hard) + _asked_note(asked),
+        hard,
     )
 
 
@@ -179,26 +195,27 @@ def _model_rows(
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
     top5 = top5_right(predictions, scoring)
-    judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=confidence) if labels else {}
+    slices = len(masks) - 1
+    levels = {name: confidence if name == EVERYTHING else confidence_of_each(slices, confidence) for name in masks}
+    judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=levels) if labels else {}
     rows = []
     for name, mask in masks.items():
         counted = mask & scoring.counted & predictions.counted
         multilabel = judged.get(name, NOT_JUDGED)
-        rows.append(
-            GradeRow(
-                predictions.model,
-                name,
-                _share(top1.right, counted, confidence),
-                None if top5 is None else _share(top5, counted, confidence),
-                multilabel.lower,
-                multilabel.upper,
-                multilabel.reviewed,
-                multilabel.novel,
-                int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
-                int(top1.undetermined[counted].sum()),
-                multilabel.judgements_needed,
-            )
+        row = GradeRow(
+            predictions.model,
+            name,
+            _share(top1.right, counted, levels[name]),
+            None if top5 is None else _share(top5, counted, levels[name]),
+            multilabel.lower,
+            multilabel.upper,
+            multilabel.reviewed,
+            multilabel.novel,
+            int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
+            int(top1.undetermined[counted].sum()),
+            multilabel.judgements_needed,
         )
+        rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
     return rows
 
 
@@ -243,6 +260,13 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     if any(row.undetermined for row in rows):
         notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
     return tuple(notes)
+
+
+def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
+    return (
+        *((f"intervals of slices hold for all {slices:,} slices of a model together",) if slices > 1 else ()),
+        *((f"chosen because models find them hard: {', '.join(hard)}",) if hard else ()),
+    )
 
 
 def _asked_note(asked: Mapping[str, int]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from regrade.core import Column, Estimate, InputError, Predictions, Table, Tabul
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.metrics import MultilabelRule
-from regrade.stats import paired_difference
+from regrade.stats import confidence_of_each, paired_difference
 from regrade.stats.intervals import method_name
 from regrade.stats.ranks import ranks
 from regrade.studies.label_diff import LabelDiff, label_diff, state_word
@@ -24,9 +24,10 @@ class ModelChange:
     """One model under two versions of the labels; what is undefined is none.
 
     ``before`` and ``after`` are its multi-label accuracies over the images that each version scores, novel predictions
-    counted as wrong. ``difference`` is the second less the first over the images that both score, with its paired
-    interval: ``gained`` of them are right only under the second, ``lost`` only under the first. ``left`` counts its
-    images that are scored no longer and ``came`` those that are only now. Ranks are 1 for the best.
+    counted as wrong. ``difference`` is the second less the first over the ``shared`` images that both score, with its
+    paired interval, which holds for all models together: ``gained`` of them are right only under the second, ``lost``
+    only under the first. ``left`` counts its images that are scored no longer and ``came`` those that are only now.
+    Ranks are 1 for the best.
     """
 
     model: str
@@ -39,6 +40,7 @@ class ModelChange:
     came: int
     novel_before: int
     novel_after: int
+    shared: int
     rank_before: int | None = None
     rank_after: int | None = None
 
@@ -134,6 +136,7 @@ def label_change(
         )
         for answers, scoring in predictions
     ]
+    rows = [replace(row, difference=_difference(row, len(rows), confidence)) for row in rows]
     diff = label_diff(before.scoring.labels, after.scoring.labels)
     return LabelChange(test_set, diff, rule.value, _ranked(rows), _notes(rows, before, after))
 
@@ -148,13 +151,14 @@ def _model_change(
         before.model,
         _accuracy(before, test_set, rule, confidence),
         _accuracy(after, test_set, rule, confidence),
-        _difference(gained, lost, int(both.sum()), confidence),
+        None,
         gained,
         lost,
         int((before.counted & ~after.counted).sum()),
         int((after.counted & ~before.counted).sum()),
         int((before.novel & before.counted).sum()),
         int((after.novel & after.counted).sum()),
+        int(both.sum()),
     )
 
 
@@ -167,12 +171,14 @@ def _accuracy(judged: JudgedAnswers, test_set: TestSet, rule: MultilabelRule, co
     return accuracy_by_rule(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
 
 
-def _difference(gained: int, lost: int, images: int, confidence: float) -> Estimate | None:
-    if not images:
+def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | None:
+    """The paired difference, with an interval that holds for all models together."""
+    if not row.shared:
         return None
-    bounds = paired_difference(gained, lost, images, confidence=confidence)
-    name = method_name("paired score", confidence)
-    return Estimate((gained - lost) / images, float(bounds.low), float(bounds.high), images, name)
+    bounds = paired_difference(row.gained, row.lost, row.shared, confidence=confidence_of_each(models, confidence))
+    name = method_name("paired score" if models == 1 else f"paired score, {models:,} together", confidence)
+    value = (row.gained - row.lost) / row.shared
+    return Estimate(value, float(bounds.low), float(bounds.high), row.shared, name)
 
 
 def _ranked(rows: list[ModelChange]) -> tuple[ModelChange, ...]:

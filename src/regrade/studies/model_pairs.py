@@ -13,7 +13,9 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import (
+    agreeing_with_test,
     benjamini_hochberg,
+    confidence_of_each,
     holm,
     mcnemar,
     mcnemar_exact,
@@ -118,7 +120,7 @@ class ModelPairs(Sequence[Pair]):
         for i, j, difference, only_first, only_second, p_values, by_holm, by_rate, needed, smallest, within in zip(
             self.first[rows].tolist(),
             self.second[rows].tolist(),
-            self._differences(b, c),
+            self._differences(rows),
             b.tolist(),
             c.tolist(),
             zip(*(column.tolist() for column in columns), strict=True),
@@ -161,12 +163,55 @@ class ModelPairs(Sequence[Pair]):
         """Shape (r,): the share of images on which exactly one model of a pair is right."""
         return (self.only_first[rows] + self.only_second[rows]) / self.images
 
-    def _differences(self, only_first: IntArray, only_second: IntArray) -> list[Estimate]:
-        bounds = paired_difference(only_first, only_second, self.images, confidence=self.confidence)
-        values: FloatArray = (only_first - only_second) / self.images
-        name = method_name("paired score", self.confidence)
-        rows = zip(values.tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
-        return [Estimate(value, low, high, self.images, name) for value, low, high in rows]
+    def difference_methods(self) -> set[str]:
+        """The methods of the intervals of the differences: of pairs that differ, and of the rest."""
+        differs = self.holm <= 1 - self.confidence
+        rows = [int(np.flatnonzero(group)[0]) for group in (differs, ~differs) if group.any()]
+        return {estimate.method for estimate in self._differences(np.array(rows, dtype=np.int64))}
+
+    @cached_property
+    def _levels(self) -> _IntervalLevels:
+        return _IntervalLevels(len(self), self.apart(1 - self.confidence), self.confidence)
+
+    def _differences(self, rows: IntArray) -> list[Estimate]:
+        """The difference of some pairs: an interval leaves out 0 exactly where the pair differs."""
+        b, c = self.only_first[rows], self.only_second[rows]
+        differs = self.holm[rows] <= 1 - self.confidence
+        values: FloatArray = (b - c) / self.images
+        levels, estimates = self._levels, np.empty(len(rows), dtype=object)
+        for group, confidence, words in (
+            (differs, levels.of_differing, f", {levels.differing:,} of {levels.pairs:,} selected"),
+            (~differs, levels.of_rest, f", {levels.pairs - levels.differing:,} together"),
+        ):
+            bounds = paired_difference(b[group], c[group], self.images, confidence=confidence)
+            if levels.pairs > 1:
+                bounds = agreeing_with_test(bounds, values[group], differs[group])
+            method = method_name(f"paired score{words if levels.pairs > 1 else ''}", self.confidence)
+            parts = zip(values[group].tolist(), bounds.low.tolist(), bounds.high.tolist(), strict=True)
+            estimates[group] = [Estimate(*part, self.images, method) for part in parts]
+        return list(estimates)
+
+
+@dataclass(frozen=True)
+class _IntervalLevels:
+    """The confidence of each interval among ``pairs``, ``differing`` of which Holm's correction calls different.
+
+    Those that differ were selected by the data: on average ``confidence`` of their intervals hold (false coverage rate;
+    Benjamini and Yekutieli 2005). The intervals of the rest hold all together. Both agree with the tests, since the one
+    level is at least Holm's last threshold that was passed, and the other the first that was not.
+    """
+
+    pairs: int
+    differing: int
+    confidence: float
+
+    @property
+    def of_differing(self) -> float:
+        return 1 - (1 - self.confidence) * max(self.differing, 1) / self.pairs
+
+    @property
+    def of_rest(self) -> float:
+        return confidence_of_each(self.pairs - self.differing, self.confidence)
 
 
 def model_pairs(

@@ -54,9 +54,9 @@ def grade_multilabel(
     labels: ReviewedLabels,
     masks: Mapping[str, BoolArray],
     *,
-    confidence: float,
+    confidence: Mapping[str, float],
 ) -> dict[str, MultilabelGrade]:
-    """Grade one model on each slice."""
+    """Grade one model on each slice, at the confidence of each."""
     judged = labels.scoring.judge(predictions, test_set)
     rule = labels.scoring.rule
     if rule is MultilabelRule.CLASSES and not test_set.labeled[judged.scored].all():
@@ -67,14 +67,15 @@ def grade_multilabel(
         inside = mask & now.scored & predictions.counted
         if not inside.any():
             continue
-        lower = accuracy_by_rule(now.right, inside, test_set.labels, rule=rule, confidence=confidence)
+        lower = accuracy_by_rule(now.right, inside, test_set.labels, rule=rule, confidence=confidence[name])
         novel = int((now.novel & inside).sum())
         upper = lower
         if novel:
-            upper = accuracy_by_rule(now.right | now.novel, inside, test_set.labels, rule=rule, confidence=confidence)
+            either = now.right | now.novel
+            upper = accuracy_by_rule(either, inside, test_set.labels, rule=rule, confidence=confidence[name])
         bounds = MultilabelGrade(lower, upper, None, novel)
         review = _review(predictions, judged, labels, mask & judged.scored & predictions.counted, test_set.labels)
-        grades[name] = bounds if review is None else _estimated(bounds, review, labels, confidence)
+        grades[name] = bounds if review is None else _estimated(bounds, review, labels, confidence[name])
     return grades
 
 

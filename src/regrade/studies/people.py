@@ -48,16 +48,18 @@ def people(
     found = same_images(test_set, _noting(persons, predictions, labels), labels=labels, confidence=confidence)
     _check(persons, found)
     names = [person.name for person in persons]
+    medians = median_seconds(np.stack([person.seconds[found.images] for person in persons]))
+    image_labels = test_set.labels[found.images]
+    parts = _parts(test_set, image_labels, subsets, medians, fast_seconds)
     side_by_side = SideBySide(
         found.models,
         np.isin(found.models, names),
         found.correct,
-        test_set.labels[found.images],
+        image_labels,
         len(test_set.class_space),
         confidence,
+        len(parts) - 1,
     )
-    medians = median_seconds(np.stack([person.seconds[found.images] for person in persons]))
-    parts = _parts(test_set, side_by_side.labels, subsets, medians, fast_seconds)
     inside = np.zeros(len(test_set), dtype=bool)
     inside[found.images] = True
     return People(

@@ -63,6 +63,19 @@ class People(Tabular):
         """Everyone on one subset, best first on all images."""
         return tuple(row for row in self.rows if row.subset == subset)
 
+    def ahead(self) -> Contender | None:
+        """Whose best is ahead of everyone on the other side at the level, corrected for all pairs; none if no one's.
+
+        Who is the best of either side was seen in the same answers, so that one pair alone does not settle it.
+        """
+        people, models, level = self.names(Contender.PERSON), self.names(Contender.MODEL), 1 - self.basis.confidence
+        shown = {pair: pair.difference.value if pair.holm <= level else 0.0 for pair in self.tests}
+        if shown and all(lead > 0 for pair, lead in shown.items() if pair.first == people[0]):
+            return Contender.PERSON
+        if shown and all(lead < 0 for pair, lead in shown.items() if pair.second == models[0]):
+            return Contender.MODEL
+        return None
+
     def as_dict(self) -> dict[str, Any]:
         """The study, ready for JSON."""
         accuracies = {row.who: row.accuracy.as_dict() for row in self.on(EVERYTHING)}
@@ -113,6 +126,7 @@ class People(Tabular):
         notes = (
             "change: accuracy on the subset less that on all images, in points",
             "chance: what random sets of as many classes change; p: how often by at least as much",
+            "intervals hold for all subsets of a person or model together; each p is of one subset alone",
             *_methods(one for row in self.rows for one in (row.accuracy, row.change)),
         )
         return Table(f"subsets of {self.basis.title}, in %", columns, rows, notes)
@@ -120,7 +134,8 @@ class People(Tabular):
     def test_table(self) -> Table:
         """One line a person and model: McNemar's tests."""
         novel = any(pair.lowest != pair.highest for pair in self.tests)
-        return pair_table(self.basis, self.tests, novel=novel)
+        methods = {pair.difference.method for pair in self.tests}
+        return pair_table(self.basis, self.tests, novel=novel, methods=methods)
 
     def time_table(self) -> Table:
         """One line a person: the time spent, and accuracy from the quickest to the slowest quarter of the images."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import class_bootstrap, clustered_proportion, proportion, wilson
+from regrade.stats import (
+    class_bootstrap,
+    clustered_proportion,
+    confidence_of_each,
+    named_together,
+    proportion,
+    wilson,
+)
 from regrade.stats.intervals import method_name
 from regrade.studies.people_subsets import Subset
 
@@ -59,7 +66,10 @@ class Standing:
 
 @dataclass(frozen=True, eq=False)
 class SideBySide:
-    """Who has which of the same images right: ``correct`` (m, n), ``is_person`` (m,), the images' own labels (n,)."""
+    """Who has which of the same images right: ``correct`` (m, n), ``is_person`` (m,), the images' own labels (n,).
+
+    The intervals of each one on ``subsets`` hold for all of these together.
+    """
 
     names: tuple[str, ...]
     is_person: BoolArray
@@ -67,6 +77,7 @@ class SideBySide:
     labels: IntArray
     class_count: int
     confidence: float
+    subsets: int = 1
 
     def standings(self, subset: Subset, rng: np.random.Generator) -> Iterator[Standing]:
         """Everyone on one subset, the mean of people last if there are two or more."""
@@ -79,8 +90,13 @@ class SideBySide:
             yield self._standing(MEAN, Contender.MEAN, people, subset, self._chances(together, labels, subset, rng)[0])
 
     def _standing(self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None) -> Standing:
-        accuracy = self._accuracy(right[:, subset.inside])
-        change = None if subset.inside.all() else self._change(right, subset.inside)
+        if subset.inside.all():
+            return Standing(who, kind, subset.name, self._accuracy(right), None, chance)
+        each = replace(self, confidence=confidence_of_each(self.subsets, self.confidence))
+        accuracy, change = (
+            named_together(estimate, self.subsets, confidence=self.confidence)
+            for estimate in (each._accuracy(right[:, subset.inside]), each._change(right, subset.inside))
+        )
         return Standing(who, kind, subset.name, accuracy, change, chance)
 
     def _accuracy(self, right: BoolArray) -> Estimate:

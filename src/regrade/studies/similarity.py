@@ -12,7 +12,15 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.joint_counts import joint_counts
 from regrade.metrics import agreement, independent_dominance
 from regrade.metrics.similarity import consistency_from_counts, dominance_from_counts
-from regrade.stats import Intervals, clopper_pearson, cluster, covariance_interval, kappa_interval, proportions
+from regrade.stats import (
+    Intervals,
+    clopper_pearson,
+    cluster,
+    confidence_of_each,
+    covariance_interval,
+    kappa_interval,
+    proportions,
+)
 from regrade.stats.intervals import method_name
 from regrade.studies.alike import PairMatrix, Similarity
 from regrade.studies.multilabel_grade import ReviewedLabels
@@ -104,11 +112,16 @@ def _dominance(tables: _Tables, confidence: float) -> PairMatrix:
 
 
 def _excess(tables: _Tables, correct: BoolArray, confidence: float) -> PairMatrix:
-    """Dominance beyond independence: whoever is the stronger, it is minus the covariance of being right."""
+    """Dominance beyond independence: whoever is the stronger, it is minus the covariance of being right.
+
+    Its intervals hold for all pairs together.
+    """
     value = dominance_from_counts(tables.both, tables.images) - independent_dominance(correct)
-    found = covariance_interval(*tables.counts, confidence=confidence)
-    bounds = Intervals(-found.high, -found.low)
-    return _matrix(value, bounds, np.zeros(len(value)), method_name("delta, adjusted", confidence))
+    pairs = len(value) * (len(value) - 1) // 2
+    covariance = covariance_interval(*tables.counts, confidence=confidence_of_each(pairs, confidence))
+    bounds = Intervals(-covariance.high, -covariance.low)
+    method = "delta, adjusted" if pairs == 1 else f"delta, adjusted, {pairs:,} together"
+    return _matrix(value, bounds, np.zeros(len(value)), method_name(method, confidence))
 
 
 def _exact(shares: FloatArray, images: int, confidence: float) -> Intervals:

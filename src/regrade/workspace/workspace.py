@@ -345,10 +345,21 @@ class Workspace(Studies, Judgements, Plans):
         name: str,
         form: SliceFormat | str = SliceFormat.TABLE,
         columns: Columns | None = None,
+        chosen_hard: bool = False,
     ) -> ImportedSlices:
-        """Bring in slices of a test set that is here already, which stays what it is: subsets or group columns."""
-        chosen = member(SliceFormat, form)
-        return import_slices(self.store, Path(path), test_set=test_set, form=chosen, name=name, columns=columns)
+        """Bring in slices of a test set that is here already, which stays what it is: subsets or group columns.
+
+        ``chosen_hard`` says that the images were chosen because models find them hard; no finding calls them weak.
+        """
+        return import_slices(
+            self.store,
+            Path(path),
+            test_set=test_set,
+            form=member(SliceFormat, form),
+            name=name,
+            columns=columns,
+            chosen_hard=chosen_hard,
+        )
 
     def import_mistakes(
         self,

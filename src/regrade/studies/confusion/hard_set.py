@@ -49,7 +49,7 @@ class HardSet:
 
     def as_slices(self, name: str) -> SliceSet:
         """The hard images as a slice of their test set."""
-        return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=self.rule)
+        return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=self.rule, chosen_hard=True)
 
     def as_test_set(self, test_set: TestSet, name: str) -> TestSet:
         """The hard images as a test set of their own, with their labels and groups."""

@@ -10,8 +10,10 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import IntArray
 from regrade.stats import (
     GroupShares,
+    confidence_of_each,
     extremes_apart,
     group_shares,
+    named_together,
     proportion,
     proportions,
     share_difference,
@@ -40,7 +42,7 @@ def model_row(
     present = np.flatnonzero(sizes)
     shares = _shares_of(answers, frame, present)
     place = {frame.names[group]: i for i, group in enumerate(present)}
-    accuracies = dict(zip(place, group_accuracies(shares, confidence), strict=True))
+    accuracies = dict(zip(place, _accuracies_together(shares, confidence), strict=True))
     return ModelByGroup(
         answers.model,
         _overall(answers, frame, confidence),
@@ -61,6 +63,13 @@ def _shares_of(answers: Answers, frame: Frame, present: IntArray) -> GroupShares
     renumbered = np.full(len(frame.names) + 1, NO_GROUP)
     renumbered[present] = np.arange(len(present))
     return frame.within(renumbered).shares(answers.right, answers.counted)
+
+
+def _accuracies_together(shares: GroupShares, confidence: float) -> list[Estimate]:
+    """The share of each group; the intervals hold for all groups together."""
+    groups = len(shares.values)
+    each = confidence_of_each(groups, confidence)
+    return [named_together(share, groups, confidence=confidence) for share in group_accuracies(shares, each)]
 
 
 def group_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:

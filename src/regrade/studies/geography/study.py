@@ -92,6 +92,8 @@ def _each_once(test_set: str, original: SetCounts | None, standard: Sequence[Set
 def _row_notes(rows: Sequence[ModelByGroup], frame: Frame) -> tuple[str, ...]:
     column = frame.grouping.column
     notes = [f"intervals: {', '.join(sorted({e.method for row in rows for e in row.groups if e}))}"]
+    if len(frame.names) > 1:
+        notes.append(f"those of every {column} hold for all of a model together")
     if len(frame.names) == 1:
         notes.append(f"one {column} only ({frame.names[0]}): there is no disparity")
         return tuple(notes)

@@ -41,7 +41,8 @@ class MajorSlice:
         if not self.images:
             raise InputError(f"no image is a major mistake of {self.least} models: there is no slice to keep")
         origin = f"major mistakes of at least {self.least} of {', '.join(self.models)}"
-        return SliceSet(name, self.test_set, len(self.inside), {name: self.inside}, origin=origin)
+        inside = {name: self.inside}
+        return SliceSet(name, self.test_set, len(self.inside), inside, origin=origin, chosen_hard=True)
 
 
 def major_slice(reviews: Sequence[MistakeReview], *, least: int | None = None) -> MajorSlice:

@@ -1,0 +1,143 @@
+"""Coverage of intervals that know what was selected: the best of many models, slices, pairs that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import special
+
+from benchmarks.calibration.checks import Drawn, coverage_check
+from benchmarks.calibration.null_comparison import compared
+from benchmarks.calibration.null_label_change import turned
+from benchmarks.calibration.null_similarity import independent
+from benchmarks.calibration.worlds import correct_predictions
+from regrade.core import Estimate
+from regrade.core.arrays import FloatArray, IntArray
+from regrade.stats import best_share, clopper_pearson, confidence_of_each, named_together, proportions
+
+_DIFFICULTIES = special.ndtri((np.arange(20) + 0.5) / 20)
+_Draw = Callable[[np.random.Generator, int], Drawn]
+
+
+def right_counts(
+    rng: np.random.Generator, abilities: FloatArray, *, images: int, runs: int
+) -> tuple[IntArray, FloatArray]:
+    """How many images models (m,) have right (runs, m), with images of 20 difficulties; and their true accuracies."""
+    sizes = rng.multinomial(images, np.full(len(_DIFFICULTIES), 1 / len(_DIFFICULTIES)), runs)
+    shares = special.ndtr(abilities[:, None] - _DIFFICULTIES)
+    return rng.binomial(sizes[:, None, :], shares).sum(axis=2), shares.mean(axis=1)
+
+
+def best_of(abilities: FloatArray, images: int) -> _Draw:
+    """The accuracy of the model that measures best."""
+
+    def draw(rng: np.random.Generator, runs: int) -> Drawn:
+        right, truth = right_counts(rng, abilities, images=images, runs=runs)
+        best = [best_share(row, images) for row in right]
+        alone = clopper_pearson(right.max(axis=1), images)
+        low, high = (np.array([getattr(estimate, bound) for estimate in best]) for bound in ("low", "high"))
+        picked = truth[right.argmax(axis=1)]
+        return Drawn(low, high, picked, (alone.low, alone.high), "clopper-pearson alone")
+
+    return draw
+
+
+def slices(count: int, images: int) -> _Draw:
+    """All slices of a model together."""
+
+    def draw(rng: np.random.Generator, runs: int) -> Drawn:
+        truth = np.linspace(0.5, 0.95, count)
+        right = rng.binomial(images, truth, (runs, count))
+        each = confidence_of_each(count)
+        rows = [[named_together(e, count) for e in proportions(row, images, confidence=each)] for row in right]
+        return _together([(row, truth) for row in rows])
+
+    return draw
+
+
+def pairs_that_differ(rng: np.random.Generator, runs: int) -> Drawn:
+    """One of the pairs that are called different, drawn at random: what is missed is the false coverage rate."""
+    picked = [_picked(rng, *_pairs(rng)) for _ in range(runs)]
+    low, high, truth = np.array(picked).T
+    return Drawn(low, high, truth)
+
+
+def pairs_that_do_not_differ(rng: np.random.Generator, runs: int) -> Drawn:
+    """All pairs together that are not called different."""
+    return _together([_rest(*_pairs(rng)) for _ in range(runs)])
+
+
+def _rest(differences: list[Estimate], truth: FloatArray) -> tuple[list[Estimate], FloatArray]:
+    rest = [e.low <= 0 <= e.high for e in differences]
+    return [e for e, inside in zip(differences, rest, strict=True) if inside], truth[rest]
+
+
+def _pairs(rng: np.random.Generator) -> tuple[list[Estimate], FloatArray]:
+    """The differences of all pairs of 5 models on 300 images, and what they are in truth."""
+    accuracies = np.linspace(0.64, 0.86, 5)
+    pairs = compared(correct_predictions(rng, accuracies, images=300)).pairs
+    return [pair.difference for pair in pairs], accuracies[pairs.first] - accuracies[pairs.second]
+
+
+def _picked(rng: np.random.Generator, differences: list[Estimate], truth: FloatArray) -> tuple[float, float, float]:
+    differ = [place for place, e in enumerate(differences) if not e.low <= 0 <= e.high]
+    if not differ:
+        return 0.0, 0.0, 0.0
+    place = int(rng.choice(differ))
+    return differences[place].low, differences[place].high, float(truth[place])
+
+
+def shared_errors(rng: np.random.Generator, runs: int) -> Drawn:
+    """The excess of all pairs of independent models, together."""
+    upper = np.triu_indices(4, k=1)
+    excesses = [independent(rng, models=4, images=100).excess for _ in range(runs)]
+    return Drawn([e.low[upper].max() for e in excesses], [e.high[upper].min() for e in excesses], 0.0)
+
+
+def label_changes(rng: np.random.Generator, runs: int) -> Drawn:
+    """The change of all models together, which is 0 in truth."""
+    rows = [[row.difference for row in turned(rng, models=2, images=100).models] for _ in range(runs)]
+    return _together([([e for e in row if e], np.zeros(len(row))) for row in rows])
+
+
+def _together(runs: list[tuple[list[Estimate], FloatArray]]) -> Drawn:
+    """Intervals that contain 0 where all of a run's contain the truth."""
+    low = [max((e.low - t for e, t in zip(*run, strict=True)), default=0.0) for run in runs]
+    high = [min((e.high - t for e, t in zip(*run, strict=True)), default=0.0) for run in runs]
+    return Drawn(low, high, 0.0)
+
+
+for _images in (100, 1_000, 10_000):
+    for _models, _spread in ((8, 0.0), (67, 0.0), (67, 0.7)):
+        coverage_check(
+            "accuracy of the best model",
+            maker="stats.selection.best_share",
+            case=f"best of {_models} {'unequal' if _spread else 'equal'} models",
+            n=_images,
+            draw=best_of(1.0 + np.linspace(-_spread, _spread, _models), _images),
+        )
+for _images in (20, 200):
+    coverage_check(
+        "accuracies of slices",
+        maker="stats.multiplicity.named_together",
+        case="10 slices together",
+        n=_images,
+        draw=slices(10, _images),
+    )
+_DIFFERENCE = "studies.model_pairs._differences"
+coverage_check(
+    "differences that were selected", maker=_DIFFERENCE, case="5 models, false coverage", n=300, draw=pairs_that_differ
+)
+coverage_check(
+    "differences that were not selected", maker=_DIFFERENCE, case="5 models, together", n=300,
+    draw=pairs_that_do_not_differ,
+)  # fmt: skip
+coverage_check(
+    "errors shared beyond independence", maker="studies.similarity._excess", case="4 models, all pairs together", n=100,
+    draw=shared_errors,
+)  # fmt: skip
+coverage_check(
+    "change by other labels", maker="studies.label_change._difference", case="2 models together", n=100,
+    draw=label_changes,
+)  # fmt: skip

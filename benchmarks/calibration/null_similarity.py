@@ -1,0 +1,34 @@
+"""Null checks of the findings of `study similarity`: models that err independently."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.calibration.checks import null_check
+from benchmarks.calibration.worlds import labeled_set, predicted
+from regrade.studies import Similarity, similarity
+
+_TWO = ("similarity: two err on the same images", "similarity: two err on different images")
+_MANY = ("similarity: most pairs share errors", "similarity: some pairs share errors")
+
+
+@null_check(*_TWO, case="2 independent models, 100 images")
+def two_independent_models(rng: np.random.Generator) -> Similarity:
+    return independent(rng, models=2, images=100)
+
+
+@null_check(*_MANY, case="3 independent models, 100 images")
+def three_independent_models(rng: np.random.Generator) -> Similarity:
+    return independent(rng, models=3, images=100)
+
+
+@null_check(*_MANY, case="20 independent models, 1,000 images")
+def many_independent_models(rng: np.random.Generator) -> Similarity:
+    return independent(rng, models=20, images=1_000)
+
+
+def independent(rng: np.random.Generator, *, models: int, images: int) -> Similarity:
+    """Models of different accuracies whose errors have nothing in common."""
+    correct = rng.random((models, images)) < rng.uniform(0.6, 0.9, (models, 1))
+    test_set = labeled_set(images)
+    return similarity(test_set, predicted(test_set, correct))
