@@ -9,6 +9,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.replicate.cell import Cell, Replication
+from regrade.replicate.published_ranks import ranked_by_name
 from regrade.replicate.recht2019_data import Published, read_published
 from regrade.replicate.recht2019_printed import (
     CIFAR,
@@ -64,13 +65,13 @@ def _cifar_study(published: Published, rng: np.random.Generator) -> Generalizati
 
 
 def _imagenet_rows(study: Generalization) -> Iterator[Cell]:
-    rows = {row.model: row for row in study.of(_MATCHED)}
+    rows = ranked_by_name(study.of(_MATCHED))
     for model, printed in IMAGENET.items():
         yield from _row("Table 1, ImageNet", model, printed, rows.get(model), {})
 
 
 def _cifar_rows(study: Generalization) -> Iterator[Cell]:
-    rows = {row.model: row for row in study.rows}
+    rows = ranked_by_name(study.rows)
     for model, printed in CIFAR.items():
         why = {"new accuracy, high": _EDGE} if model == "shake_shake_64d_cutout" else {}
         found = rows.get(CIFAR_COLUMNS.get(model, model))

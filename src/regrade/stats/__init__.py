@@ -2,7 +2,7 @@
 
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.binned_correlation import binned_correlation
-from regrade.stats.chi_square import ChiSquare, chi_square
+from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
 from regrade.stats.components import components, kept_of_each
@@ -56,7 +56,7 @@ from regrade.stats.power import (
 )
 from regrade.stats.quantiles import quantile
 from regrade.stats.range_ratio import range_ratio
-from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
@@ -76,6 +76,7 @@ __all__ = [
     "McNemar",
     "NoisyLine",
     "PairTests",
+    "PairedChiSquare",
     "PartialReview",
     "Ranks",
     "Ratio",
@@ -120,6 +121,7 @@ __all__ = [
     "mcnemar_all_pairs",
     "mcnemar_exact",
     "mcnemar_power",
+    "paired_chi_square",
     "paired_difference",
     "partial_review",
     "pearson",
@@ -130,6 +132,7 @@ __all__ = [
     "range_ratio",
     "rank_intervals",
     "rank_intervals_from_counts",
+    "rank_ranges",
     "ranks",
     "reviewed_accuracy",
     "reweighted_proportion",
