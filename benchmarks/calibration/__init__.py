@@ -11,9 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.calibration import (  # noqa: F401 - each registers itself
+    coverage_calibration_error,
     coverage_same_images,
     null_comparison,
+    null_confusion,
     null_generalization,
+    null_geography,
     null_grade,
     splits,
 )

@@ -2,6 +2,7 @@
 
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.binned_correlation import binned_correlation
+from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
@@ -31,7 +32,7 @@ from regrade.stats.line_bootstrap import bootstrap_line, bootstrap_lines
 from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
 from regrade.stats.multiplicity import benjamini_hochberg, bonferroni_reach, holm, holm_threshold
-from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line
+from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line, spread_of
 from regrade.stats.paired import (
     McNemar,
     PairTests,
@@ -60,7 +61,7 @@ from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_count
 from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
-from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
+from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
 from regrade.stats.two_way import accuracy_covariance, largest_covariance, two_way_mean
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "bonferroni_reach",
     "bootstrap_line",
     "bootstrap_lines",
+    "calibration_error",
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",
@@ -142,11 +144,13 @@ __all__ = [
     "share_range",
     "slope_deviation",
     "slope_difference",
+    "slope_noise",
     "slope_ratio",
     "smallest_difference",
     "smallest_share",
     "spearman",
     "spearman_matrix",
+    "spread_of",
     "stratified_mean",
     "stratified_proportion",
     "two_way_mean",

@@ -76,7 +76,7 @@ def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
     >>> first, second = np.array([0, 0, 0, 1, 1, 0, -1, 1]), np.array([0, 0, 0, 1, 1, -1, 0, 0])
     >>> test = paired_chi_square(first, second)
     >>> test.shared, test.freedom
-    (7, (1, 7))
+    (6, (1, 7))
     """
     if first.shape != second.shape or first.ndim != 1:
         raise InputError(f"the kinds of two samples must speak of the same images, got {first.shape}, {second.shape}")

@@ -124,7 +124,7 @@ def exclusive_difference(gained: Estimate, lost: Estimate, *, confidence: float 
 
     >>> gained, lost = Estimate(0.05, 0.04, 0.06, 1000, ""), Estimate(0.01, 0.005, 0.02, 1000, "")
     >>> print(exclusive_difference(gained, lost))
-    4.0 [2.5, 5.2]
+    4.0 [2.6, 5.1]
     """
     value = gained.value - lost.value
     joint = (gained.value * lost.value, (1 - gained.value) * (1 - lost.value))

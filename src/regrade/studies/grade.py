@@ -20,8 +20,9 @@ from regrade.core import (
     UndefinedError,
 )
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
-from regrade.stats import proportion
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import calibration_error, proportion
+from regrade.studies.confidences import stored_confidences
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
@@ -43,6 +44,9 @@ class GradeRow:
     ``top1`` and ``top5`` are over all labeled images of the slice. ``top1_same_images`` is top-1 over the images that
     the labels score, averaged as multi-label accuracy is, and ``labels_change`` is multi-label accuracy (reviewed where
     it is) less that, with an interval that knows that the images are the same.
+
+    ``calibration_error`` is how far confidences are from top-1 accuracy, where a model stored probabilities and is
+    scored among all its classes.
     """
 
     model: str
@@ -59,6 +63,7 @@ class GradeRow:
     clean: Estimate | None = None
     top1_same_images: Estimate | None = None
     labels_change: Estimate | None = None
+    calibration_error: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -110,6 +115,7 @@ class Grade(Tabular):
                 ("reviewed", "multi-label, reviewed"),
                 ("labels_change", "multi-label less top-1"),
                 ("judgements_needed", "judgements needed"),
+                ("calibration_error", "calibration error"),
                 ("unanswered", "unanswered"),
                 ("undetermined", "undetermined"),
             )
@@ -193,6 +199,7 @@ def _model_rows(
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
     top5 = top5_right(predictions, scoring)
+    confidences = stored_confidences(predictions) if scoring.class_map is None else None
     judged = grade_multilabel(predictions, scoring, labels, masks, confidence=confidence) if labels else {}
     rows = []
     for name, mask in masks.items():
@@ -213,9 +220,21 @@ def _model_rows(
                 multilabel.judgements_needed,
                 top1_same_images=multilabel.top1,
                 labels_change=multilabel.change,
+                calibration_error=_calibration(confidences, top1.right, counted, confidence),
             )
         )
     return rows
+
+
+def _calibration(
+    confidences: FloatArray | None, right: BoolArray, counted: BoolArray, confidence: float
+) -> Estimate | None:
+    if confidences is None:
+        return None
+    inside = counted & ~np.isnan(confidences)
+    if inside.sum() < 2 or confidences[inside].max() > 1 or confidences[inside].min() < 0:
+        return None
+    return calibration_error(confidences[inside], right[inside], confidence=confidence)
 
 
 def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
@@ -261,6 +280,11 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")
     notes += _review_notes(rows, labels)
+    if any(row.calibration_error for row in rows):
+        notes.append(
+            "calibration error: root mean square of accuracy less confidence in 15 bins, without what chance adds; "
+            "its interval is the debiased scaled chi-square"
+        )
     if any(row.undetermined for row in rows):
         notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
     return tuple(notes)
