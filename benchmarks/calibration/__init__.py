@@ -17,7 +17,7 @@ from benchmarks.calibration import (  # noqa: F401 - each registers itself
     null_confusion,
     null_generalization,
     null_geography,
-    null_grade,
+    null_labels,
     splits,
 )
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck

@@ -13,11 +13,12 @@ from regrade.core import (
     LabelSet,
     LabelState,
     Predictions,
+    ScoreKind,
     TestSet,
     Unlisted,
 )
 from regrade.metrics import MultilabelRule
-from regrade.stats import clopper_pearson
+from regrade.stats import calibration_error, clopper_pearson
 from regrade.studies import EVERYTHING, Grade, GradeRow, MultilabelScoring, ReviewedLabels, Scoring, grade, slice_masks
 
 CLASSES = 6
@@ -152,6 +153,31 @@ def test_intervals_are_clopper_pearson_at_the_given_confidence(n, k):
     bounds = clopper_pearson(k, n, confidence=0.8)
     assert (top1.low, top1.high) == (pytest.approx(float(bounds.low)), pytest.approx(float(bounds.high)))
     assert (top1.n, top1.method) == (n, "clopper-pearson 80%")
+
+
+class TestCalibration:
+    def test_stored_probabilities_have_a_calibration_error(self):
+        sure = np.full((40, 1), 0.9, dtype=np.float32)
+        predicted = Predictions(
+            "m", "set", "six", np.repeat([[0], [1]], 20, axis=0), scores=sure, score_kind=ScoreKind.PROBABILITIES
+        )
+        result = graded(a_test_set([0] * 40), predicted)
+        error = row_of(result).calibration_error
+        oracle = calibration_error(np.full(40, 0.9, dtype=np.float32), np.repeat([True, False], 20))
+        assert (error.value, error.low, error.high) == pytest.approx((oracle.value, oracle.low, oracle.high), abs=1e-6)
+        assert "calibration_error" in [column.key for column in result.table().columns]
+
+    @pytest.mark.parametrize("kind", [ScoreKind.LOGITS, None])
+    def test_other_scores_have_none(self, kind):
+        predicted = Predictions(
+            "m",
+            "set",
+            "six",
+            np.zeros((4, 1), dtype=np.int32),
+            scores=np.ones((4, 1)) if kind else None,
+            score_kind=kind,
+        )
+        assert row_of(graded(a_test_set([0] * 4), predicted)).calibration_error is None
 
 
 class TestWhatIsUndefined:

@@ -53,6 +53,7 @@ class TestFlow:
         assert (b.to_problematic, b.after.over_images.n, b.images) == (0, 7, 8)
         assert row_of(result.triage, "a").images == row_of(studied().triage, "a").images - 1
         assert "left out, as the review finds them problematic: 1 image (a painting 1)" in result.notes
+        assert any("8 before and 7 after, 7 of them the same" in note for note in result.notes)
         assert "now problematic" in [column.heading for column in result.table().columns]
 
     def test_labels_that_came_later(self):
