@@ -1,9 +1,13 @@
 """Every claim has a null check and every interval a coverage check; small runs of both, which can fail."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
 
+import regrade
 from benchmarks.calibration import COVERAGE_CHECKS, NULL_CHECKS, CoverageCheck, NullCheck
 from benchmarks.calibration.checks import NOMINAL
 from regrade.report import finding_kinds
@@ -13,8 +17,35 @@ ALARM = 1e-4
 """The chance that a check fails although the claim or the interval keeps its level."""
 
 
+def test_every_claim_has_a_null_check():
+    claims = {kind.name for kind in finding_kinds().values() if kind.claims}
+    checked = {kind for check in NULL_CHECKS for kind in check.kinds}
+    assert checked == claims
+
+
 def test_every_claim_names_its_test():
     assert not [kind.name for kind in finding_kinds().values() if kind.claims and not kind.test]
+
+
+def interval_makers() -> set[str]:
+    """Every function that names the method of an interval, as package.module.function."""
+    source = Path(regrade.__file__).parent
+    makers = set()
+    for path in sorted(source.rglob("*.py")):
+        module = ".".join(path.relative_to(source).with_suffix("").parts)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name != "method_name" and _names_a_method(node):
+                makers.add(f"{module}.{node.name}")
+    return makers
+
+
+def _names_a_method(function: ast.FunctionDef) -> bool:
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(isinstance(call.func, ast.Name) and call.func.id == "method_name" for call in calls)
+
+
+def test_every_interval_has_a_coverage_check():
+    assert {check.maker for check in COVERAGE_CHECKS} == interval_makers()
 
 
 @pytest.mark.parametrize("check", NULL_CHECKS, ids=lambda check: f"{check.kinds[0]}, {check.case}")

@@ -97,7 +97,11 @@ for size in (10, 100, 1_000):
         draw = partial(accuracy, n=size, share=share)
         coverage_check("accuracy", maker="stats.intervals.proportions", case=f"a share of {share:g}", n=size, draw=draw)
 for size in (20, 200, 2_000):
-    for maker in ("studies.model_pairs._differences", "studies.label_change._difference"):
+    for maker in (
+        "studies.model_pairs._differences",
+        "studies.label_change._difference",
+        "studies.plan.review.difference",
+    ):
         case, draw = "3% and 6% right alone", partial(same_images, n=size, only_first=0.06, only_second=0.03)
         coverage_check("difference on the same images", maker=maker, case=case, n=size, draw=draw)
     for maker in ("studies.confusion.transfer.transfer", "studies.generalization._gaps"):

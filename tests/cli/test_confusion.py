@@ -91,7 +91,7 @@ class TestPublished:
     def test_words_and_figure(self, cifar, tmp_path):
         result = regrade.open(cifar).confusion("cifar10.test")
         first, second = findings(result)
-        assert first.headline == "Images that confuse pyx are hard for all 30 other models too"
+        assert first.headline == "Images that confuse pyx are harder for all 30 other models"
         assert "25.9% against 2.9%" in first.text
         assert second.headline == "Models keep their order on confusing images"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000

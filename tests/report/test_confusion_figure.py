@@ -41,7 +41,7 @@ class TestFigure:
         study = studied(other=True)
         drawn = figure(study)
         assert len(panels(drawn)) == 4
-        assert drawn.spec["title"]["text"] == ["Images that confuse E are hard for all 6 other models too"]
+        assert drawn.spec["title"]["text"] == ["Images that confuse E are harder for all 6 other models"]
         shares = rows(drawn, having="share")
         assert sum(row["images"] for row in shares) == 600
         assert sum(row["images"] for row in shares if row["part"] == "hard") == study.hard.images
@@ -82,12 +82,21 @@ def headlines(study):
 class TestWords:
     def test_hard_for_all(self):
         first = findings(studied())[0]
-        assert first.headline == "Images that confuse E are hard for all 6 other models too"
+        assert first.headline == "Images that confuse E are harder for all 6 other models"
         assert "without a look at any label" in first.text
+
+    def test_counts_of_models_are_corrected_for_all_of_them(self):
+        """Differences just above 0 by their own intervals are none by intervals that hold for all models."""
+        study = studied()
+        near = Estimate(0.1, 0.01, 0.19, 400, "newcombe 95%")
+        close = [replace(model, transfer=replace(model.transfer, difference=near)) for model in study.models]
+        assert "Images that confuse E are not shown to be hard for other models" in headlines(
+            replace(study, models=tuple(close))
+        )
 
     def test_one_other_model(self):
         first = findings(studied(models=1))[0]
-        assert first.headline == "Images that confuse E are hard for m0 too"
+        assert first.headline == "Images that confuse E are harder for m0"
         assert first.text.startswith("Its error there is ")
 
     def test_hard_for_no_one(self):

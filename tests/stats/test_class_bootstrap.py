@@ -24,8 +24,8 @@ def test_the_change_by_hand():
     labels = np.array([0, 0, 1, 1, 2, 2])
     found = class_bootstrap(correct, labels, np.array([2]), class_count=3, rng=np.random.default_rng(0), trials=3000)
     assert found.change.tolist() == pytest.approx([1 / 3])
-    # one class of three is drawn: a third of the draws reach the change, ties included
-    assert found.p_value[0] == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / 3000))
+    # one class of three is drawn: a third of the draws reach the change, ties included, and all are at most that
+    assert found.p_value[0] == pytest.approx(2 / 3, abs=8 * np.sqrt(2 / 9 / 3000))
     assert found.p_value[0] * 3001 == pytest.approx(round(found.p_value[0] * 3001))
     assert (found.low[0], found.high[0]) == pytest.approx((1 / 2 - 2 / 3, 1 - 2 / 3))
     assert found.trials == 3000
@@ -47,9 +47,9 @@ def test_agrees_with_all_sets_of_classes():
     inside = np.isin(labels, chosen)
     change = [row[inside].mean() - row.mean() for row in correct]
     np.testing.assert_allclose(found.change, change, atol=1e-12)
-    share = (everything >= np.array(change)[:, None] - 1e-12).mean(axis=1)
-    np.testing.assert_allclose(found.p_value, share, atol=4 * np.sqrt(0.25 / trials))
-    assert (np.abs(found.p_value - (1 - share)) > 0.05).any()  # it is the upper tail that is counted
+    at_least, at_most = ((sign * (everything - np.array(change)[:, None]) >= -1e-12).mean(axis=1) for sign in (1, -1))
+    expected = np.minimum(2 * np.minimum(at_least, at_most), 1)
+    np.testing.assert_allclose(found.p_value, expected, atol=8 * np.sqrt(0.25 / trials))
     low, high = np.quantile(everything, [0.025, 0.975], axis=1)
     np.testing.assert_allclose(found.low, low, atol=0.03)
     np.testing.assert_allclose(found.high, high, atol=0.03)
@@ -63,8 +63,9 @@ def test_agrees_with_a_loop_over_the_same_draws():
         correct, labels, np.array([0, 3, 5]), class_count=8, rng=np.random.default_rng(4), trials=500
     )
     np.testing.assert_allclose([found.low, found.high], np.quantile(drawn, [0.025, 0.975], axis=1))
-    reached = (drawn >= found.change[:, None] - 1e-12).sum(axis=1)
-    np.testing.assert_allclose(found.p_value, (1 + reached) / 501)
+    beyond = drawn - found.change[:, None]
+    smaller = np.minimum((beyond >= -1e-12).sum(axis=1), (beyond <= 1e-12).sum(axis=1))
+    np.testing.assert_allclose(found.p_value, np.minimum(2 * (1 + smaller) / 501, 1))
 
 
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 12))
@@ -78,6 +79,7 @@ def test_bounds_and_probabilities(seed, size):
     flipped = class_bootstrap(~correct, labels, chosen, class_count=12, rng=np.random.default_rng(seed), trials=99)
     np.testing.assert_allclose(flipped.change, -found.change, atol=1e-12)
     np.testing.assert_allclose(flipped.low, -found.high, atol=1e-12)
+    np.testing.assert_allclose(flipped.p_value, found.p_value)  # a fall is as rare as a rise
 
 
 def test_all_classes_change_nothing_and_are_never_rare():

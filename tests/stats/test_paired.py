@@ -8,8 +8,19 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize, stats
 from statsmodels.stats import contingency_tables
 
+from regrade.core import Estimate
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import discordant_counts, mcnemar, mcnemar_all_pairs, mcnemar_exact, paired, paired_difference
+from regrade.stats import (
+    discordant_counts,
+    exclusive_difference,
+    mcnemar,
+    mcnemar_all_pairs,
+    mcnemar_exact,
+    paired,
+    paired_difference,
+    proportion,
+    wilson,
+)
 
 quick = settings(deadline=None, max_examples=100, derandomize=True)
 small = st.integers(0, 200)
@@ -234,3 +245,39 @@ def test_mcnemar_exact_is_the_exact_test_of_all_variants(monkeypatch):
     only_first[:3] = only_second[:3] = 0
     monkeypatch.setattr(paired, "_BLOCK", 64)
     np.testing.assert_array_equal(mcnemar_exact(only_first, only_second), mcnemar(only_first, only_second).exact)
+
+
+class TestExclusiveDifference:
+    def test_by_hand(self):
+        gained, lost = Estimate(0.5, 0.4, 0.6, 100, ""), Estimate(0.2, 0.1, 0.4, 100, "")
+        found = exclusive_difference(gained, lost)
+        correlation = math.sqrt(0.5 * 0.2 / (0.5 * 0.8))
+        assert found.value == pytest.approx(0.3)
+        assert found.low == pytest.approx(0.3 - math.sqrt(0.1**2 + 0.2**2 + 2 * correlation * 0.1 * 0.2))
+        assert found.high == pytest.approx(0.3 + math.sqrt(0.1**2 + 0.1**2 + 2 * correlation * 0.1 * 0.1))
+
+    @quick
+    @given(small, small, st.integers(0, 400))
+    def test_swapping_turns_it_around(self, gained, lost, rest):
+        images = gained + lost + rest
+        if not images:
+            return
+        shares = [proportion(count, images) for count in (gained, lost)]
+        there, back = exclusive_difference(*shares), exclusive_difference(*reversed(shares))
+        assert (there.value, there.low, there.high) == pytest.approx((-back.value, -back.high, -back.low))
+        assert -1 <= there.low < there.high <= 1
+
+    def test_agrees_with_the_score_interval_of_large_counts(self):
+        """With Wilson's intervals it is Newcombe's square-and-add, close to Tango's for many images."""
+        bounds = [wilson(count, 20_000) for count in (900, 700)]
+        shares = [
+            Estimate(count / 20_000, float(own.low), float(own.high), 20_000, "")
+            for count, own in zip((900, 700), bounds, strict=True)
+        ]
+        tango, found = paired_difference(900, 700, 20_000), exclusive_difference(*shares)
+        assert (found.low, found.high) == pytest.approx((float(tango.low), float(tango.high)), abs=2e-5)
+
+    def test_everything_gained(self):
+        found = exclusive_difference(proportion(10, 10), proportion(0, 10))
+        assert (found.value, found.high) == (1, 1)
+        assert found.low < 1

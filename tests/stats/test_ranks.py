@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from regrade.core.errors import InputError
-from regrade.stats import discordant_counts, holm, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats import discordant_counts, holm, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.ranks import order_levels
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
@@ -17,6 +17,21 @@ grids = arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 60)))
 def test_ranks_by_hand():
     assert ranks([0.7, 0.9, 0.7, 0.5, 0.9]).tolist() == [3, 1, 3, 5, 1]
     assert ranks([]).tolist() == []
+
+
+def test_rank_ranges_put_what_is_not_a_number_last():
+    first, last = rank_ranges([np.nan, 0.2, 0.9, np.nan, 0.2])
+    assert first.tolist() == [4, 2, 1, 4, 2]
+    assert last.tolist() == [5, 3, 1, 5, 3]
+    assert [part.tolist() for part in rank_ranges([np.nan])] == [[1], [1]]
+    assert [part.tolist() for part in rank_ranges([])] == [[], []]
+
+
+@given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=12))
+def test_rank_ranges_agree_with_rankdata(values):
+    first, last = rank_ranges(values)
+    assert first.tolist() == stats.rankdata(-np.array(values), method="min").tolist()
+    assert last.tolist() == stats.rankdata(-np.array(values), method="max").tolist()
 
 
 @given(values=st.lists(st.integers(0, 8), min_size=1, max_size=20))

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.special import ndtri
+from scipy.stats import binom
 
 from regrade.core import UndefinedError
-from regrade.stats import fit_line, slope_deviation, slope_difference, slope_ratio
+from regrade.stats import accuracy_covariance, fit_line, slope_deviation, slope_difference, slope_noise, slope_ratio
 
 X = np.linspace(0.5, 0.9, 20)
 
@@ -141,6 +142,31 @@ class TestOverImages:
             accuracies = right[:, ~second].mean(axis=1) - right[:, second].mean(axis=1)
             slopes.append(np.polyfit(X, accuracies, 1)[0])
         assert slope_deviation(X, correct, second) == pytest.approx(np.std(slopes), rel=0.15)
+
+    def test_noise_by_hand(self):
+        """Images that move all models by their distance from the middle turn the line and leave no scatter."""
+        away = X - X.mean()
+        assert slope_noise(X, 0.04 * np.outer(away, away)) == pytest.approx(0.2)
+        assert slope_noise(X, np.full((20, 20), 0.01)) == pytest.approx(0, abs=1e-9)  # all models alike: no turn
+
+    @pytest.mark.parametrize("shared", [0.0, 0.8])
+    def test_two_sets_of_images_cover(self, shared):
+        """Progress on two sets whose images are hard for all models alike, in part."""
+        rng = np.random.default_rng(12)
+        missed = {"difference": 0, "ratio": 0}
+        for _ in range(200):
+            rows, deviations = [], []
+            for slope in (0.9, 0.45):
+                truth = 0.5 + slope * (X - X.mean()) + 0.01 * rng.normal(size=20)
+                hard = np.sqrt(shared) * rng.normal(size=800) + np.sqrt(1 - shared) * rng.normal(size=(20, 800))
+                right = hard < ndtri(truth)[:, None]
+                rows.append(right.mean(axis=1))
+                deviations.append(slope_noise(X, accuracy_covariance(right)))
+            gap = slope_difference(X, *rows, image_deviation=float(np.hypot(*deviations)))
+            ratio = slope_ratio(X, *rows, image_deviations=tuple(deviations))
+            missed["difference"] += not gap.low <= 0.45 <= gap.high
+            missed["ratio"] += not (ratio.low is None or ratio.low <= 2 <= ratio.high)
+        assert max(missed.values()) <= binom.isf(1e-4, 200, 0.05)
 
     def test_households_count_once(self):
         rng = np.random.default_rng(10)

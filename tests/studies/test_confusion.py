@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
+from scipy.special import ndtr
 
 from regrade.core import (
     UNLABELED,
@@ -28,7 +29,6 @@ from regrade.studies import ConfusionPart, HardRule, Scoring, confusion
 from regrade.studies.confusion import (
     Distribution,
     ScoreBins,
-    Transfer,
     distribution,
     error_curve,
     hard_set,
@@ -285,13 +285,33 @@ class TestTransfer:
             wrong = np.zeros(40, dtype=bool)
             wrong[:hard] = True
             wrong[20 : 20 + rest] = True
-            return transfer(wrong, inside, confidence=0.95)
+            return wrong
+
+        def tau(wrong, hard=inside):
+            return ranking_holds(wrong, [np.ones(40, dtype=bool)] * len(wrong), hard, confidence=0.95)
 
         same = [of(k, k) for k in (1, 3, 5, 7, 9)]
-        assert ranking_holds(same, confidence=0.95).value == pytest.approx(1)
-        assert ranking_holds([of(k, 10 - k) for k in (1, 3, 5, 7, 9)], confidence=0.95).value == pytest.approx(-1)
-        assert ranking_holds(same[:3], confidence=0.95) is None
-        assert ranking_holds([Transfer(None, None, None)] * 9, confidence=0.95) is None
+        assert tau(same).value == pytest.approx(1)
+        assert tau([of(k, 10 - k) for k in (1, 3, 5, 7, 9)]).value == pytest.approx(-1)
+        assert tau(same[:3]) is None
+        assert tau(same, hard=np.zeros(40, dtype=bool)) is None
+        assert tau([]) is None
+
+    def test_noise_of_images_is_taken_out_of_the_upper_end(self):
+        """Models in one order everywhere, but so close that few hard images do not show it."""
+        rng = np.random.default_rng(1)
+        difficulty = rng.standard_normal(3000)
+        inside = difficulty > 1.3
+        too_low = 0
+        for _ in range(60):
+            chance = ndtr(difficulty - rng.normal(1.0, 0.15, 12)[:, None])
+            wrong = rng.random(chance.shape) < chance
+            tau = ranking_holds(list(wrong), [np.ones(3000, dtype=bool)] * 12, inside, confidence=0.95)
+            plain = kendall(wrong[:, inside].mean(axis=1), wrong[:, ~inside].mean(axis=1))
+            assert (tau.value, tau.low) == (plain.value, plain.low)
+            assert tau.high >= plain.high
+            too_low += tau.high < 0.6
+        assert too_low <= stats.binom.isf(1e-4, 60, 0.05)
 
 
 class TestLittleOrWrong:

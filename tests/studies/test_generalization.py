@@ -78,10 +78,18 @@ class TestByHand:
         assert len(self.found.sets_table().rows) == 1 and len(self.found.lines_table().rows) == 3
 
 
-def test_ranks_change_and_equal_models_go_by_name():
-    found = study({"x": 900, "b": 800, "a": 800, "y": 500}, {"x": 300, "b": 400, "a": 300, "y": 100})
-    ranks = {row.model: (row.original_rank, row.new_rank, row.rank_change) for row in found.rows}
-    assert ranks == {"x": (1, 3, -2), "a": (2, 2, 0), "b": (3, 1, 2), "y": (4, 4, 0)}
+def test_ranks_change_and_equal_models_share_a_range():
+    result = study({"x": 900, "b": 800, "a": 800, "y": 500}, {"x": 300, "b": 400, "a": 300, "y": 100})
+    ranks = {row.model: (row.original_rank, row.new_rank, row.rank_change) for row in result.rows}
+    last = {row.model: (row.original_rank_last, row.new_rank_last) for row in result.rows}
+    assert ranks == {"x": (1, 2, -1), "a": (2, 2, 0), "b": (2, 1, 1), "y": (4, 4, 0)}
+    assert last == {"x": (1, 3), "a": (3, 3), "b": (3, 1), "y": (4, 4)}
+    assert {"original_rank_last", "new_rank_last"} <= {column.key for column in result.table().columns}
+
+
+def test_ranks_without_equal_models_have_one_column():
+    result = study({"x": 900, "b": 800, "y": 500}, {"x": 300, "b": 400, "y": 100})
+    assert not [column.key for column in result.table().columns if column.key.endswith("_last")]
 
 
 RNG = np.random.default_rng(7)

@@ -15,12 +15,13 @@ from regrade.core import (
     LabelSet,
     LabelState,
     Predictions,
+    ScoreKind,
     SliceSet,
     TestSet,
     Unlisted,
 )
 from regrade.metrics import MultilabelRule
-from regrade.stats import clopper_pearson
+from regrade.stats import calibration_error, clopper_pearson
 from regrade.studies import EVERYTHING, Grade, GradeRow, MultilabelScoring, ReviewedLabels, Scoring, grade, slice_masks
 
 CLASSES = 6
@@ -113,6 +114,41 @@ def test_against_a_slow_restatement(world, rule, collapsed):
         assert value(estimate) == (None if expected is None else pytest.approx(expected, abs=1e-12))
 
 
+@given(worlds(), st.sampled_from(MultilabelRule))
+def test_top1_on_the_images_that_the_labels_score(world, rule):
+    labels, top5, states, covered, problems, complete = world
+    labels = [max(label, 0) for label in labels] if rule is MultilabelRule.CLASSES else labels
+    judged = label_set(states, covered, problems, complete)
+    test_set = a_test_set(labels)
+    row = row_of(graded(test_set, answers(top5), labels=ReviewedLabels(MultilabelScoring(judged, rule))))
+    inside = [i for i, label in enumerate(labels) if label >= 0 and covered[i] and not problems[i]]
+    if not inside:
+        assert row.top1_same_images is None and row.labels_change is None
+        return
+    accepted = (1,) if rule is MultilabelRule.IMAGES else (1, 2)
+    top1 = {i: top5[i][0] == labels[i] for i in inside}
+    change = {i: (states.get((i, top5[i][0])) in accepted) - top1[i] for i in inside}
+    for estimate, outcome in ((row.top1_same_images, top1), (row.labels_change, change)):
+        groups = (
+            [inside] if rule is MultilabelRule.IMAGES else [[i for i in inside if labels[i] == c] for c in range(6)]
+        )
+        expected = share([share([outcome[i] for i in group]) for group in groups if group])
+        assert estimate.value == pytest.approx(expected, abs=1e-12)
+        assert estimate.n == len(inside)
+        assert estimate.low < estimate.high
+
+
+def test_a_change_by_labels_is_over_the_same_images():
+    """Labels of hard images only, which accept nothing but the images' own labels, change nothing."""
+    labels = ReviewedLabels(
+        MultilabelScoring(label_set({(i, 0): 1 for i in range(4)}, [True] * 4 + [False] * 6, [""] * 10, True))
+    )
+    row = row_of(graded(a_test_set([0] * 10), answers([[0], [1], [1], [1]] + [[0]] * 6), labels=labels))
+    assert (row.top1.value, row.top1_same_images.value, row.multilabel.value) == (0.7, 0.25, 0.25)
+    assert row.labels_change.value == 0
+    assert row.labels_change.low < 0 < row.labels_change.high
+
+
 @given(st.integers(1, 40), st.integers(0, 40))
 def test_intervals_are_clopper_pearson_at_the_given_confidence(n, k):
     k = min(k, n)
@@ -120,6 +156,31 @@ def test_intervals_are_clopper_pearson_at_the_given_confidence(n, k):
     bounds = clopper_pearson(k, n, confidence=0.8)
     assert (top1.low, top1.high) == (pytest.approx(float(bounds.low)), pytest.approx(float(bounds.high)))
     assert (top1.n, top1.method) == (n, "clopper-pearson 80%")
+
+
+class TestCalibration:
+    def test_stored_probabilities_have_a_calibration_error(self):
+        sure = np.full((40, 1), 0.9, dtype=np.float32)
+        predicted = Predictions(
+            "m", "set", "six", np.repeat([[0], [1]], 20, axis=0), scores=sure, score_kind=ScoreKind.PROBABILITIES
+        )
+        result = graded(a_test_set([0] * 40), predicted)
+        error = row_of(result).calibration_error
+        oracle = calibration_error(np.full(40, 0.9, dtype=np.float32), np.repeat([True, False], 20))
+        assert (error.value, error.low, error.high) == pytest.approx((oracle.value, oracle.low, oracle.high), abs=1e-6)
+        assert "calibration_error" in [column.key for column in result.table().columns]
+
+    @pytest.mark.parametrize("kind", [ScoreKind.LOGITS, None])
+    def test_other_scores_have_none(self, kind):
+        predicted = Predictions(
+            "m",
+            "set",
+            "six",
+            np.zeros((4, 1), dtype=np.int32),
+            scores=np.ones((4, 1)) if kind else None,
+            score_kind=kind,
+        )
+        assert row_of(graded(a_test_set([0] * 4), predicted)).calibration_error is None
 
 
 class TestWhatIsUndefined:
@@ -270,7 +331,12 @@ class TestTables:
     def test_novel_predictions_are_shown_with_both_bounds(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({(0, 0): 1}, [True, True], ["", ""])))
         result = graded(a_test_set([0, 1]), answers([[0], [5]]), labels=labels)
-        assert [c.key for c in result.table().columns][2:] == ["multilabel", "multilabel_upper", "novel"]
+        assert [c.key for c in result.table().columns][2:] == [
+            "multilabel",
+            "multilabel_upper",
+            "novel",
+            "labels_change",
+        ]
         assert result.table().title == "set against judged@1, in %"
         assert any("list them with regrade labels novel" in note for note in result.notes)
 

@@ -53,6 +53,7 @@ class TestFlow:
         assert (b.to_problematic, b.after.over_images.n, b.images) == (0, 7, 8)
         assert row_of(result.triage, "a").images == row_of(studied().triage, "a").images - 1
         assert "left out, as the review finds them problematic: 1 image (a painting 1)" in result.notes
+        assert any("8 before and 7 after, 7 of them the same" in note for note in result.notes)
         assert "now problematic" in [column.heading for column in result.table().columns]
 
     def test_labels_that_came_later(self):
@@ -219,6 +220,19 @@ class TestCategories:
         assert tests["categories"].p_value == pytest.approx(expected.pvalue)
         assert "below 5" in tests["categories"].warning
         assert (tests["severity"].freedom, tests["severity"].statistic) == (1, 0)
+
+    def test_two_models_on_the_same_images_have_a_paired_test(self):
+        test = next(test for test in studied().categories.tests if test.of == "severity")
+        assert test.paired is not None
+        assert test.paired.images == len({*world.REVIEW_A.examples.tolist(), *world.REVIEW_B.examples.tolist()})
+        assert any("; paired over " in note for note in studied().part(MistakePart.CATEGORIES).notes)
+
+    def test_two_test_sets_have_no_paired_test(self):
+        elsewhere = world.review(
+            "a", [(0, "dog", "SPURIOUS", "MINOR"), (1, "lynx", "FINE_GRAINED", "MAJOR")], test_set="other"
+        )
+        result = studied(reviews=(world.REVIEW_A,), other_sets=(elsewhere,)).categories
+        assert [test.paired for test in result.tests] == [None, None]
 
     def test_columns_that_no_one_has_are_left_out_and_one_alone_is_no_test(self):
         lone = world.review("lone", [(1, "lynx", "FINE_GRAINED", "MAJOR")])

@@ -11,6 +11,7 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.replicate.cell import Cell, Kind, Replication
 from regrade.replicate.printed import printed_figure, printed_figures
+from regrade.replicate.published_ranks import ranked_by_name
 from regrade.replicate.recht2019_data import Published, read_published
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
 from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair, generalization
@@ -58,8 +59,8 @@ def recht2019(data: Path) -> Replication:
     published = read_published(data)
     imagenet = _imagenet_study(published)
     cifar = _study([_cifar_pair(published)])
-    imagenet_rows = {row.model: row for row in imagenet.of(_NEW_SETS["MatchedFrequency"])}
-    cifar_rows = {row.model: row for row in cifar.rows}
+    imagenet_rows = ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
+    cifar_rows = ranked_by_name(cifar.rows)
     cells = (
         *_table_1({"ImageNet Top-1": imagenet_rows, "CIFAR-10": cifar_rows}),
         *_unpublished_intervals(),

@@ -10,7 +10,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.amounts import amount
-from regrade.report.confusion_findings import moved, shown_harder
+from regrade.report.confusion_findings import harder_for, moved
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import (
     heading,
@@ -65,15 +65,7 @@ def confusion_figure(result: Confusion) -> Figure:
 
 
 def _title(result: Confusion) -> str:
-    others = moved(result.outsiders)
-    name = result.ensemble.name
-    harder = shown_harder(others)
-    if harder and harder == len(others):
-        who = others[0].model if len(others) == 1 else f"all {len(others):,} other models"
-        return f"Images that confuse {name} are hard for {who} too"
-    if harder:
-        return f"Images that confuse {name} are hard for {harder:,} of {len(others):,} other models"
-    return f"Which images confuse {name}, and who errs on them?"
+    return harder_for(result) or f"Which images confuse {result.ensemble.name}, and who errs on them?"
 
 
 def _panel(title: str, subtitle: str) -> altair.TitleParams:

@@ -8,15 +8,21 @@ from statistics import median
 from regrade.core import Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import plain, points, share
-from regrade.stats import bonferroni_reach, spearman
+from regrade.report.wording import confidence_of, plain, points, share
+from regrade.stats import spearman, widened
 from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel, ExpectedError
 
 _MOST = 3
 
-_TRANSFER_TEST = "Interval of each model's difference in error between hard images and the rest, per model."
-_ORDER_TEST = "Bootstrap interval over images of Kendall's tau, compared with 0.6."
+_TRANSFER_TEST = (
+    "Newcombe intervals of each model's error on hard images less that on the rest, Bonferroni-corrected for all "
+    "models outside the ensemble, compared with 0; a model counts where its own interval is above 0."
+)
+_ORDER_TEST = (
+    "Interval over models of Kendall's tau between errors on hard images and on the rest, compared with 0.6; its upper "
+    "end allows for the noise of images in both."
+)
 _OWN_TEST = "Interval of the correlation between score and error over images."
 _LEVEL_TEST = "Interval of each model's expected less actual error, Bonferroni-corrected for all models."
 _HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
@@ -43,32 +49,45 @@ def moved(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
 
 
 def shown_harder(models: list[ConfusedModel]) -> int:
-    """How many of them err more on hard images, beyond doubt."""
-    return sum(bool(one.transfer and one.transfer.difference and one.transfer.difference.low > 0) for one in models)
+    """How many of them are shown to err more on hard images, by intervals that hold for all of them together."""
+    differences = [model.transfer.difference for model in models if model.transfer and model.transfer.difference]
+    return sum(widened(part, len(differences), confidence=confidence_of(part)).low > 0 for part in differences)
+
+
+def harder_for(result: Confusion) -> str | None:
+    """The headline on models outside the ensemble; none where no model is shown to err more on hard images."""
+    models = moved(result.outsiders)
+    harder = shown_harder(models)
+    if not harder:
+        return None
+    who = f"{harder:,} of {len(models):,} other models"
+    if harder == len(models):
+        who = models[0].model if harder == 1 else f"all {harder:,} other models"
+    return f"Images that confuse {result.ensemble.name} are harder for {who}"
 
 
 def _transfer(result: Confusion) -> list[Finding]:
     models = moved(result.outsiders)
     if not models or result.hard is None:
         return []
-    harder = shown_harder(models)
     hard, rest = (
-        100 * median(getattr(one.transfer, part).value for one in models if one.transfer) for part in ("hard", "rest")
+        100 * median(getattr(model.transfer, part).value for model in models if model.transfer)
+        for part in ("hard", "rest")
     )
-    name = result.ensemble.name
+    errors = f"Their median error there is {hard:.1f}% against {rest:.1f}% on the rest"
     if len(models) == 1:
-        found = models[0].transfer
-        errors = "" if not (found and found.hard and found.rest) else f"{share(found.hard)} against {share(found.rest)}"
-        who, told = models[0].model, f"Its error there is {errors} on the rest"
-    else:
-        who = f"all {len(models):,} other models" if harder == len(models) else f"{harder:,} of {len(models):,} others"
-        told = f"Their median error there is {hard:.1f}% against {rest:.1f}% on the rest"
+        own = models[0].transfer
+        shares = "" if not (own and own.hard and own.rest) else f"{share(own.hard)} against {share(own.rest)}"
+        errors = f"Its error there is {shares} on the rest"
+    together = f", tested for each of {len(models):,} models at a level that holds for all" if len(models) > 1 else ""
     text = (
-        f"{told}; hard are {result.hard.rule} ({result.hard.images:,} of {amount(result.images, 'image')}), chosen "
-        "without a look at any label."
+        f"{errors}{together}; hard are {result.hard.rule} ({result.hard.images:,} of "
+        f"{amount(result.images, 'image')}), chosen without a look at any label."
     )
-    if harder:
-        return [Finding(_HARDER, f"Images that confuse {name} are hard for {who} too", text, 0.7)]
+    headline = harder_for(result)
+    if headline:
+        return [Finding(_HARDER, headline, text, 0.7)]
+    name = result.ensemble.name
     return [Finding(_NOT_HARDER, f"Images that confuse {name} are not shown to be hard for other models", text, 0.5)]
 
 
@@ -116,8 +135,8 @@ def _expected(result: Confusion) -> list[Finding]:
     gaps = {row.model: row.gap for row in rows if row.gap}
     if not gaps:
         return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
-    wider = bonferroni_reach(len(gaps), confidence=result.confidence)
-    off = [gap for gap in gaps.values() if abs(gap.value) > wider * _reach_to_zero(gap)]
+    wider = [widened(gap, len(gaps), confidence=result.confidence) for gap in gaps.values()]
+    off = [gap for gap in wider if gap.low > 0 or gap.high < 0]
     text += f" The labels of {where} are known: {_gaps_in_words(gaps)}{_order_in_words(rows)} {_CORRECTED}"
     if not off:
         text += f" No model of {len(gaps):,} is shown to err more or less than expected."
@@ -129,11 +148,6 @@ def _expected(result: Confusion) -> list[Finding]:
 
 
 _CORRECTED = "Counts are corrected for the number of models."
-
-
-def _reach_to_zero(gap: Estimate) -> float:
-    """How far the interval reaches from the value towards 0."""
-    return gap.value - gap.low if gap.value > 0 else gap.high - gap.value
 
 
 def _gaps_in_words(gaps: Mapping[str, Estimate]) -> str:

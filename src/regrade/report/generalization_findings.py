@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import median
 
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, points, share, signed
-from regrade.stats import bonferroni_reach
+from regrade.stats import widened
 from regrade.studies import Generalization, ModelShift, SetShift, Verdict
 
 _LARGE = 0.05  # a mean change that overturns a first impression
@@ -84,22 +84,20 @@ _NO_SIGN = "That is no sign of overfitting to the original, though a loss that a
 
 def _outlier(result: Generalization) -> Finding | None:
     """The model furthest from its line, where it is much further than models usually are."""
-    wider = bonferroni_reach(len(result.rows), confidence=result.confidence)
-    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result.of(shift.new_set), wider)]
+    far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result, shift)]
     if not far:
         return None
     row, usual = max(far, key=lambda one: abs(one[0].robustness.value))
     return Finding(_OFF_THE_LINE, f"{row.model} does not follow the others on {row.new_set}", _off(row, usual), 0.5)
 
 
-def _far_off(rows: Sequence[ModelShift], wider: float) -> Iterator[tuple[ModelShift, float]]:
-    """The models of one new set that are far from its line, with intervals as much wider, and how far most are."""
+def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShift, float]]:
+    """The models that are far from the line of one new set, corrected for all models and sets, and how far most are."""
+    rows = result.of(shift.new_set)
     usual = median(abs(row.robustness.value) for row in rows)
     for row in rows if len(rows) >= _FEW else ():
-        distance = row.robustness
-        reach = distance.value - distance.low if distance.value > 0 else distance.high - distance.value
-        settled = abs(distance.value) > wider * reach
-        if settled and abs(row.robustness.value) >= max(_OFF, _FAR * usual):
+        distance = widened(row.robustness, len(result.rows), confidence=result.confidence)
+        if (distance.low > 0 or distance.high < 0) and abs(distance.value) >= max(_OFF, _FAR * usual):
             yield row, usual
 
 

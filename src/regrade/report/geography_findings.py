@@ -12,8 +12,11 @@ from regrade.studies import Geography, GrowthVerdict
 _LARGE = 0.1  # a disparity that overturns a first impression
 
 _DISPARITY_TEST = "Simultaneous intervals of the differences of all pairs of groups, compared with 0."
-_GAP_TEST = "Interval of the difference of two slopes over models, compared with 0."
-_GROWTH_TEST = "Interval of the slope of the disparity over models, compared with 0."
+_GAP_TEST = "Robust t interval of the difference of two slopes, over models and over images, compared with 0."
+_GROWTH_TEST = (
+    "Robust t interval, over models and over images, of the slope of the best group's accuracy less the worst's, "
+    "compared with 0, where simultaneous intervals show that these two groups differ."
+)
 _NO_DISPARITY = no_claim("geography: no disparity shown", _DISPARITY_TEST)
 _SOME_DISPARITY = claim("geography: some groups differ", _DISPARITY_TEST)
 _DISPARITY = claim("geography: worst and best group", _DISPARITY_TEST)

@@ -14,7 +14,12 @@ from regrade.report.style import COLOURS, INK, SHAPES
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
 _MODELS = 120  # lines up to which a figure can be read
-_MEASURES = {"top1": "top-1", "multilabel": "multi-label", "reviewed": "multi-label, reviewed"}
+_MEASURES = {
+    "top1": "top-1",
+    "top1_same_images": "top-1, same images",
+    "multilabel": "multi-label",
+    "reviewed": "multi-label, reviewed",
+}
 
 
 @figure.register
@@ -37,6 +42,8 @@ def _by_measure(result: Grade) -> list[dict[str, Any]]:
     measures = [(key, name) for key, name in _MEASURES.items() if any(getattr(row, key) for row in result.rows)]
     if result.labels and any(row.reviewed for row in result.rows):
         measures = [(key, name) for key, name in measures if key != "multilabel"]
+    if any(row.top1_same_images for row in result.rows):  # multi-label accuracy has other images than top-1
+        measures = [(key, name) for key, name in measures if key != "top1"]
     return [point for row in result.rows for key, name in measures for point in _point(row, getattr(row, key), name)]
 
 

@@ -7,11 +7,22 @@ from statistics import median
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import apart, confidence_of, listed, share
-from regrade.stats import best_share, lower_share_p_values, may_be_lowest, proportion, shown_below, worst_share
+from regrade.report.wording import confidence_of, listed, points, share
+from regrade.stats import (
+    best_share,
+    lower_share_p_values,
+    may_be_lowest,
+    proportion,
+    shown_below,
+    widened,
+    worst_share,
+)
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
-_LABELS_TEST = "Intervals of the two accuracies do not overlap."
+_LABELS_TEST = (
+    "Paired interval of multi-label less top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "
+    "all models, of which the best is chosen; answers that no one has judged count against the claim."
+)
 _WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
 _SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
 _REST_TEST = "Fisher's exact test of the slice against the rest of the images, one-sided."
@@ -58,30 +69,31 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
 
 
 def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
-    """What the best model's accuracy becomes by labels that accept all right answers."""
-    best = next((row for row in rows if row.top1 and (row.reviewed or row.multilabel)), None)
-    if result.labels is None or best is None or best.top1 is None:
+    """What labels that accept all right answers make of the best model, on the images that they score."""
+    best = next((row for row in rows if row.top1_same_images and row.labels_change), None)
+    if result.labels is None or best is None or best.top1_same_images is None or best.labels_change is None:
         return None
+    top1, change = best.top1_same_images, best.labels_change
     now, by = best.reviewed or best.multilabel, f"{result.labels}@{result.labels_version}"
     assert now is not None
     text = (
-        f"{best.model} is right on {share(best.top1)} by one label an image, and on {share(now)} of the "
-        f"{amount(now.n, 'image')} that {by} speaks of."
+        f"On the same {amount(change.n, 'image')}, those that {by} scores, {best.model} is right on {share(top1)} by "
+        f"one label per image and on {share(now)} by {by}: {points(change)}."
     )
-    upper = None if best.reviewed else best.multilabel_upper
-    if upper is not None and best.novel:
+    unjudged = 0.0 if best.reviewed or best.multilabel_upper is None else best.multilabel_upper.value - now.value
+    if unjudged:
         text += (
             f" No one has judged {amount(best.novel, 'answer')} of it yet: if all were right it would be "
-            f"{100 * upper.value:.1f}%."
+            f"{100 * (now.value + unjudged):.1f}%."
         )
-    if not apart(best.top1, now):
+    wider = widened(change, len(rows), confidence=confidence_of(change))
+    if wider.low <= 0 <= wider.high + unjudged:
         return Finding(
-            _SAME_BY_LABELS, f"By {by} the best model is about as accurate as by one label an image", text, 0.3
+            _SAME_BY_LABELS, f"No change of the best model's accuracy by {by} is shown on the same images", text, 0.3
         )
-    better = now.value > best.top1.value
     headline = (
-        f"The best model is {'better' if better else 'worse'} than top-1 says: {100 * now.value:.1f}%, not "
-        f"{100 * best.top1.value:.1f}%"
+        f"The best model is {'better' if wider.low > 0 else 'worse'} than top-1 says: {100 * now.value:.1f}%, not "
+        f"{100 * top1.value:.1f}%, of the same images"
     )
     return Finding(_CHANGED_BY_LABELS, headline, text, 0.8)
 

@@ -2,7 +2,8 @@
 
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.binned_correlation import binned_correlation
-from regrade.stats.chi_square import ChiSquare, chi_square
+from regrade.stats.calibration_error import calibration_error
+from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
 from regrade.stats.components import components, kept_of_each
@@ -34,17 +35,18 @@ from regrade.stats.line_fit import Band, LineFit, Scale, fit_line, fit_lines
 from regrade.stats.means import clustered_mean, clustered_proportion, stratified_mean, stratified_proportion
 from regrade.stats.multiplicity import (
     benjamini_hochberg,
-    bonferroni_reach,
     confidence_of_each,
     holm,
     holm_threshold,
     named_together,
+    widened,
 )
-from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line
+from regrade.stats.noisy_line import ENOUGH_SPREAD, NoisyLine, fit_noisy_line, spread_of
 from regrade.stats.paired import (
     McNemar,
     PairTests,
     discordant_counts,
+    exclusive_difference,
     mcnemar,
     mcnemar_all_pairs,
     mcnemar_exact,
@@ -65,7 +67,7 @@ from regrade.stats.power import (
 from regrade.stats.precision import half_width_power, images_for_half_width
 from regrade.stats.quantiles import quantile
 from regrade.stats.range_ratio import range_ratio
-from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, ranks
+from regrade.stats.ranks import Ranks, rank_intervals, rank_intervals_from_counts, rank_ranges, ranks
 from regrade.stats.ratio import Ratio
 from regrade.stats.reweighted import reweighted_proportion
 from regrade.stats.robust_pearson import robust_pearson
@@ -78,7 +80,7 @@ from regrade.stats.selection import (
     shown_below,
     worst_share,
 )
-from regrade.stats.slopes import slope_deviation, slope_difference, slope_ratio
+from regrade.stats.slopes import slope_deviation, slope_difference, slope_noise, slope_ratio
 from regrade.stats.two_way import accuracy_covariance, accuracy_variance, largest_covariance, two_way_mean
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "McNemar",
     "NoisyLine",
     "PairTests",
+    "PairedChiSquare",
     "PartialReview",
     "Ranks",
     "Ratio",
@@ -105,9 +108,9 @@ __all__ = [
     "benjamini_hochberg",
     "best_share",
     "binned_correlation",
-    "bonferroni_reach",
     "bootstrap_line",
     "bootstrap_lines",
+    "calibration_error",
     "chi_square",
     "class_bootstrap",
     "clopper_pearson",
@@ -120,6 +123,7 @@ __all__ = [
     "discordant_counts",
     "disparity_power",
     "equal_answers",
+    "exclusive_difference",
     "extremes_apart",
     "fisher_exact",
     "fit_line",
@@ -151,6 +155,7 @@ __all__ = [
     "mcnemar_power",
     "named_together",
     "ordered_pairs",
+    "paired_chi_square",
     "paired_difference",
     "paired_equivalence",
     "part_effect",
@@ -163,6 +168,7 @@ __all__ = [
     "range_ratio",
     "rank_intervals",
     "rank_intervals_from_counts",
+    "rank_ranges",
     "ranks",
     "reviewed_accuracy",
     "reweighted_proportion",
@@ -173,15 +179,18 @@ __all__ = [
     "shown_below",
     "slope_deviation",
     "slope_difference",
+    "slope_noise",
     "slope_ratio",
     "smallest_difference",
     "smallest_disparity",
     "smallest_share",
     "spearman",
     "spearman_matrix",
+    "spread_of",
     "stratified_mean",
     "stratified_proportion",
     "two_way_mean",
+    "widened",
     "wilson",
     "worst_share",
 ]

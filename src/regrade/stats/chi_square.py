@@ -1,4 +1,4 @@
-"""Pearson's chi-square test for tables of counts."""
+"""Pearson's chi-square test for tables of counts, and its counterpart for two samples of the same images."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 
 
@@ -48,3 +49,61 @@ def chi_square(table: ArrayLike) -> ChiSquare:
     warning = f"the smallest expected count is {smallest:.1f}, below 5" if smallest < 5 else ""
     p_value = float(special.chdtrc(freedom, statistic))
     return ChiSquare(statistic, freedom, p_value, int(total), smallest, warning)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedChiSquare:
+    """Whether two samples of the same images differ in kinds: the statistic, its degrees of freedom and the p-value.
+
+    ``images`` counts those that are in either sample, and ``shared`` those in both.
+    """
+
+    statistic: float
+    freedom: tuple[int, int]
+    p_value: float
+    images: int
+    shared: int
+
+
+def paired_chi_square(first: IntArray, second: IntArray) -> PairedChiSquare:
+    """Test whether kinds are equally frequent in two samples that may share images.
+
+    ``first`` and ``second`` (n,) hold the kind of each image, a number from 0, or -1 where the image is not in the
+    sample. Pearson's test takes the samples as independent; here an image that is in both counts once, by the
+    covariance of the difference of the shares over images (a Wald test, for equal samples Bhapkar's 1966), and
+    Hotelling's F allows for few images. Fewer than two kinds, or too few images to tell a covariance, raise.
+
+    >>> first, second = np.array([0, 0, 0, 1, 1, 0, -1, 1]), np.array([0, 0, 0, 1, 1, -1, 0, 0])
+    >>> test = paired_chi_square(first, second)
+    >>> test.shared, test.freedom
+    (6, (1, 7))
+    """
+    if first.shape != second.shape or first.ndim != 1:
+        raise InputError(f"the kinds of two samples must speak of the same images, got {first.shape}, {second.shape}")
+    inside = (first >= 0) | (second >= 0)
+    kinds = np.unique(np.concatenate([first[first >= 0], second[second >= 0]]))
+    if len(kinds) < 2 or not (first >= 0).any() or not (second >= 0).any():
+        raise UndefinedError("two samples with at least two kinds between them are needed")
+    shares, parts = zip(*(_shares(sample[inside], kinds[1:]) for sample in (first, second)), strict=True)
+    statistic, freedom = _wald(shares[0] - shares[1], parts[0] - parts[1])
+    images = int(inside.sum())
+    p_value = float(special.fdtrc(freedom, images - freedom, statistic * (images - freedom) / (images * freedom)))
+    shared = int(((first >= 0) & (second >= 0)).sum())
+    return PairedChiSquare(statistic, (freedom, images - freedom), p_value, images, shared)
+
+
+def _shares(sample: IntArray, kinds: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The share of each kind (k,), and what each image (n,) adds to its error (n, k)."""
+    counted = (sample >= 0)[:, None]
+    flags = sample[:, None] == kinds
+    shares: FloatArray = flags.sum(axis=0) / counted.sum()
+    return shares, np.where(counted, flags - shares, 0.0) / counted.sum()
+
+
+def _wald(difference: FloatArray, parts: FloatArray) -> tuple[float, int]:
+    """The squared distance from nothing in the covariance of the parts (n, k), and its rank."""
+    covariance = parts.T @ parts
+    freedom = int(np.linalg.matrix_rank(covariance))
+    if not freedom or freedom >= len(parts):
+        raise UndefinedError("the two samples do not vary over their images: there is nothing to test")
+    return float(difference @ np.linalg.pinv(covariance) @ difference), freedom

@@ -15,9 +15,9 @@ from regrade.stats.intervals import tail_share
 class ClassBootstrap:
     """For each of m models: the change of accuracy on the chosen classes, and how rare it is.
 
-    ``change`` (m,) is accuracy on the chosen classes less that on all; ``p_value`` (m,) is
-    (1 + trials with at least that change) / (1 + trials); ``low`` and ``high`` (m,) enclose the central
-    share (95%, unless told otherwise) of the changes that random sets of as many classes give.
+    ``change`` (m,) is accuracy on the chosen classes less that on all; ``p_value`` (m,) is two-sided: twice the smaller
+    of (1 + trials with at least that change) / (1 + trials) and the same with at most that change; ``low`` and
+    ``high`` (m,) enclose the central share (95% by default) of the changes that random sets of as many classes give.
     """
 
     change: FloatArray
@@ -51,10 +51,17 @@ def class_bootstrap(
     change = _accuracy(hits[:, present], sizes[present], inside[None])[:, 0] - everything
     draws = _random_sets(len(present), int(inside.sum()), trials, rng)
     drawn = _accuracy(hits[:, present], sizes[present], draws) - everything[:, None]
-    # a tie must count as reached however the sums were rounded
-    reached = (drawn >= change[:, None] - 1e-12).sum(axis=1)
     low, high = np.quantile(drawn, [tail_share(confidence), 1 - tail_share(confidence)], axis=1)
-    return ClassBootstrap(change, (1 + reached) / (1 + trials), low, high, trials)
+    return ClassBootstrap(change, _two_sided(drawn, change), low, high, trials)
+
+
+def _two_sided(drawn: FloatArray, change: FloatArray) -> FloatArray:
+    """Shape (m,): how rare changes are among those drawn (m, trials), whichever way they go."""
+    beyond = drawn - change[:, None]
+    # a tie must count on both sides however the sums were rounded
+    smaller = np.minimum((beyond >= -1e-12).sum(axis=1), (beyond <= 1e-12).sum(axis=1))
+    p_values: FloatArray = np.minimum(2 * (1 + smaller) / (1 + drawn.shape[1]), 1.0)
+    return p_values
 
 
 def _by_class(correct: BoolArray, labels: IntArray, class_count: int) -> tuple[IntArray, IntArray]:

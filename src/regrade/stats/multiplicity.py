@@ -77,13 +77,18 @@ def named_together(estimate: Estimate, comparisons: int, *, confidence: float = 
     return replace(estimate, method=method_name(f"{method}, {comparisons:,} together", confidence))
 
 
-def bonferroni_reach(comparisons: int, *, confidence: float = 0.95) -> float:
-    """How many times wider a normal interval must be to hold for all of so many comparisons together.
+def widened(estimate: Estimate, comparisons: int, *, confidence: float = 0.95) -> Estimate:
+    """An estimate with an interval as much wider as normal ones must be for so many to hold together (Bonferroni).
 
-    >>> round(bonferroni_reach(20), 3)  # 3.023 standard errors instead of 1.960
-    1.543
+    For intervals that cannot be made anew at `confidence_of_each`.
+
+    >>> wider = widened(Estimate(0.5, 0.4, 0.6, 10, "delta 95%"), 20)  # 3.023 standard errors instead of 1.960
+    >>> round(wider.low, 4), round(wider.high, 4), wider.method
+    (0.3457, 0.6543, 'delta, 20 together 95%')
     """
-    return normal_quantile(confidence_of_each(comparisons, confidence)) / normal_quantile(confidence)
+    wider = normal_quantile(confidence_of_each(comparisons, confidence)) / normal_quantile(confidence)
+    low, high = (estimate.value + wider * (bound - estimate.value) for bound in (estimate.low, estimate.high))
+    return named_together(replace(estimate, low=low, high=high), comparisons, confidence=confidence)
 
 
 def _ordered(p_values: ArrayLike) -> tuple[FloatArray, IntArray]:

@@ -83,11 +83,9 @@ def _on_scale(noise: ArrayLike, accuracies: ArrayLike, scale: Scale) -> FloatArr
 
 
 def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int) -> NoisyLine:
-    x, own = models.x - models.x.mean(), _centered(models.x_noise)
-    total = x @ x
-    spread = total - np.trace(own)  # of the models, without the noise of images
-    error = np.sqrt(2 * (own * own).sum() + 4 * max(0.0, x @ models.x_noise @ x))
-    reliability, deviations = float(spread / total), float(spread / error) if error > 0 else np.inf
+    x = models.x - models.x.mean()
+    reliability, deviations = spread_of(models.x, models.x_noise)
+    spread = reliability * (x @ x)
     if deviations < ENOUGH_SPREAD:
         return NoisyLine(None, reliability, deviations)
     slope = float(x @ (models.y - models.y.mean()) / spread)
@@ -102,6 +100,21 @@ def _fitted(models: _Measured, scale: Scale, confidence: float, band_points: int
     band = Band(*(scale.inverse(part) for part in (grid, line.values[2:], low[2:], high[2:]))) if len(grid) else None
     fit = LineFit(scale, slope_estimate, intercept, r_squared(models.y, line.residuals), band)
     return NoisyLine(fit, reliability, deviations)
+
+
+def spread_of(values: FloatArray, noise: FloatArray) -> tuple[float, float]:
+    """The share of the spread of ``values`` (m,) over models that is not noise of images, and how sure it is.
+
+    ``noise`` (m, m) is their covariance over drawings of images. Sure is how many standard errors the spread without
+    noise is above nothing; values that are all equal have none.
+    """
+    x, own = values - values.mean(), _centered(noise)
+    total = x @ x
+    spread = total - np.trace(own)  # of the models, without the noise of images
+    error = np.sqrt(2 * (own * own).sum() + 4 * max(0.0, x @ noise @ x))
+    if not total > 0:
+        return 0.0, 0.0
+    return float(spread / total), float(spread / error) if error > 0 else np.inf
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Ranks of models by accuracy, and how sure they are."""
+"""Ranks of models by accuracy, and how sure they are.
+
+One rule for all: equal models share a range of ranks, whose better end is their rank; a model whose accuracy is not a
+number comes last.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +28,28 @@ class Ranks:
     high: IntArray
 
 
+def rank_ranges(accuracies: ArrayLike) -> tuple[IntArray, IntArray]:
+    """The first and the last rank by descending accuracy that each model shares with its equals, 1 the best.
+
+    What is not a number comes last, after all numbers; several share the ranks that are left.
+
+    >>> [part.tolist() for part in rank_ranges([0.7, 0.9, 0.7, float("nan")])]
+    [[2, 1, 2, 4], [3, 1, 3, 4]]
+    """
+    values = np.asarray(accuracies, dtype=np.float64)
+    distinct, places = np.unique(np.where(np.isnan(values), np.inf, -values), return_inverse=True)
+    sizes = np.bincount(places, minlength=len(distinct))
+    last = np.cumsum(sizes)
+    return (last - sizes + 1)[places], last[places]
+
+
 def ranks(accuracies: ArrayLike) -> IntArray:
-    """Ranks by descending accuracy, 1 the best; equal models share the better rank.
+    """Ranks by descending accuracy, 1 the best: the first of each range of `rank_ranges`.
 
     >>> ranks([0.7, 0.9, 0.7, 0.5]).tolist()
     [2, 1, 2, 4]
     """
-    values = np.asarray(accuracies, dtype=np.float64)
-    ascending = np.sort(values)
-    return len(values) - np.searchsorted(ascending, values, side="right") + 1
+    return rank_ranges(accuracies)[0]
 
 
 def rank_intervals(correct: BoolArray, *, confidence: float = 0.95) -> Ranks:

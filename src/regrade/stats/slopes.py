@@ -60,7 +60,6 @@ def slope_deviation(x: ArrayLike, correct: BoolArray, second: BoolArray, cluster
     the line and leave no scatter. Images of one of the ``clusters`` (n,) do not count as independent.
     """
     a = np.asarray(x, dtype=np.float64)
-    contrasts = line_contrasts(a, np.empty(0))
     errors: FloatArray = np.empty(correct.shape)
     for side, sign in ((~second, 1.0), (second, -1.0)):
         inside = correct[:, side]
@@ -68,25 +67,44 @@ def slope_deviation(x: ArrayLike, correct: BoolArray, second: BoolArray, cluster
     if clusters is not None:
         _, parts = np.unique(np.asarray(clusters), return_inverse=True)
         errors = np.stack([np.bincount(parts, weights=row) for row in errors])
-    slopes, intercepts = contrasts @ errors
+    images = errors.shape[1]
+    return slope_noise(a, errors @ errors.T * images / (images - 1))
+
+
+def slope_noise(x: ArrayLike, covariance: ArrayLike) -> float:
+    """What other images would change in a slope on ``x`` (m,), as far as scatter over models does not show it.
+
+    It is a standard error, from the covariance (m, m) of the models' accuracies over drawings of images.
+    """
+    a, noise = np.asarray(x, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
+    contrasts = line_contrasts(a, np.empty(0))
+    left = np.eye(len(a)) - np.outer(a, contrasts[0]) - contrasts[1]  # what a line leaves of the models
     weights, _ = robust_weights(a, contrasts[:1])
-    residuals = errors - np.outer(a, slopes) - intercepts
-    unseen = (slopes**2).sum() - weights[0] @ (residuals**2).sum(axis=1)
-    return float(np.sqrt(max(unseen, 0.0) * len(slopes) / (len(slopes) - 1)))
+    seen = weights[0] @ ((left @ noise) * left).sum(axis=1)
+    return float(np.sqrt(max(contrasts[0] @ noise @ contrasts[0] - seen, 0.0)))
 
 
-def slope_ratio(x: ArrayLike, first: ArrayLike, second: ArrayLike, *, confidence: float = 0.95) -> Ratio:
+def slope_ratio(
+    x: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    confidence: float = 0.95,
+    image_deviations: tuple[float, float] = (0.0, 0.0),
+) -> Ratio:
     """The slope of ``first`` on ``x`` divided by that of ``second``, with Fieller's interval.
 
     It holds the ratios r for which first - r second has no slope that could be told from 0. Where the second slope
-    itself cannot be told from 0 no bounded interval is right, and there are no bounds (Fieller 1954).
+    itself cannot be told from 0 no bounded interval is right, and there are no bounds (Fieller 1954). With
+    ``image_deviations``, what other images of the two sets would change (see `slope_noise`), it is over images too.
     """
     slopes = _slopes(x, first, second, confidence)
-    reach = slopes.quantile**2
-    square = slopes.second**2 - reach * slopes.second_variance
+    reach, images = slopes.quantile**2, normal_quantile(confidence) ** 2
+    square = slopes.second**2 - reach * slopes.second_variance - images * image_deviations[1] ** 2
     cross = slopes.first * slopes.second - reach * slopes.covariance
-    rest = slopes.first**2 - reach * slopes.first_variance
-    name = method_name("Fieller, robust t over models", confidence)
+    rest = slopes.first**2 - reach * slopes.first_variance - images * image_deviations[0] ** 2
+    over = "over models and images" if any(image_deviations) else "over models"
+    name = method_name(f"Fieller, robust t {over}", confidence)
     value = slopes.first / slopes.second if abs(slopes.second) > _FLAT else None
     if square <= 0:
         return Ratio(value, None, None, slopes.models, name)

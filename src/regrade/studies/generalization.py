@@ -16,6 +16,7 @@ from regrade.stats import (
     independent_difference,
     largest_covariance,
     proportions,
+    rank_ranges,
     two_way_mean,
 )
 from regrade.stats.intervals import method_name
@@ -184,8 +185,8 @@ def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[M
     old = proportions(both.right, both.images, confidence=confidence)
     new = proportions(both.new_right, both.new_images, confidence=confidence)
     gaps = _gaps(both, confidence)
-    ranks_old = _ranks(both.models, both.right / both.images)
-    ranks_new = _ranks(both.models, both.new_right / both.new_images)
+    ranks_old, last_old = rank_ranges(both.right / both.images)
+    ranks_new, last_new = rank_ranges(both.new_right / both.new_images)
     expected, robustness = robustness_to(*counts, standard=both.standard, scale=scale, confidence=confidence)
     return [
         ModelShift(
@@ -202,16 +203,11 @@ def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[M
             _top5(pair.original.models[model], confidence),
             _top5(pair.new.models[model], confidence),
             bool(both.standard[i]),
+            int(last_old[i]),
+            int(last_new[i]),
         )
         for i, model in enumerate(both.models)
     ]
-
-
-def _ranks(models: tuple[str, ...], accuracies: FloatArray) -> IntArray:
-    """Ranks by descending accuracy, 1 the best, no two alike: equal models go by name, as in the published tables."""
-    places = np.empty(len(models), dtype=np.int64)
-    places[np.lexsort((np.array(models), -accuracies))] = np.arange(1, len(models) + 1)
-    return places
 
 
 def _gaps(both: _Both, confidence: float) -> list[Estimate]:

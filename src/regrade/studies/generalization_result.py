@@ -20,8 +20,9 @@ _NAMED = 5  # models left out that a note names; all of them are in the data
 class ModelShift:
     """One model on the original and on a new test set.
 
-    ``gap`` is the original accuracy less the new one. Ranks are among the models on both sets, 1 the best, equal
-    models by name; ``rank_change`` is positive for a model that moves up on the new set.
+    ``gap`` is the original accuracy less the new one. Ranks are among the models on both sets, 1 the best; equal models
+    share those from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model that moves up
+    on the new set.
     ``robustness`` is effective robustness: the new accuracy less what the line expects. Only ``standard`` models made
     the line.
     """
@@ -39,6 +40,8 @@ class ModelShift:
     original_top5: Estimate | None
     new_top5: Estimate | None
     standard: bool
+    original_rank_last: int
+    new_rank_last: int
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -139,7 +142,9 @@ class Generalization(Tabular):
             "new": "new",
             "gap": "gap",
             "original_rank": "rank",
+            **({"original_rank_last": "to"} if any(r.original_rank < r.original_rank_last for r in self.rows) else {}),
             "new_rank": "new rank",
+            **({"new_rank_last": "to"} if any(r.new_rank < r.new_rank_last for r in self.rows) else {}),
             "rank_change": "rank change",
             "robustness": "effective robustness",
         }

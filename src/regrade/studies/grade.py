@@ -20,8 +20,9 @@ from regrade.core import (
     UndefinedError,
 )
 from regrade.core.amounts import amount
-from regrade.core.arrays import BoolArray
-from regrade.stats import confidence_of_each, named_together, proportion
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import calibration_error, confidence_of_each, named_together, proportion
+from regrade.studies.confidences import stored_confidences
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
@@ -39,6 +40,13 @@ class GradeRow:
     bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
     an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
     ``clean`` is the model's top-1 accuracy on another test set among the same classes.
+
+    ``top1`` and ``top5`` are over all labeled images of the slice. ``top1_same_images`` is top-1 over the images that
+    the labels score, averaged as multi-label accuracy is, and ``labels_change`` is multi-label accuracy (reviewed where
+    it is) less that, with an interval that knows that the images are the same.
+
+    ``calibration_error`` is how far confidences are from top-1 accuracy, where a model stored probabilities and is
+    scored among all its classes.
     """
 
     model: str
@@ -53,6 +61,9 @@ class GradeRow:
     undetermined: int
     judgements_needed: int | None
     clean: Estimate | None = None
+    top1_same_images: Estimate | None = None
+    labels_change: Estimate | None = None
+    calibration_error: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -104,6 +115,8 @@ class Grade(Tabular):
         columns += [
             Column(key, heading) for key, heading in (("clean", "top-1, clean"), ("top5", "top-5")) if self._has(key)
         ]
+        if self._other_images():
+            columns.append(Column("top1_same_images", "top-1, same images"))
         if self.labels:
             upper = self._has("multilabel_upper") and any(row.novel for row in self.rows)
             columns.append(Column("multilabel", "multi-label" + (", novel wrong" if upper else "")))
@@ -114,7 +127,9 @@ class Grade(Tabular):
             Column(key, heading)
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
+                ("labels_change", "multi-label less top-1"),
                 ("judgements_needed", "judgements needed"),
+                ("calibration_error", "calibration error"),
                 ("unanswered", "unanswered"),
                 ("undetermined", "undetermined"),
             )
@@ -128,6 +143,11 @@ class Grade(Tabular):
         """Whether a column says anything: counts of 0 do not, but 0 judgements needed do."""
         values = [getattr(row, key) for row in self.rows]
         return any(value is not None if key == "judgements_needed" else value for value in values)
+
+    def _other_images(self) -> bool:
+        """Whether top-1 over the images that the labels score is another number than over all of them."""
+        pairs = [(row.top1, row.top1_same_images) for row in self.rows]
+        return any(same and (top1 is None or (top1.value, top1.n) != (same.value, same.n)) for top1, same in pairs)
 
     def with_clean(self, clean: Grade) -> Grade:
         """The grade with the same models' top-1 accuracy on another test set beside it."""
@@ -195,9 +215,10 @@ def _model_rows(
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
     top5 = top5_right(predictions, scoring)
+    confidences = stored_confidences(predictions) if scoring.class_map is None else None
     slices = len(masks) - 1
     levels = {name: confidence if name == EVERYTHING else confidence_of_each(slices, confidence) for name in masks}
-    judged = grade_multilabel(predictions, scoring.test_set, labels, masks, confidence=levels) if labels else {}
+    judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
     rows = []
     for name, mask in masks.items():
         counted = mask & scoring.counted & predictions.counted
@@ -214,9 +235,23 @@ def _model_rows(
             int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
             int(top1.undetermined[counted].sum()),
             multilabel.judgements_needed,
+            top1_same_images=multilabel.top1,
+            labels_change=multilabel.change,
+            calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
         )
         rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
     return rows
+
+
+def _calibration(
+    confidences: FloatArray | None, right: BoolArray, counted: BoolArray, confidence: float
+) -> Estimate | None:
+    if confidences is None:
+        return None
+    inside = counted & ~np.isnan(confidences)
+    if inside.sum() < 2 or confidences[inside].max() > 1 or confidences[inside].min() < 0:
+        return None
+    return calibration_error(confidences[inside], right[inside], confidence=confidence)
 
 
 def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
@@ -245,7 +280,8 @@ def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
 
 def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ...]:
     notes = []
-    methods = sorted({e.method for row in rows for e in (row.top1, row.multilabel, row.reviewed) if e})
+    shown = ("top1", "multilabel", "reviewed", "labels_change")
+    methods = sorted({e.method for row in rows for key in shown if (e := getattr(row, key))})
     notes.append(f"intervals: {', '.join(methods)}")
     if labels:
         scored = labels.scored.sum()
@@ -253,10 +289,19 @@ def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ..
             f"multi-label: right if {labels.scoring.accepted_in_words}; mean over {labels.scoring.rule.value}; "
             f"{amount(scored, 'image')}"
         )
+        notes.append(
+            f"top-1 and top-5 are over all labeled images; same images: those that {labels.scoring.labels.full_name} "
+            "scores, averaged in the same way; the difference is paired"
+        )
         notes += problem_notes(labels.review)
     if labels and any(row.novel for row in rows):
         notes.append("novel: predictions no one has judged; list them with regrade labels novel")
     notes += _review_notes(rows, labels)
+    if any(row.calibration_error for row in rows):
+        notes.append(
+            "calibration error: root mean square of accuracy less confidence in 15 bins, without what chance adds; "
+            "its interval is the debiased scaled chi-square"
+        )
     if any(row.undetermined for row in rows):
         notes.append("undetermined: none of the stored best classes is among the scored ones; counted as wrong")
     return tuple(notes)

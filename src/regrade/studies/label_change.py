@@ -12,7 +12,7 @@ from regrade.core.arrays import BoolArray
 from regrade.metrics import MultilabelRule
 from regrade.stats import confidence_of_each, paired_difference
 from regrade.stats.intervals import method_name
-from regrade.stats.ranks import ranks
+from regrade.stats.ranks import rank_ranges
 from regrade.studies.label_diff import LabelDiff, label_diff, state_word
 from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
 from regrade.studies.same_images import JudgedAnswers, judged_answers
@@ -27,7 +27,7 @@ class ModelChange:
     counted as wrong. ``difference`` is the second less the first over the ``shared`` images that both score, with its
     paired interval, which holds for all models together: ``gained`` of them are right only under the second, ``lost``
     only under the first. ``left`` counts its images that are scored no longer and ``came`` those that are only now.
-    Ranks are 1 for the best.
+    Ranks are 1 for the best; equal models share those from ``rank_before`` to ``rank_before_last``.
     """
 
     model: str
@@ -43,6 +43,8 @@ class ModelChange:
     shared: int
     rank_before: int | None = None
     rank_after: int | None = None
+    rank_before_last: int | None = None
+    rank_after_last: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -85,11 +87,18 @@ class LabelChange(Tabular):
             Column("gained", "right only now"),
             Column("lost", "right only before"),
             Column("rank_before", "rank before"),
+            Column("rank_before_last", "to"),
             Column("rank_after", "rank after"),
+            Column("rank_after_last", "to"),
         ]
+        columns = [column for column in columns if not column.key.endswith("_last") or self._shares(column.key)]
         rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.models)
         counts = ", ".join(f"{number:,} {what}" for what, number in self.diff.counts().items()) or "nothing"
         return Table(f"{self._title}, in %", tuple(columns), rows, (f"changed: {counts}", *self.notes))
+
+    def _shares(self, last: str) -> bool:
+        """Whether any models share their ranks, of which this column is the last."""
+        return any(getattr(row, last) != getattr(row, last.removesuffix("_last")) for row in self.models)
 
     def count_table(self) -> Table:
         """One line a kind of change."""
@@ -183,13 +192,16 @@ def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | 
 
 def _ranked(rows: list[ModelChange]) -> tuple[ModelChange, ...]:
     """The rows with their ranks under both versions, those that changed most first."""
-    known = [row for row in rows if row.before and row.after]
-    first, second = (
-        dict(zip((row.model for row in known), ranks([getattr(row, key).value for row in known]).tolist(), strict=True))
-        for key in ("before", "after")
-    )
-    ranked = [replace(row, rank_before=first.get(row.model), rank_after=second.get(row.model)) for row in rows]
+    scored = [(row.model, row.before.value, row.after.value) for row in rows if row.before and row.after]
+    models, before, after = zip(*scored, strict=True) if scored else ((), (), ())
+    columns = [column.tolist() for values in (before, after) for column in rank_ranges(values)]
+    places = dict(zip(models, zip(*columns, strict=True), strict=True))
+    ranked = [_with_ranks(row, *places[row.model]) if row.model in places else row for row in rows]
     return tuple(sorted(ranked, key=lambda row: (-abs(row.difference.value) if row.difference else 1.0, row.model)))
+
+
+def _with_ranks(row: ModelChange, before: int, before_last: int, after: int, after_last: int) -> ModelChange:
+    return replace(row, rank_before=before, rank_before_last=before_last, rank_after=after, rank_after_last=after_last)
 
 
 def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabels) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""Multi-label accuracy with its bounds: novel predictions counted wrong, right, or estimated from a review."""
+"""Multi-label accuracy with its bounds, and what the labels change of top-1 on the same images.
+
+Novel predictions count as wrong, as right, or as a review leads to expect.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.core import Estimate, InputError, Predictions, ReviewFrame, TestSet, UndefinedError
+from regrade.core import Estimate, InputError, Predictions, ReviewFrame, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
-from regrade.stats import PartialReview, judgements_needed, proportion, reviewed_accuracy, stratified_proportion
+from regrade.stats import (
+    PartialReview,
+    exclusive_difference,
+    judgements_needed,
+    partial_review,
+    proportion,
+    reviewed_accuracy,
+    stratified_proportion,
+)
 from regrade.studies.review import review_of, with_verdicts
-from regrade.studies.scoring import MultilabelScoring
+from regrade.studies.scoring import MultilabelScoring, Scoring
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +46,19 @@ class ReviewedLabels:
 
 @dataclass(frozen=True)
 class MultilabelGrade:
-    """One model on one slice: novel predictions counted wrong, right, and estimated; what is undefined is none."""
+    """One model on one slice: novel predictions counted wrong, right, and estimated; what is undefined is none.
+
+    ``top1`` is top-1 accuracy on the images that the labels score, averaged as theirs is, and ``change`` multi-label
+    accuracy less that: as reviewed where there is a review, else with novel predictions counted as wrong.
+    """
 
     lower: Estimate | None = None
     upper: Estimate | None = None
     reviewed: Estimate | None = None
     novel: int = 0
     judgements_needed: int | None = None
+    top1: Estimate | None = None
+    change: Estimate | None = None
 
 
 NOT_JUDGED = MultilabelGrade()
@@ -50,33 +67,99 @@ NOT_JUDGED = MultilabelGrade()
 
 def grade_multilabel(
     predictions: Predictions,
-    test_set: TestSet,
+    scoring: Scoring,
     labels: ReviewedLabels,
     masks: Mapping[str, BoolArray],
     *,
     confidence: Mapping[str, float],
 ) -> dict[str, MultilabelGrade]:
     """Grade one model on each slice, at the confidence of each."""
-    judged = labels.scoring.judge(predictions, test_set)
+    judged = labels.scoring.judge(predictions, scoring.test_set)
     rule = labels.scoring.rule
-    if rule is MultilabelRule.CLASSES and not test_set.labeled[judged.scored].all():
+    if rule is MultilabelRule.CLASSES and not scoring.test_set.labeled[judged.scored].all():
         raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
     now = with_verdicts(predictions, judged, labels.review, rule)
+    top1 = scoring.top_k(predictions, 1).right
     grades = {}
     for name, mask in masks.items():
-        inside = mask & now.scored & predictions.counted
+        model = _JudgedModel(predictions, scoring, labels, judged, now, top1, confidence[name])
+        grades[name] = model.grade(mask & predictions.counted)
+    return {name: grade for name, grade in grades.items() if grade is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class _JudgedModel:
+    """One model's predictions, what the labels make of them without and with verdicts, and where top-1 is right."""
+
+    predictions: Predictions
+    scoring: Scoring
+    labels: ReviewedLabels
+    judged: Judged
+    now: Judged
+    top1: BoolArray
+    confidence: float
+
+    def grade(self, mask: BoolArray) -> MultilabelGrade | None:
+        """The grade on the images of a mask (n,); none where the labels score none of them."""
+        inside = mask & self.now.scored
         if not inside.any():
-            continue
-        lower = accuracy_by_rule(now.right, inside, test_set.labels, rule=rule, confidence=confidence[name])
-        novel = int((now.novel & inside).sum())
-        upper = lower
-        if novel:
-            either = now.right | now.novel
-            upper = accuracy_by_rule(either, inside, test_set.labels, rule=rule, confidence=confidence[name])
+            return None
+        lower = self._accuracy(self.now.right, inside)
+        novel = int((self.now.novel & inside).sum())
+        upper = self._accuracy(self.now.right | self.now.novel, inside) if novel else lower
         bounds = MultilabelGrade(lower, upper, None, novel)
-        review = _review(predictions, judged, labels, mask & judged.scored & predictions.counted, test_set.labels)
-        grades[name] = bounds if review is None else _estimated(bounds, review, labels, confidence[name])
-    return grades
+        review = self._review(mask & self.judged.scored)
+        grade = bounds if review is None else _estimated(bounds, review, self.labels, self.confidence)
+        return self._with_top1(grade, mask & self.scoring.counted)
+
+    def _with_top1(self, grade: MultilabelGrade, mask: BoolArray) -> MultilabelGrade:
+        """The grade with top-1 accuracy on the images that both the labels and top-1 score."""
+        inside = mask & self.now.scored
+        if not inside.any():
+            return grade
+        listed = mask & self.judged.scored
+        review = self._review(listed) if grade.reviewed else None
+        change = self._change(inside) if review is None else self._reviewed_change(review, self.top1[listed])
+        return replace(grade, top1=self._accuracy(self.top1, inside), change=change)
+
+    def _change(self, inside: BoolArray) -> Estimate:
+        gained = self._accuracy(self.now.right & ~self.top1, inside)
+        lost = self._accuracy(~self.now.right & self.top1, inside)
+        return exclusive_difference(gained, lost, confidence=self.confidence)
+
+    def _reviewed_change(self, review: PartialReview, top1: BoolArray) -> Estimate | None:
+        """Multi-label less top-1 accuracy as a review leads to expect; none where it says too little."""
+        gained = _part(review, ~top1, review.outcomes, review.proxy)
+        lost = _part(review, top1, 1 - review.outcomes, 1 - review.proxy)
+        try:
+            shares = [reviewed_accuracy(part, confidence=self.confidence) for part in (gained, lost)]
+        except UndefinedError:
+            return None
+        return exclusive_difference(*shares, confidence=self.confidence)
+
+    def _accuracy(self, right: BoolArray, inside: BoolArray) -> Estimate:
+        originals, rule = self.scoring.test_set.labels, self.labels.scoring.rule
+        return accuracy_by_rule(right, inside, originals, rule=rule, confidence=self.confidence)
+
+    def _review(self, inside: BoolArray) -> PartialReview | None:
+        if self.labels.review is None:
+            return None
+        rule = self.labels.scoring.rule
+        weights = _weights(self.scoring.test_set.labels, inside, self.labels.scored, rule)
+        return review_of(self.predictions, self.judged, self.labels.review, rule=rule, inside=inside, weights=weights)
+
+
+def _part(review: PartialReview, chosen: BoolArray, outcomes: FloatArray, proxy: FloatArray) -> PartialReview:
+    """A review in which only the chosen images (n,) can count."""
+    return partial_review(
+        np.where(chosen, outcomes, 0.0),
+        review.novel & chosen,
+        strata=review.strata,
+        weights=review.weights,
+        proxy=proxy,
+        listed=review.listed,
+        problematic=review.problematic,
+    )
 
 
 def _estimated(
@@ -89,16 +172,6 @@ def _estimated(
         return bounds
     needed = _draws_needed(review, labels, confidence)
     return replace(bounds, reviewed=_within(reviewed, bounds, labels.review), judgements_needed=needed)
-
-
-def _review(
-    predictions: Predictions, judged: Judged, labels: ReviewedLabels, inside: BoolArray, originals: IntArray
-) -> PartialReview | None:
-    if labels.review is None:
-        return None
-    rule = labels.scoring.rule
-    weights = _weights(originals, inside, labels.scored, rule)
-    return review_of(predictions, judged, labels.review, rule=rule, inside=inside, weights=weights)
 
 
 def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | None) -> Estimate:

@@ -120,7 +120,7 @@ class People(Tabular):
             Column("change", "change"),
             Column("chance_low", "chance, from"),
             Column("chance_high", "to"),
-            Column("p_value", "p of such a rise", percent=False, digits=3),
+            Column("p_value", "p of such a change", percent=False, digits=3),
         )
         rows = tuple(_subset_cells(row) for row in self.rows if row.subset != EVERYTHING)
         notes = (

@@ -40,7 +40,7 @@ class Contender(Enum):
 class Chance:
     """What random sets of as many classes do to an accuracy (class bootstrap, Shankar et al. 2020).
 
-    They change it by ``low`` to ``high``, and with probability ``p_value`` by at least as much as the subset does.
+    They change it by ``low`` to ``high``; ``p_value`` is two-sided: how rare a change as large as the subset's is.
     """
 
     low: float

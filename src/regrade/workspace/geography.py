@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import InputError, TestSet
 from regrade.core.arguments import refuse_text
 from regrade.store import Store
-from regrade.studies import Geography, SetCounts, counts_of, geography, grade
+from regrade.studies import Geography, SetCounts, counts_with_noise, geography
 from regrade.workspace.loading import Watch, chosen_models, scored_predictions
 
 
@@ -59,4 +59,4 @@ def _counts(store: Store, test_set: TestSet, models: Sequence[str], watch: Watch
     if not here:
         raise InputError(f"none of these models has predictions on {test_set.name}")
     scored = scored_predictions(store, test_set, here, watch=watch)
-    return counts_of(grade(test_set, scored, confidence=store.config.confidence))
+    return counts_with_noise(test_set, scored, confidence=store.config.confidence)

@@ -15,6 +15,7 @@ from regrade.studies import GradeRow
 HEADINGS = {
     "top1": "top-1",
     "top5": "top-5",
+    "top1_same_images": "top-1, same images",
     "multilabel": "multi-label",
     "reviewed": "multi-label, reviewed",
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regrade.core import Checkpoints, InputError, TestSet, UndefinedError
+from regrade.core import Checkpoints, Estimate, InputError, TestSet, UndefinedError
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies, LastAnswers, confusion_entropies, confusion_score, last_answers
@@ -67,7 +67,7 @@ def confusion(
         if one.counted.any()
     ]
     models = tuple(sorted(rows, key=lambda row: (row.error.value, row.model)))
-    outside = [one.transfer for one in models if one.transfer and not one.inside]
+    outside = [one for name, one in answers.items() if one.counted.any() and name not in insiders]
     if not models:
         notes.append(
             f"no label of {test_set.name} counts, so nothing is said of errors"
@@ -86,7 +86,7 @@ def confusion(
         _agreements(ensembles, scores, entropies, unit, confidence),
         fewer_checkpoints(entropies, first.members, bins, unit=unit, confidence=confidence),
         found,
-        ranking_holds(outside, confidence=confidence),
+        _ranking(outside, found, confidence),
         expected_errors(LabeledSide(first, scores, answers), other, bins, unit=unit, rng=rng, confidence=confidence)
         if other
         else None,
@@ -113,6 +113,14 @@ def _hard(
         return hard_set(test_set, scores, last.classes, HardRule(), unit=unit), []
     except UndefinedError as error:
         return None, [f"there is no hard set: {error}"]
+
+
+def _ranking(models: Sequence[Answered], hard: HardSet | None, confidence: float) -> Estimate | None:
+    if hard is None:
+        return None
+    return ranking_holds(
+        [model.wrong for model in models], [model.counted for model in models], hard.inside, confidence=confidence
+    )
 
 
 def _agreements(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from regrade.core import Estimate
+import numpy as np
+
+from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray
-from regrade.stats import independent_difference, kendall, proportion
+from regrade.stats import ENOUGH_SPREAD, accuracy_covariance, independent_difference, kendall, proportion, spread_of
 from regrade.stats.intervals import method_name
 from regrade.studies.confusion.defined import defined
 
@@ -38,7 +40,44 @@ def transfer(wrong: BoolArray, inside: BoolArray, *, confidence: float) -> Trans
     return Transfer(hard, rest, Estimate(hard.value - rest.value, float(bounds.low), float(bounds.high), n, method))
 
 
-def ranking_holds(found: Sequence[Transfer], *, confidence: float) -> Estimate | None:
-    """Kendall's tau-b between the models' errors on hard images and on the rest; none with fewer than four models."""
-    both = [(one.hard.value, one.rest.value) for one in found if one.hard and one.rest]
-    return defined(kendall, [hard for hard, _ in both], [rest for _, rest in both], confidence=confidence)
+def ranking_holds(
+    wrong: Sequence[BoolArray], counted: Sequence[BoolArray], inside: BoolArray, *, confidence: float
+) -> Estimate | None:
+    """Kendall's tau-b between the errors of models on hard images and on the rest; none with fewer than four models.
+
+    ``wrong`` and ``counted`` (n,) are each model's, ``inside`` (n,) says which images are hard. The interval is over
+    models. Errors that are measured on few images look more out of order than they are: at the upper end the noise of
+    images is taken out, as for normal errors (disattenuation, Spearman 1904). Where the models differ hardly more than
+    by that noise, the upper end is 1.
+    """
+    both = [(row & own & inside, row & own & ~inside, own) for row, own in zip(wrong, counted, strict=True)]
+    kept = [(hard, rest, own) for hard, rest, own in both if (own & inside).any() and (own & ~inside).any()]
+    if not kept:
+        return None
+    parts = [(np.stack([row[place] for row in kept]), side) for place, side in ((0, inside), (1, ~inside))]
+    own = np.stack([row[2] for row in kept])
+    hard, rest = (errors.sum(axis=1) / (own & side).sum(axis=1) for errors, side in parts)
+    tau = defined(kendall, hard.tolist(), rest.tolist(), confidence=confidence)
+    if tau is None:
+        return None
+    reliability = [_reliability(errors[:, side], own[:, side]) for errors, side in parts]
+    high = max(_without_noise(tau.high, reliability[0] * reliability[1]), tau.value)
+    return replace(tau, high=high, method=f"{tau.method}, noise of images taken out above")
+
+
+def _reliability(wrong: BoolArray, counted: BoolArray) -> float:
+    """The share of the spread of errors (m,) that is not noise of images; 0 where that cannot be told."""
+    try:
+        noise = accuracy_covariance(wrong, counted)
+    except UndefinedError:
+        return 0.0
+    reliability, sure = spread_of((wrong & counted).sum(axis=1) / counted.sum(axis=1), noise)
+    return reliability if sure >= ENOUGH_SPREAD else 0.0
+
+
+def _without_noise(tau: float, reliability: float) -> float:
+    """Tau of normal pairs from that of measured ones, whose noise leaves so much of both spreads."""
+    if reliability <= 0:
+        return 1.0
+    correlation = np.sin(np.pi / 2 * tau) / np.sqrt(reliability)
+    return float(2 / np.pi * np.arcsin(np.clip(correlation, -1.0, 1.0))) if correlation > 0 else tau

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.arrays import FloatArray
-from regrade.stats import Ratio, Scale, slope_difference, slope_ratio
+from regrade.stats import Ratio, Scale, slope_difference, slope_noise, slope_ratio
+from regrade.stats.intervals import normal_quantile
 from regrade.studies.lines import ModelLine, model_line, model_lines
 
 _SETTLED = "free of the chance in each model's own extremes"
@@ -75,9 +76,10 @@ class Progress:
 
     ``disparity`` is the line of their disparities on the original's accuracy. Small disparities are measured too large,
     which draws its slope towards 0; so ``apart`` is the slope of the difference between the ``extremes``, the best and
-    the worst group in the mean over all models. Intervals are over models, on these images; that of ``apart`` is over
-    images too, since those that are hard for all models alike move it most. Unless the extremes differ for sure, which
-    ``settled`` says, they were picked by chance, and what chance picks shrinks as models become better.
+    the worst group in the mean over all models. Intervals of the rates of sets, of the gaps and of ``apart`` are over
+    models and images, those of the rates of groups and of ``disparity`` over models, on these images. Unless the
+    extremes differ for sure, which ``settled`` says, they were picked by chance, and what chance picks shrinks as
+    models become better.
     """
 
     original: str
@@ -132,6 +134,7 @@ def progress_of(
     groups: Mapping[str, FloatArray],
     disparities: FloatArray,
     *,
+    noise: Mapping[str, FloatArray],
     image_deviation: Callable[[str, str], float],
     settled: bool,
     models: tuple[str, ...],
@@ -141,14 +144,18 @@ def progress_of(
 ) -> Progress:
     """Progress from the accuracies (m,) of the same models on every set and in every group.
 
-    With several standard sets their mean is one more. ``image_deviation`` tells of the best and the worst group how
+    With several standard sets their mean is one more. ``noise`` (m, m) is how the accuracies on the geographic and the
+    standard sets vary over drawings of their images. ``image_deviation`` tells of the best and the worst group how
     much the slope of their difference varies over images. Fewer than three models, or models all alike on the original,
     raise.
     """
     name, x = original
     benchmarks = dict(standard)
+    noise = dict(noise)
     if len(standard) > 1:
-        benchmarks[f"mean of {len(standard)} standard sets"] = np.mean(list(standard.values()), axis=0)
+        mean = f"mean of {len(standard)} standard sets"
+        benchmarks[mean] = np.mean(list(standard.values()), axis=0)
+        noise[mean] = np.sum([noise[benchmark] for benchmark in standard], axis=0) / len(standard) ** 2
     kinds = [
         (geographic[0], BenchmarkKind.GEOGRAPHIC, geographic[1]),
         *((benchmark, BenchmarkKind.STANDARD, values) for benchmark, values in benchmarks.items()),
@@ -156,12 +163,9 @@ def progress_of(
     ]
     ys = np.stack([values for *_, values in kinds])
     lines = model_lines(x, ys, Scale.LINEAR, rng=rng, draws=draws, confidence=confidence, band_points=0)
+    deviations = {benchmark: slope_noise(x, covariance) for benchmark, covariance in noise.items()}
     gaps = [
-        ProgressGap(
-            benchmark,
-            slope_difference(x, values, geographic[1], confidence=confidence),
-            slope_ratio(x, values, geographic[1], confidence=confidence),
-        )
+        _gap(benchmark, (x, values, geographic[1]), (deviations[benchmark], deviations[geographic[0]]), confidence)
         for benchmark, values in benchmarks.items()
     ]
     means = {group: float(np.mean(values)) for group, values in groups.items()}
@@ -169,7 +173,10 @@ def progress_of(
     return Progress(
         name,
         models,
-        tuple(ProgressRate(what, kind, line) for (what, kind, _), line in zip(kinds, lines, strict=True)),
+        tuple(
+            ProgressRate(what, kind, _over_images(line, deviations.get(what, 0.0), confidence))
+            for (what, kind, _), line in zip(kinds, lines, strict=True)
+        ),
         tuple(gaps),
         model_line(x, disparities, Scale.LINEAR, rng=rng, draws=draws, confidence=confidence, band_points=_BAND),
         (best, worst),
@@ -178,6 +185,30 @@ def progress_of(
         ),
         settled,
     )
+
+
+def _gap(
+    standard: str,
+    accuracies: tuple[FloatArray, FloatArray, FloatArray],
+    deviations: tuple[float, float],
+    confidence: float,
+) -> ProgressGap:
+    """From accuracies (m,) on the original, the standard and the geographic set."""
+    return ProgressGap(
+        standard,
+        slope_difference(*accuracies, confidence=confidence, image_deviation=float(np.hypot(*deviations))),
+        slope_ratio(*accuracies, confidence=confidence, image_deviations=deviations),
+    )
+
+
+def _over_images(line: ModelLine, deviation: float, confidence: float) -> ModelLine:
+    """The line with an interval of the slope that is over other images too, which change it by this deviation."""
+    if not deviation:
+        return line
+    slope = line.robust_slope
+    reach = float(np.hypot(slope.half_width, normal_quantile(confidence) * deviation))
+    method = slope.method.replace("over models", "over models and images")
+    return replace(line, robust_slope=replace(slope, low=slope.value - reach, high=slope.value + reach, method=method))
 
 
 def _number(estimate: Estimate) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.core.arrays import FloatArray
-from regrade.stats import extremes_apart, slope_deviation
+from regrade.stats import accuracy_covariance, extremes_apart, largest_covariance, slope_deviation
 from regrade.studies.geography.frame import Answers, Frame, few
 from regrade.studies.geography.grouping import NO_GROUP
 from regrade.studies.geography.growth import DisparityGrowth, disparity_growth
@@ -69,6 +69,7 @@ def progress_over(
             {one.test_set: accuracies(one) for one in sets.standard},
             {name: _in_group(kept, place) for place, name in enumerate(frame.names)},
             np.array([row.disparity.value.value for row in kept if row.disparity]),
+            noise=_noise(kept, answers, sets, frame),
             image_deviation=image_deviation,
             settled=_extremes_settled([answers[row.model] for row in kept], frame, how.confidence),
             models=tuple(row.model for row in kept),
@@ -79,6 +80,38 @@ def progress_over(
     except UndefinedError as error:
         return None, (f"no progress rates: {error}", *notes)
     return found, notes
+
+
+def _noise(
+    rows: Sequence[ModelByGroup], answers: Mapping[str, Answers], sets: Benchmarks, frame: Frame
+) -> dict[str, FloatArray]:
+    """How the models' accuracies on the geographic and the standard sets vary over images, (m, m) each."""
+    models = [row.model for row in rows]
+    own = {sets.geographic: _geographic_noise([answers[model] for model in models], frame)}
+    return own | {counts.test_set: _set_noise(counts, models) for counts in sets.standard}
+
+
+def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
+    """From what models have right, or, where only counts are known, as if they erred on the same images."""
+    if counts.noise is not None and counts.noise.knows(models):
+        return counts.noise.of(models).top1
+    own = [counts.models[model] for model in models]
+    return largest_covariance([model.right for model in own], [model.images for model in own])
+
+
+def _geographic_noise(answers: Sequence[Answers], frame: Frame) -> FloatArray:
+    """Over images, or over clusters of them."""
+    inside = frame.grouping.members != NO_GROUP
+    right = np.stack([model.right[inside] for model in answers])
+    counted = np.stack([model.counted[inside] for model in answers])
+    if frame.clusters is None:
+        return accuracy_covariance(right, counted)
+    images = counted.sum(axis=1, keepdims=True)
+    errors = np.where(counted, right - (right & counted).sum(axis=1, keepdims=True) / images, 0.0) / images
+    parts = np.unique(frame.clusters[inside], return_inverse=True)[1]
+    sums = np.stack([np.bincount(parts, weights=row) for row in errors])
+    clusters = sums.shape[1]
+    return sums @ sums.T * clusters / max(clusters - 1, 1)
 
 
 def _image_deviation(x: FloatArray, answers: Sequence[Answers], frame: Frame, best: str, worst: str) -> float:

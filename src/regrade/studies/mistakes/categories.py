@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from regrade.core import Estimate, MistakeCategory, MistakeReview, UndefinedError
-from regrade.stats import ChiSquare, chi_square, proportion
+from regrade.core.arrays import IntArray
+from regrade.stats import ChiSquare, PairedChiSquare, chi_square, paired_chi_square, proportion
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,16 @@ class CategoryCount:
 class CategoryTest:
     """Pearson's chi-square between two reviews, of their categories or their severities.
 
-    ``test`` is none where too little is left to test once what neither has is left out.
+    ``test`` is none where too little is left to test once what neither has is left out. It takes the mistakes of the
+    two as independent. Those of two models on the same images are not: ``paired`` reckons with that, and is none for
+    two test sets or where too little varies.
     """
 
     first: str
     second: str
     of: str
     test: ChiSquare | None
+    paired: PairedChiSquare | None = None
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,10 @@ def categories_of(reviews: Sequence[MistakeReview], *, home: str, confidence: fl
         test
         for (first, a), (second, b) in combinations(zip(names, reviews, strict=True), 2)
         for test in (
-            CategoryTest(first, second, "categories", tested([_by_category(a), _by_category(b)])),
-            CategoryTest(first, second, "severity", tested([_by_severity(a), _by_severity(b)])),
+            CategoryTest(
+                first, second, "categories", tested([_by_category(a), _by_category(b)]), _paired(a, b, _categories)
+            ),
+            CategoryTest(first, second, "severity", tested([_by_severity(a), _by_severity(b)]), _paired(a, b, _major)),
         )
     ]
     return Categories(tuple(counts), tuple(tests))
@@ -79,6 +85,30 @@ def tested(table: ArrayLike) -> ChiSquare | None:
         return chi_square(filled)
     except UndefinedError:
         return None
+
+
+def _paired(
+    first: MistakeReview, second: MistakeReview, kinds: Callable[[MistakeReview], IntArray]
+) -> PairedChiSquare | None:
+    """The paired test of two models on the same images; none for two test sets and where it has no value."""
+    if first.test_set != second.test_set:
+        return None
+    by_image = [np.full(review.size, -1) for review in (first, second)]
+    for review, row in zip((first, second), by_image, strict=True):
+        row[review.examples] = kinds(review)
+    try:
+        return paired_chi_square(*by_image)
+    except UndefinedError:
+        return None
+
+
+def _categories(review: MistakeReview) -> IntArray:
+    places = {category: place for place, category in enumerate(MistakeCategory)}
+    return np.array([places[category] for category in review.categories], dtype=np.int64)
+
+
+def _major(review: MistakeReview) -> IntArray:
+    return review.major.astype(np.int64)
 
 
 def _counts(name: str, review: MistakeReview, confidence: float) -> list[CategoryCount]:

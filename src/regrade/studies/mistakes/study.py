@@ -185,6 +185,12 @@ class _Pass:
         if self.stale:
             notes.append(f"reviewed answers of {', '.join(self.stale)} are not those of the stored predictions")
         notes += problem_notes(self.ground.after.review)
+        before, after = self.ground.before.scored, self.ground.after.scored
+        if self.flows and (before != after).any():
+            notes.append(
+                f"multi-label accuracies are over the images that each version scores: {before.sum():,} before and "
+                f"{after.sum():,} after, {(before & after).sum():,} of them the same"
+            )
         return tuple(notes)
 
     def _triage_notes(self, sources: TriageSources) -> tuple[str, ...]:

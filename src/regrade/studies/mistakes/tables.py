@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
 from regrade.core.amounts import amount
+from regrade.stats import PairedChiSquare
 from regrade.studies.mistakes.agreement import ALIKE, Agreement
 from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
 from regrade.studies.mistakes.changes import Change
@@ -233,13 +235,24 @@ def major_table(title: str, major: MajorSlice) -> Table:
 
 
 def test_in_words(test: CategoryTest) -> str:
-    """A chi-square test as papers print it, with its warning."""
+    """A chi-square test as papers print it, with its warning, and the test that knows that images are the same."""
     what = f"{test.of} of {test.first} and {test.second}"
     if test.test is None:
         return f"{what}: nothing to test"
     found = test.test
     warning = f"; {found.warning}" if found.warning else ""
-    return f"{what}: chi-square({found.freedom}, {found.n:,}) = {found.statistic:.2f}, p = {found.p_value:.2g}{warning}"
+    paired = f"; {_paired_in_words(test.paired)}" if test.paired else ""
+    return (
+        f"{what}: chi-square({found.freedom}, {found.n:,}) = {found.statistic:.2f}, p = {found.p_value:.2g}{warning}"
+        f"{paired}"
+    )
+
+
+def _paired_in_words(test: PairedChiSquare) -> str:
+    return (
+        f"paired over {amount(test.images, 'image')}, of which both have {test.shared:,}: p = {test.p_value:.2g} "
+        f"(Wald {test.statistic:.2f}, F with {test.freedom[0]} and {test.freedom[1]:,})"
+    )
 
 
 def agreement_record(row: Agreement) -> dict[str, Any]:
@@ -275,7 +288,8 @@ def test_record(test: CategoryTest) -> dict[str, Any]:
     found = test.test
     fields = ("statistic", "freedom", "p_value", "n", "smallest_expected", "warning")
     values = None if found is None else {field: getattr(found, field) for field in fields}
-    return {"first": test.first, "second": test.second, "of": test.of, "test": values}
+    paired = None if test.paired is None else asdict(test.paired)
+    return {"first": test.first, "second": test.second, "of": test.of, "test": values, "paired": paired}
 
 
 def distance_record(count: DistanceCount) -> dict[str, Any]:

@@ -1,0 +1,41 @@
+"""Coverage checks of the calibration error: a model that is calibrated, and two that are not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.calibration.checks import Drawn, coverage_check
+from regrade.core.arrays import FloatArray
+from regrade.stats.calibration_error import _members, calibration_error
+
+_OVERCONFIDENT = {"calibrated": 0.0, "overconfident": 0.3, "far overconfident": 0.6}
+"""The share of the way from a confidence to 0.5 at which accuracy is."""
+
+
+def drawn(rng: np.random.Generator, runs: int, images: int, too_sure: float) -> Drawn:
+    """Confidences from 0.5 up, most of them high; the truth is over the bins of each run's own images."""
+    found, truths = [], []
+    for _ in range(runs):
+        confidences = 0.5 + 0.5 * rng.beta(4, 1, images)
+        accuracy = confidences - too_sure * (confidences - 0.5)
+        found.append(calibration_error(confidences, rng.random(images) < accuracy))
+        truths.append(_binned_error(confidences, accuracy))
+    return Drawn([e.low for e in found], [e.high for e in found], truths)
+
+
+def _binned_error(confidences: FloatArray, accuracy: FloatArray) -> float:
+    members = _members(confidences)
+    sizes = np.bincount(members)
+    gaps = np.bincount(members, weights=accuracy - confidences) / sizes
+    return float(np.sqrt(sizes @ gaps**2 / sizes.sum()))
+
+
+for _case, _too_sure in _OVERCONFIDENT.items():
+    for _images in (200, 2_000):
+        coverage_check(
+            "calibration error",
+            maker="stats.calibration_error.calibration_error",
+            case=_case,
+            n=_images,
+            draw=lambda rng, runs, images=_images, too_sure=_too_sure: drawn(rng, runs, images, too_sure),
+        )
