@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from benchmarks.calibration.checks import null_check
@@ -22,22 +24,30 @@ def many_models(rng: np.random.Generator) -> Generalization:
     return no_shift(rng, models=60, images=2_000)
 
 
+@null_check(*_CHANGE, case="no shift, 10 models, 4 new sets of 500 images")
+def many_sets(rng: np.random.Generator) -> Generalization:
+    return no_shift(rng, models=10, images=500, sets=4)
+
+
 @null_check("generalization: gains carry over", case="a slope of 0.99, 30 models, 2,000 images")
 def shrinking_gains(rng: np.random.Generator) -> Generalization:
     accuracies = rng.uniform(0.55, 0.85, 30)
-    return studied(rng, accuracies, 0.7 + 0.99 * (accuracies - 0.7), images=2_000)
+    return studied(rng, accuracies, [0.7 + 0.99 * (accuracies - 0.7)], images=2_000)
 
 
-def no_shift(rng: np.random.Generator, *, models: int, images: int) -> Generalization:
-    """Models of different accuracies on two samples of one kind of image."""
+def no_shift(rng: np.random.Generator, *, models: int, images: int, sets: int = 1) -> Generalization:
+    """Models of different accuracies on an original and on so many new samples of one kind of image."""
     accuracies = rng.uniform(0.55, 0.85, models)
-    return studied(rng, accuracies, accuracies, images=images)
+    return studied(rng, accuracies, [accuracies] * sets, images=images)
 
 
 def studied(
-    rng: np.random.Generator, accuracies: FloatArray, new_accuracies: FloatArray, *, images: int
+    rng: np.random.Generator, accuracies: FloatArray, new_accuracies: Sequence[FloatArray], *, images: int
 ) -> Generalization:
-    """The study of models with these accuracies (m,) on an original and on a new test set."""
+    """The study of models with these accuracies (m,) on an original and on each new test set."""
     original = counted("original", correct_predictions(rng, accuracies, images=images))
-    new = counted("new", correct_predictions(rng, new_accuracies, images=images))
-    return generalization([SetPair(original, new)], rng=rng, band_points=0)
+    new = [
+        counted(f"new {number}", correct_predictions(rng, each, images=images))
+        for number, each in enumerate(new_accuracies, start=1)
+    ]
+    return generalization([SetPair(original, each) for each in new], rng=rng, band_points=0)

@@ -240,25 +240,34 @@ class TestComparison:
 
     def test_one_leader_and_every_step_real(self):
         found = told(compared(0.9, 0.7, 0.5))
-        assert list(found) == ["a is ahead of all others on pets", "Every step in the ranking on pets is real"]
+        assert list(found) == [
+            "a is ahead of all others on pets",
+            "A difference is shown for every step in the ranking on pets",
+        ]
         assert "The interval holds although a was picked as the best of 3." in next(iter(found.values())).text
-        assert "Of 2 pairs of neighbours 2 differ" in found["Every step in the ranking on pets is real"].text
+        assert (
+            "Of 2 pairs of neighbors 2 differ"
+            in found["A difference is shown for every step in the ranking on pets"].text
+        )
 
     def test_some_leaders_and_some_steps(self):
         found = told(compared(0.9, 0.9, 0.6, 0.6))
         assert list(found) == [
             "2 of 4 models may be the best on pets",
-            "Only 1 of 3 steps in the ranking on pets is real",
+            "A difference is shown for 1 of 3 steps in the ranking on pets",
         ]
         first = found["2 of 4 models may be the best on pets"].text
         assert "2,000 images do not tell it from b" in first
-        assert "1 differs by more than chance" in found["Only 1 of 3 steps in the ranking on pets is real"].text
+        assert (
+            "1 differs by more than chance"
+            in found["A difference is shown for 1 of 3 steps in the ranking on pets"].text
+        )
 
     def test_a_lead_by_a_few_images_is_none(self):
         assert next(iter(told(compared(0.9, 0.899, 0.6)))) == "2 of 3 models may be the best on pets"
 
     def test_most_steps_are_not_only_so_many(self):
-        assert "2 of 3 steps in the ranking on pets are real" in told(compared(0.9, 0.7, 0.5, 0.5))
+        assert "A difference is shown for 2 of 3 steps in the ranking on pets" in told(compared(0.9, 0.7, 0.5, 0.5))
 
     def test_all_may_lead_and_no_step_is_real(self):
         found = told(compared(0.8, 0.8, 0.8))
@@ -405,14 +414,14 @@ class TestMistakes:
     def test_errors_that_are_right_answers(self):
         """The road and the unclear cat are among the labels, and wolf cannot be told from dog."""
         found = told(studied(predictions("a", A), reviews=()))
-        right = next(one for one in found.values() if "are right answers" in one.headline)
-        assert right.headline == "43% of the best model's errors on dozen are right answers"
+        right = next(one for one in found.values() if "are right by" in one.headline)
+        assert right.headline == "43% of the best model's errors on dozen are right by judged@1"
         assert "Of 7 errors of a, the best model, 42.9% (9.9 to 81.6) are right by judged@1" in right.text
         assert "people decide" in right.text
 
     def test_errors_that_are_not(self):
         found = told(studied(predictions("b", B), reviews=()))
-        assert "None of the best model's errors on dozen are right answers" in found
+        assert "None of the best model's errors on dozen are right by judged@1" in found
 
     def test_how_grave_the_reviewed_ones_are(self):
         found = told(studied())

@@ -9,12 +9,13 @@ from regrade.report.wording import listed, points, share
 from regrade.studies import Comparison
 
 _PAIR_TEST = "Exact McNemar test of two models on the same images, at the level of the intervals."
+_RANK_TEST = "One-sided exact McNemar tests of all ordered pairs on the same images, Holm-corrected for all of them."
 _ALL_PAIRS_TEST = "Exact McNemar tests of all pairs on the same images, Holm-corrected for all pairs."
 _AHEAD = claim("comparison: one of two is ahead", _PAIR_TEST)
 _NOT_TOLD_APART = no_claim("comparison: two are not told apart", _PAIR_TEST)
-_LEADER = claim("comparison: one is ahead of all", _ALL_PAIRS_TEST)
-_ANY_LEADS = no_claim("comparison: any may be the best", _ALL_PAIRS_TEST)
-_CONTENDERS = claim("comparison: some cannot be the best", _ALL_PAIRS_TEST)
+_LEADER = claim("comparison: one is ahead of all", _RANK_TEST)
+_ANY_LEADS = no_claim("comparison: any may be the best", _RANK_TEST)
+_CONTENDERS = claim("comparison: some cannot be the best", _RANK_TEST)
 _ALL_STEPS = claim("comparison: every step of the ranking", _ALL_PAIRS_TEST)
 _NO_STEP = no_claim("comparison: no step of the ranking", _ALL_PAIRS_TEST)
 _STEPS = claim("comparison: steps of the ranking", _ALL_PAIRS_TEST)
@@ -22,7 +23,7 @@ _STEPS = claim("comparison: steps of the ranking", _ALL_PAIRS_TEST)
 
 @findings.register
 def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
-    """The one pair there is; or of many models who may be the best, and how many steps of the ranking are real."""
+    """The one pair there is; or of many models who may be the best, and which steps of the ranking are shown."""
     if len(result.pairs) == 1:
         return (_pair(result),)
     if len(result.ranks) < 2:
@@ -74,19 +75,18 @@ def _leaders(result: Comparison) -> Finding:
 
 
 def _steps(result: Comparison) -> Finding:
-    """Neighbours in the ranking that are really apart."""
-    steps = result.steps()
-    real = int(steps.sum())
+    """Neighbors in the ranking that are shown to differ."""
+    steps, on = result.steps(), f"on {result.basis.title}"
+    shown = int(steps.sum())
     text = (
-        f"Of {len(steps):,} pairs of neighbours {real:,} {'differs' if real == 1 else 'differ'} by more than chance "
-        f"explains, and {result.apart:,} of all {len(result.pairs):,} pairs (exact McNemar tests, corrected for all "
-        "pairs)."
+        f"Of {len(steps):,} pairs of neighbors {shown:,} {'differs' if shown == 1 else 'differ'} by more than chance "
+        f"explains, and {result.apart:,} of all {len(result.pairs):,} pairs. The rest may differ by less than these "
+        "images show."
     )
-    if real == len(steps):
-        return Finding(_ALL_STEPS, f"Every step in the ranking on {result.basis.title} is real", text, 0.45)
-    if real == 0:
-        return Finding(_NO_STEP, f"No model is shown to be ahead of the next on {result.basis.title}", text, 0.5)
-    verb, only = "is" if real == 1 else "are", "Only " if real < len(steps) / 2 else ""
+    if shown == len(steps):
+        return Finding(_ALL_STEPS, f"A difference is shown for every step in the ranking {on}", text, 0.45)
+    if shown == 0:
+        return Finding(_NO_STEP, f"No model is shown to be ahead of the next {on}", text, 0.5)
     return Finding(
-        _STEPS, f"{only}{real:,} of {len(steps):,} steps in the ranking on {result.basis.title} {verb} real", text, 0.5
+        _STEPS, f"A difference is shown for {shown:,} of {len(steps):,} steps in the ranking {on}", text, 0.5
     )

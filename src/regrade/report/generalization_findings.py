@@ -15,7 +15,9 @@ _LARGE = 0.05  # a mean change that overturns a first impression
 _FEW = 5  # models below which a line says little
 _FAR, _OFF = 4, 0.02  # how many times the usual distance, and how much of accuracy, is far off the line
 
-_CHANGE_TEST = "t interval of the mean change over models and over images, compared with 0."
+_CHANGE_TEST = (
+    "t interval of the mean change over models and over images, Bonferroni-corrected for all new sets, compared with 0."
+)
 _SLOPE_TEST = "Interval of the slope over models and over images, with errors in both accuracies, compared with 1."
 _LINE_TEST = "Interval of a model's distance from the line, Bonferroni-corrected for all models and sets."
 _NO_CHANGE = no_claim("generalization: no change shown", _CHANGE_TEST)
@@ -43,7 +45,8 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
         f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; {best.model}, "
         f"the best on {result.original}, goes from {share(best.original)} to {share(best.new)}.{also}"
     )
-    if change.low <= 0 <= change.high:
+    together = widened(change, len(result.shifts), confidence=result.confidence)
+    if together.low <= 0 <= together.high:
         return Finding(
             _NO_CHANGE, f"No change in accuracy is shown from {result.original} to {shift.new_set}", text, 0.4
         )

@@ -55,10 +55,10 @@ def _right_after_all(result: Mistakes) -> Finding | None:
     text = (
         f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are right by {result.labels}, "
         "or a class that people cannot tell from a right one, and an automatic triage finds no mild explanation for "
-        f"{share(bad)}. It only suggests: people decide."
+        f"{share(bad)}. It only suggests: people decide, and what no one has judged counts as an error here."
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
-    headline = f"{part} of the best model's errors on {result.test_set} are right answers"
+    headline = f"{part} of the best model's errors on {result.test_set} are right by {result.labels}"
     return Finding(_RIGHT_ANSWERS, headline, text, 0.8 if fine.low > 0.1 else 0.45)
 
 

@@ -81,7 +81,7 @@ def _clusters(result: Similarity) -> Finding:
         )
     single = sum(len(group) == 1 for group in groups)
     alone = f"; {amount(single, 'model')} {'stands' if single == 1 else 'stand'} alone" if single else ""
-    text = f"Models that share errors {rule}: the largest group is {listed(largest)}{alone}."
+    text = f"Models that share errors {rule}, as measured: the largest group is {listed(largest)}{alone}."
     return Finding(
         _GROUPS,
         f"{models:,} models fall into {amount(len(groups), 'group')} that err alike on {result.basis.title}",
