@@ -39,9 +39,9 @@ from benchmarks.calibration import (  # noqa: F401 - each registers its checks
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck
 from benchmarks.result import Result
 
-__all__ = ["COVERAGE_CHECKS", "NULL_CHECKS", "CoverageCheck", "Drawn", "NullCheck", "run"]
+__all__ = ["COVERAGE_CHECKS", "DRAWS", "NULL_CHECKS", "RUNS", "CoverageCheck", "Drawn", "NullCheck", "run"]
 
-_RUNS, _DRAWS = 400, 2_000
+RUNS, DRAWS = 400, 2_000
 _DEVIATIONS = 3  # standard errors of the Monte Carlo share
 
 
@@ -49,11 +49,11 @@ def run() -> Iterator[Result]:
     yield from splits.run()
     rng = np.random.default_rng(0)
     for check in NULL_CHECKS:
-        for kind, stated in check.false_claims(_RUNS, rng).items():
-            share = 100 * stated / _RUNS
-            yield Result("calibration", f"{kind} | {check.case}", "% false", share, aim_most=100 * _most(_RUNS))
+        for kind, stated in check.false_claims(RUNS, rng).items():
+            share = 100 * stated / RUNS
+            yield Result("calibration", f"{kind} | {check.case}", "% false", share, aim_most=100 * _most(RUNS))
     for coverage in COVERAGE_CHECKS:
-        yield _missed(coverage, coverage.draw(rng, _DRAWS))
+        yield _missed(coverage, coverage.draw(rng, DRAWS))
 
 
 def _missed(check: CoverageCheck, drawn: Drawn) -> Result:
