@@ -10,7 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.calibration import null_comparison, null_generalization, splits  # noqa: F401 - each registers itself
+from benchmarks.calibration import (  # noqa: F401 - each registers itself
+    coverage_sequences,
+    null_comparison,
+    null_generalization,
+    splits,
+)
 from benchmarks.calibration.checks import COVERAGE_CHECKS, NOMINAL, NULL_CHECKS, CoverageCheck, Drawn, NullCheck
 from benchmarks.result import Result
 

@@ -220,6 +220,29 @@ class TestEstimate:
         error = np.mean(values) - world.true_accuracy(m, MultilabelRule.IMAGES)
         assert abs(error) < 4 * np.std(values) / np.sqrt(draws) + 5e-4
 
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    def test_anytime_interval_holds_at_all_looks_and_ends_in_the_truth(self, world, rule):
+        novel = world.novel()
+        looks, missed, runs = (20, 60, 120, len(novel.votes)), 0, 6
+        for seed in range(runs):
+            frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            grades = [world.grade(rule, world.judged(frame, upto=look)) for look in looks]
+            for m in range(MODELS):
+                truth = world.true_accuracy(m, rule)
+                estimates = [rows[f"m{m}"].anytime for rows in grades]
+                missed += any(not e.low - 1e-9 <= truth <= e.high + 1e-9 for e in estimates)
+                assert (estimates[-1].low, estimates[-1].high) == pytest.approx((truth, truth))
+        assert missed <= 5  # of 30 sequences, five of which share a review
+
+    def test_anytime_interval_is_labeled_in_table_and_json(self, world):
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        labels = ReviewedLabels(MultilabelScoring(world.labels), world.judged(frame))
+        result = grade(world.test_set, [(p, Scoring(world.test_set)) for p in world.predictions], labels=labels)
+        headings = [column.heading for column in result.table().columns]
+        assert "these images, valid at any stopping point" in headings
+        assert any(note.startswith("valid at any stopping point") for note in result.notes)
+        assert result.as_dict()["rows"][0]["anytime"]["method"] == "confidence sequence 95%"
+
     def test_counting_novel_predictions_wrong_is_far_from_the_truth(self, world):
         """What the estimate is for: the bounds leave a wide gap."""
         row = world.grade(MultilabelRule.IMAGES, None)["m0"]

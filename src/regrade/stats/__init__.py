@@ -6,6 +6,7 @@ from regrade.stats.chi_square import ChiSquare, chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
 from regrade.stats.components import components, kept_of_each
+from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
 from regrade.stats.correlation import (
     Correlations,
     kendall,
@@ -76,11 +77,14 @@ __all__ = [
     "NoisyLine",
     "PairTests",
     "PartialReview",
+    "RandomOrder",
     "Ranks",
     "Ratio",
     "Scale",
     "accuracy_covariance",
     "accuracy_variance",
+    "anytime_accuracy",
+    "anytime_estimate",
     "benjamini_hochberg",
     "binned_correlation",
     "bonferroni_reach",
@@ -93,6 +97,7 @@ __all__ = [
     "clustered_mean",
     "clustered_proportion",
     "components",
+    "confidence_sequence",
     "covariance_interval",
     "discordant_counts",
     "equal_answers",

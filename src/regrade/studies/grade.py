@@ -38,7 +38,8 @@ class GradeRow:
     estimate in between where a random part of them was judged, and ``judgements_needed`` how many more judgements
     bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
     an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
-    ``clean`` is the model's top-1 accuracy on another test set among the same classes.
+    ``clean`` is the model's top-1 accuracy on another test set among the same classes. ``anytime`` is the multi-label
+    accuracy on these images that a complete review would give, with an interval that is valid at any stopping point.
     """
 
     model: str
@@ -53,6 +54,7 @@ class GradeRow:
     undetermined: int
     judgements_needed: int | None
     clean: Estimate | None = None
+    anytime: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -100,6 +102,7 @@ class Grade(Tabular):
             Column(key, heading)
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
+                ("anytime", "these images, valid at any stopping point"),
                 ("judgements_needed", "judgements needed"),
                 ("unanswered", "unanswered"),
                 ("undetermined", "undetermined"),
@@ -197,6 +200,7 @@ def _model_rows(
                 int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
                 int(top1.undetermined[counted].sum()),
                 multilabel.judgements_needed,
+                anytime=multilabel.anytime,
             )
         )
     return rows
@@ -228,7 +232,7 @@ def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
 
 def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ...]:
     notes = []
-    methods = sorted({e.method for row in rows for e in (row.top1, row.multilabel, row.reviewed) if e})
+    methods = sorted({e.method for row in rows for e in (row.top1, row.multilabel, row.reviewed, row.anytime) if e})
     notes.append(f"intervals: {', '.join(methods)}")
     if labels:
         scored = labels.scored.sum()
@@ -264,6 +268,11 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
     if labels.review.problematic.size and any(row.reviewed for row in overall):
         notes.append(
             "reviewed reckons with problematic images among those not judged yet; novel wrong and right do not"
+        )
+    if any(row.anytime for row in overall):
+        notes.append(
+            "valid at any stopping point: the accuracy on these images that a complete review would give, however "
+            "often one looks and whenever one stops; reviewed is for images like these, and for a review of a fixed size"
         )
     if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
         notes.append(

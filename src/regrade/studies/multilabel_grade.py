@@ -11,7 +11,14 @@ import numpy as np
 from regrade.core import Estimate, InputError, Predictions, ReviewFrame, TestSet, UndefinedError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
-from regrade.stats import PartialReview, judgements_needed, proportion, reviewed_accuracy, stratified_proportion
+from regrade.stats import (
+    PartialReview,
+    anytime_accuracy,
+    judgements_needed,
+    proportion,
+    reviewed_accuracy,
+    stratified_proportion,
+)
 from regrade.studies.review import review_of, with_verdicts
 from regrade.studies.scoring import MultilabelScoring
 
@@ -35,13 +42,17 @@ class ReviewedLabels:
 
 @dataclass(frozen=True)
 class MultilabelGrade:
-    """One model on one slice: novel predictions counted wrong, right, and estimated; what is undefined is none."""
+    """One model on one slice: novel predictions counted wrong, right, and estimated; what is undefined is none.
+
+    ``anytime`` is the accuracy that a complete review of these images would give, valid at any stopping point.
+    """
 
     lower: Estimate | None = None
     upper: Estimate | None = None
     reviewed: Estimate | None = None
     novel: int = 0
     judgements_needed: int | None = None
+    anytime: Estimate | None = None
 
 
 NOT_JUDGED = MultilabelGrade()
@@ -87,7 +98,19 @@ def _estimated(
     except UndefinedError:
         return bounds
     needed = _draws_needed(review, labels, confidence)
-    return replace(bounds, reviewed=_within(reviewed, bounds, labels.review), judgements_needed=needed)
+    return replace(
+        bounds,
+        reviewed=_within(reviewed, bounds, labels.review),
+        judgements_needed=needed,
+        anytime=_anytime(review, confidence),
+    )
+
+
+def _anytime(review: PartialReview, confidence: float) -> Estimate | None:
+    try:
+        return anytime_accuracy(review, confidence=confidence)
+    except UndefinedError:
+        return None
 
 
 def _review(
