@@ -11,6 +11,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray
 from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.pair import Pair
+from regrade.studies.review_differences import MOST_PAIRS
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ class Comparison(Tabular):
 
 def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str] = ()) -> Table:
     """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of other intervals."""
+    anytime = len(pairs) <= MOST_PAIRS and any(pair.anytime for pair in pairs)
     columns = (
         Column("first", "first"),
         Column("second", "second"),
@@ -122,6 +124,7 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         Column("second_accuracy", "accuracy of second"),
         Column("difference", "difference"),
         *((Column("lowest", "at the lowest"), Column("highest", "at the highest")) if novel else ()),
+        *((Column("anytime", "difference on these images, valid at any stopping point"),) if anytime else ()),
         Column("only_first", "only first right"),
         Column("only_second", "only second right"),
         *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
@@ -131,11 +134,17 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         *(pair.in_words(basis.level) for pair in pairs[:1] if len(pairs) == 1),
         _methods({*methods, *_pair_methods(pairs)}),
         f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
+        *((_ANYTIME_NOTE,) if anytime else ()),
         *basis.notes,
     )
     rows = MappedRows(pairs, lambda pair: tuple(_cell(pair, column.key) for column in columns))
     return Table(f"pairs on {basis.title}, in %", columns, rows, notes)
 
+
+_ANYTIME_NOTE = (
+    "valid at any stopping point: the difference on these images that a complete review would give, however often one "
+    "looks and whenever one stops (confidence sequence); for each pair by itself, not corrected for many pairs"
+)
 
 _P_VALUES = {
     "exact": "exact",

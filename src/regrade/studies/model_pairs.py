@@ -20,6 +20,7 @@ from regrade.stats import (
 )
 from regrade.stats.intervals import method_name
 from regrade.studies.pair import McNemarTests, Pair
+from regrade.studies.review_differences import ReviewDifferences
 
 _BLOCK = 1 << 12  # pairs that are made at a time
 
@@ -42,6 +43,7 @@ class ModelPairs(Sequence[Pair]):
     novel: IntArray
     images: int
     confidence: float
+    review: ReviewDifferences | None = None
 
     def __len__(self) -> int:
         return len(self.first)
@@ -112,6 +114,7 @@ class ModelPairs(Sequence[Pair]):
                 images_needed=_images_needed(only_first, only_second, self.images),
                 lowest=(only_first - only_second - int(self.novel[j])) / self.images,
                 highest=(only_first - only_second + int(self.novel[i])) / self.images,
+                anytime=None if self.review is None else self.review.difference(i, j, confidence=self.confidence),
             )
 
     def _differences(self, only_first: IntArray, only_second: IntArray) -> list[Estimate]:

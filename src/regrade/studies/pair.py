@@ -27,7 +27,8 @@ class Pair:
     ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
     ``images_needed`` would find the measured difference, if it is the true one, in 80% of cases; none where the
     models do not differ. ``lowest`` and ``highest`` are what the difference could become if people judged the novel
-    predictions, which here count as wrong; without any they are the difference itself.
+    predictions, which here count as wrong; without any they are the difference itself. ``anytime`` is the difference
+    on these images that a complete review of them would give, with an interval that is valid at any stopping point.
     """
 
     first: str
@@ -43,6 +44,7 @@ class Pair:
     images_needed: int | None
     lowest: float
     highest: float
+    anytime: Estimate | None = None
 
     def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The pair, ready for JSON, with the accuracies of its models."""
@@ -52,6 +54,7 @@ class Pair:
             "second_accuracy": accuracies[self.second],
             "difference": self.difference.as_dict(),
             "p_values": dict(vars(self.p_values)),
+            "anytime": self.anytime.as_dict() if self.anytime else None,
         }
 
     def in_words(self, level: float) -> str:
