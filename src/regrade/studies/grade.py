@@ -272,7 +272,8 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
     if any(row.anytime for row in overall):
         notes.append(
             "valid at any stopping point: the accuracy on these images that a complete review would give, however "
-            "often one looks and whenever one stops; reviewed is for images like these and a review of a fixed size"
+            "often one looks and whenever one stops; a point where nothing is left to judge. reviewed is for images "
+            "like these and a review of a fixed size"
         )
     if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
         notes.append(
