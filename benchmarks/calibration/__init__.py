@@ -20,6 +20,7 @@ from benchmarks.calibration import (  # noqa: F401 - each registers its checks
     coverage_lines,
     coverage_same_images,
     coverage_selection,
+    coverage_sequences,
     coverage_shares,
     null_agreement,
     null_comparison,

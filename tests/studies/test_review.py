@@ -25,6 +25,7 @@ from regrade.studies import (
     ReviewedLabels,
     Scoring,
     StratifyBy,
+    compare,
     grade,
     novel_predictions,
 )
@@ -76,6 +77,11 @@ class World:
         labels = ReviewedLabels(MultilabelScoring(self.labels, rule), frame)
         scored = [(p, Scoring(self.test_set)) for p in self.predictions]
         return {row.model: row for row in grade(self.test_set, scored, labels=labels).rows}
+
+    def compare(self, frame: ReviewFrame | None, predictions: list[Predictions] | None = None):
+        labels = ReviewedLabels(MultilabelScoring(self.labels), frame)
+        scored = [(p, Scoring(self.test_set)) for p in predictions or self.predictions]
+        return compare(self.test_set, scored, labels=labels)
 
     def true_accuracy(self, model: int, rule: MultilabelRule) -> float:
         right = np.isin(self.truth[np.arange(IMAGES), self.best[model]], rule.accepted)
@@ -219,6 +225,70 @@ class TestEstimate:
             values.append(world.grade(MultilabelRule.IMAGES, world.judged(frame, upto=60))[f"m{m}"].reviewed.value)
         error = np.mean(values) - world.true_accuracy(m, MultilabelRule.IMAGES)
         assert abs(error) < 4 * np.std(values) / np.sqrt(draws) + 5e-4
+
+    @pytest.mark.parametrize("rule", MultilabelRule)
+    def test_anytime_interval_holds_at_all_looks_and_ends_in_the_truth(self, world, rule):
+        novel = world.novel()
+        looks, missed, runs = (20, 60, 120, len(novel.votes)), 0, 6
+        for seed in range(runs):
+            frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            grades = [world.grade(rule, world.judged(frame, upto=look)) for look in looks]
+            for m in range(MODELS):
+                truth = world.true_accuracy(m, rule)
+                estimates = [rows[f"m{m}"].anytime for rows in grades]
+                missed += any(not e.low - 1e-9 <= truth <= e.high + 1e-9 for e in estimates)
+                assert (estimates[-1].low, estimates[-1].high) == pytest.approx((truth, truth))
+        assert missed <= 5  # of 30 sequences, five of which share a review
+
+    def test_anytime_interval_is_labeled_in_table_and_json(self, world):
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        labels = ReviewedLabels(MultilabelScoring(world.labels), world.judged(frame))
+        result = grade(world.test_set, [(p, Scoring(world.test_set)) for p in world.predictions], labels=labels)
+        headings = [column.heading for column in result.table().columns]
+        assert "these images, valid at any stopping point" in headings
+        assert any(note.startswith("valid at any stopping point") for note in result.notes)
+        assert result.as_dict()["rows"][0]["anytime"]["method"] == "confidence sequence 95%"
+
+    def test_anytime_differences_hold_at_all_looks_and_end_in_the_truth(self, world):
+        novel = world.novel()
+        looks, runs = (20, 60, 120, len(novel.votes)), 6
+        missed, narrowed = 0, 0
+        for seed in range(runs):
+            frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(seed))
+            for pairs in zip(*(world.compare(world.judged(frame, upto=look)).pairs for look in looks), strict=True):
+                accuracies = [
+                    world.true_accuracy(int(name[1:]), MultilabelRule.IMAGES)
+                    for name in (pairs[0].first, pairs[0].second)
+                ]
+                truth = accuracies[0] - accuracies[1]
+                estimates = [pair.anytime for pair in pairs]
+                missed += any(not e.low - 1e-9 <= truth <= e.high + 1e-9 for e in estimates)
+                assert (estimates[-1].low, estimates[-1].high) == pytest.approx((truth, truth))
+                narrowed += pairs[2].anytime.half_width < (pairs[2].highest - pairs[2].lowest) / 2
+        assert missed <= 10  # of 60 sequences, ten of which share a review
+        assert narrowed > 30  # narrower than what is possible
+
+    def test_anytime_difference_is_labeled_in_table_and_json(self, world):
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        result = world.compare(world.judged(frame))
+        table = result.pair_table()
+        assert "difference on these images, valid at any stopping point" in [c.heading for c in table.columns]
+        assert any(note.startswith("valid at any stopping point") for note in table.notes)
+        assert result.as_dict()["pairs"][0]["anytime"]["method"] == "confidence sequence 95%"
+
+    def test_anytime_difference_of_equal_models_is_nothing(self, world):
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        same = replace(world.predictions[0], model="copy")
+        pair = world.compare(world.judged(frame), [world.predictions[0], same]).pairs[0]
+        assert (pair.anytime.low, pair.anytime.value, pair.anytime.high) == (0, 0, 0)
+
+    def test_anytime_difference_needs_a_verdict_and_no_problematic_image(self, world):
+        frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
+        assert all(pair.anytime is None for pair in world.compare(frame).pairs)
+        assert all(pair.anytime is None for pair in world.compare(None).pairs)
+        states = world.judged(frame).states.copy()
+        states[frame.given_out(0, 1)] = LabelState.PROBLEMATIC
+        assert all(pair.anytime is None for pair in world.compare(replace(frame, states=states)).pairs)
 
     def test_counting_novel_predictions_wrong_is_far_from_the_truth(self, world):
         """What the estimate is for: the bounds leave a wide gap."""

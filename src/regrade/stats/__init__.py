@@ -7,6 +7,7 @@ from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, pai
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
 from regrade.stats.clusters import Clusters, cluster
 from regrade.stats.components import components, kept_of_each
+from regrade.stats.confidence_sequence import RandomOrder, anytime_accuracy, anytime_estimate, confidence_sequence
 from regrade.stats.correlation import (
     Correlations,
     kendall,
@@ -98,12 +99,15 @@ __all__ = [
     "PairTests",
     "PairedChiSquare",
     "PartialReview",
+    "RandomOrder",
     "Ranks",
     "Ratio",
     "Scale",
     "accuracy_covariance",
     "accuracy_variance",
     "agreeing_with_test",
+    "anytime_accuracy",
+    "anytime_estimate",
     "below_others_p_values",
     "benjamini_hochberg",
     "best_share",
@@ -119,6 +123,7 @@ __all__ = [
     "clustered_proportion",
     "components",
     "confidence_of_each",
+    "confidence_sequence",
     "covariance_interval",
     "discordant_counts",
     "disparity_power",

@@ -41,6 +41,7 @@ class PartialReview:
     ``listed`` (n,) are the images that could be drawn for review, also those whose prediction by this model was
     settled: one prediction of each stands for the image, and its stratum is that of the image. ``problematic`` (n,)
     is 1 for an image that was found so, 0 for others, and not-a-number for a listed one that was not judged.
+    ``turns`` (n,) are the places of listed images in the random order of the review (whatever stands there for others).
     """
 
     outcomes: FloatArray
@@ -50,6 +51,7 @@ class PartialReview:
     proxy: FloatArray
     listed: BoolArray
     problematic: FloatArray
+    turns: IntArray
 
     @cached_property
     def judged(self) -> BoolArray:
@@ -71,6 +73,7 @@ def partial_review(
     proxy: ArrayLike | None = None,
     listed: ArrayLike | None = None,
     problematic: ArrayLike | None = None,
+    turns: ArrayLike | None = None,
 ) -> PartialReview:
     """Check and complete the parts of a `PartialReview`: one stratum, equal weights, no proxy, nothing problematic.
 
@@ -89,6 +92,7 @@ def partial_review(
         np.zeros(n) if proxy is None else np.asarray(proxy, dtype=np.float64),
         own if listed is None else np.asarray(listed, dtype=bool),
         np.asarray(problematic, dtype=np.float64),
+        np.arange(n) if turns is None else np.asarray(turns),
     )
     _check(review)
     return review

@@ -15,6 +15,7 @@ from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.model_pairs import ModelPairs, model_pairs
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.pair import Pair
+from regrade.studies.review_differences import MOST_PAIRS, ReviewDifferences
 from regrade.studies.same_images import same_images
 from regrade.studies.scoring import Scoring
 
@@ -36,13 +37,21 @@ def compare(
     """
     found = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
     basis = replace(found.basis, equivalence=equivalence)
-    return compare_correctness(found.models, found.correct, basis=basis, novel=found.novel)
+    return compare_correctness(found.models, found.correct, basis=basis, novel=found.novel, review=found.review)
 
 
 def compare_correctness(
-    models: tuple[str, ...], correct: BoolArray, *, basis: Basis, novel: IntArray | None = None
+    models: tuple[str, ...],
+    correct: BoolArray,
+    *,
+    basis: Basis,
+    novel: IntArray | None = None,
+    review: ReviewDifferences | None = None,
 ) -> Comparison:
-    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts wrong answers no one has judged."""
+    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts wrong answers no one has judged.
+
+    With a ``review`` each of up to 100 pairs has a difference that is valid at any stopping point.
+    """
     if len(models) < 2:
         raise InputError(f"a comparison needs at least two models, got {len(models)}")
     if not correct.shape[1]:
@@ -52,6 +61,8 @@ def compare_correctness(
     open_ = np.zeros(len(models), dtype=np.int64) if novel is None else novel
     first, second = np.triu_indices(len(models), k=1)
     pairs = _pairs(models, accuracies, counts, open_, basis, first=first, second=second)
+    if review is not None and len(pairs) <= MOST_PAIRS:
+        pairs = replace(pairs, review=review)
     return Comparison(basis, pairs, _ranks(models, accuracies, counts, open_, basis))
 
 

@@ -13,6 +13,7 @@ from regrade.core.arrays import BoolArray, IntArray
 from regrade.stats import best_share
 from regrade.studies.model_pairs import ModelPairs
 from regrade.studies.pair import Pair
+from regrade.studies.review_differences import MOST_PAIRS
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ class Comparison(Tabular):
 def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str]) -> Table:
     """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of the intervals."""
     margin = basis.equivalence
+    anytime = len(pairs) <= MOST_PAIRS and any(pair.anytime for pair in pairs)
     columns = (
         Column("first", "first"),
         Column("second", "second"),
@@ -165,6 +167,7 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         Column("second_accuracy", "accuracy of second"),
         Column("difference", "difference"),
         *((Column("lowest", "at the lowest"), Column("highest", "at the highest")) if novel else ()),
+        *((Column("anytime", "difference on these images, valid at any stopping point"),) if anytime else ()),
         Column("only_first", "only first right"),
         Column("only_second", "only second right"),
         *(Column(key, f"p, {name}", percent=False, digits=4, floor=1e-300) for key, name in _P_VALUES.items()),
@@ -180,6 +183,7 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
         f"result: exact test at the {100 * basis.level:g}% level, corrected by Holm for {amount(len(pairs), 'pair')}; "
         "images and smallest detectable difference: 80% power for the same result",
+        *((_ANYTIME_NOTE,) if anytime else ()),
         *basis.notes,
     )
     rows = MappedRows(pairs, lambda pair: tuple(_cell(pair, column.key) for column in columns))
@@ -189,6 +193,11 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
 _INTERVAL_NOTES = (
     "intervals of differences leave out 0 exactly where Holm's correction calls a pair different; 'selected': of the "
     "pairs called different so many hold on average (false coverage rate); 'together': those of the rest hold at once",
+)
+
+_ANYTIME_NOTE = (
+    "valid at any stopping point: the difference on these images that a complete review would give, however often one "
+    "looks and whenever one stops (confidence sequence); for each pair by itself, not corrected for many pairs"
 )
 
 _P_VALUES = {

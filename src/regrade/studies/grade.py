@@ -46,7 +46,8 @@ class GradeRow:
     it is) less that, with an interval that knows that the images are the same.
 
     ``calibration_error`` is how far confidences are from top-1 accuracy, where a model stored probabilities and is
-    scored among all its classes.
+    scored among all its classes. ``anytime`` is the multi-label accuracy on these images that a complete review would
+    give, with an interval that is valid at any stopping point.
     """
 
     model: str
@@ -64,6 +65,7 @@ class GradeRow:
     top1_same_images: Estimate | None = None
     labels_change: Estimate | None = None
     calibration_error: Estimate | None = None
+    anytime: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -128,6 +130,7 @@ class Grade(Tabular):
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
                 ("labels_change", "multi-label less top-1"),
+                ("anytime", "these images, valid at any stopping point"),
                 ("judgements_needed", "judgements needed"),
                 ("calibration_error", "calibration error"),
                 ("unanswered", "unanswered"),
@@ -238,6 +241,7 @@ def _model_rows(
             top1_same_images=multilabel.top1,
             labels_change=multilabel.change,
             calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
+            anytime=multilabel.anytime,
         )
         rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
     return rows
@@ -280,7 +284,7 @@ def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
 
 def _notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> tuple[str, ...]:
     notes = []
-    shown = ("top1", "multilabel", "reviewed", "labels_change")
+    shown = ("top1", "multilabel", "reviewed", "anytime", "labels_change")
     methods = sorted({e.method for row in rows for key in shown if (e := getattr(row, key))})
     notes.append(f"intervals: {', '.join(methods)}")
     if labels:
@@ -333,6 +337,12 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
     if labels.review.problematic.size and any(row.reviewed for row in overall):
         notes.append(
             "reviewed reckons with problematic images among those not judged yet; novel wrong and right do not"
+        )
+    if any(row.anytime for row in overall):
+        notes.append(
+            "valid at any stopping point: the accuracy on these images that a complete review would give, however "
+            "often one looks and whenever one stops; a point where nothing is left to judge. reviewed is for images "
+            "like these and a review of a fixed size"
         )
     if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
         notes.append(

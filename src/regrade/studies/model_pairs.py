@@ -25,6 +25,7 @@ from regrade.stats import (
 from regrade.stats.intervals import method_name
 from regrade.stats.power import detectable_difference, needed_images
 from regrade.studies.pair import McNemarTests, Pair, PairResult
+from regrade.studies.review_differences import ReviewDifferences
 
 _BLOCK = 1 << 12  # pairs that are made at a time
 _POWER = 0.8  # of the images needed and the smallest detectable difference
@@ -50,6 +51,7 @@ class ModelPairs(Sequence[Pair]):
     novel: IntArray
     images: int
     confidence: float
+    review: ReviewDifferences | None = None
 
     def __len__(self) -> int:
         return len(self.first)
@@ -148,6 +150,7 @@ class ModelPairs(Sequence[Pair]):
                 result=PairResult.of(by_holm, within, self.level),
                 lowest=(only_first - only_second - int(self.novel[j])) / self.images,
                 highest=(only_first - only_second + int(self.novel[i])) / self.images,
+                anytime=None if self.review is None else self.review.difference(i, j, confidence=self.confidence),
             )
 
     def images_needed(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:

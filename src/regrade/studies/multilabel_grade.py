@@ -16,6 +16,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import (
     PartialReview,
+    anytime_accuracy,
     exclusive_difference,
     judgements_needed,
     partial_review,
@@ -50,6 +51,7 @@ class MultilabelGrade:
 
     ``top1`` is top-1 accuracy on the images that the labels score, averaged as theirs is, and ``change`` multi-label
     accuracy less that: as reviewed where there is a review, else with novel predictions counted as wrong.
+    ``anytime`` is the accuracy that a complete review of these images would give, valid at any stopping point.
     """
 
     lower: Estimate | None = None
@@ -59,6 +61,7 @@ class MultilabelGrade:
     judgements_needed: int | None = None
     top1: Estimate | None = None
     change: Estimate | None = None
+    anytime: Estimate | None = None
 
 
 NOT_JUDGED = MultilabelGrade()
@@ -171,7 +174,19 @@ def _estimated(
     except UndefinedError:
         return bounds
     needed = _draws_needed(review, labels, confidence)
-    return replace(bounds, reviewed=_within(reviewed, bounds, labels.review), judgements_needed=needed)
+    return replace(
+        bounds,
+        reviewed=_within(reviewed, bounds, labels.review),
+        judgements_needed=needed,
+        anytime=_anytime(review, confidence),
+    )
+
+
+def _anytime(review: PartialReview, confidence: float) -> Estimate | None:
+    try:
+        return anytime_accuracy(review, confidence=confidence)
+    except UndefinedError:
+        return None
 
 
 def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | None) -> Estimate:

@@ -48,7 +48,8 @@ class Pair:
     would declare so; none where they are too few. ``equivalence`` is the p-value of equivalence within a margin,
     corrected by Holm for all pairs, and ``result`` what both tests conclude. ``lowest`` and ``highest`` are what the
     difference could become if people judged the novel predictions, which here count as wrong; without any they are the
-    difference itself.
+    difference itself. ``anytime`` is the difference on these images that a complete review of them would give, with an
+    interval that is valid at any stopping point.
     """
 
     first: str
@@ -67,6 +68,7 @@ class Pair:
     result: PairResult
     lowest: float
     highest: float
+    anytime: Estimate | None = None
 
     def as_dict(self, accuracies: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
         """The pair, ready for JSON, with the accuracies of its models."""
@@ -76,6 +78,7 @@ class Pair:
             "second_accuracy": accuracies[self.second],
             "difference": self.difference.as_dict(),
             "p_values": dict(vars(self.p_values)),
+            "anytime": self.anytime.as_dict() if self.anytime else None,
         }
 
     def in_words(self, level: float, *, margin: float | None = None) -> str:

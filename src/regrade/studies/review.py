@@ -185,6 +185,7 @@ def review_of(
         proxy=proxy[inside],
         listed=listed[inside],
         problematic=problems[inside],
+        turns=np.where(listed, frame.turns[speaking], -1)[inside],
     )
 
 

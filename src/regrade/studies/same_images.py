@@ -13,6 +13,7 @@ from regrade.metrics import MultilabelRule
 from regrade.studies.comparison import Basis
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.review import problem_notes, with_verdicts
+from regrade.studies.review_differences import ReviewDifferences, review_differences, review_rows
 from regrade.studies.scoring import Scoring
 
 
@@ -22,6 +23,7 @@ class SameImages:
 
     ``correct`` (m, n) says what is right and ``classes`` (m, n) what is answered, in the classes of ``class_spaces``
     (m,); ``novel`` (m,) counts wrong answers that no one has judged. ``images`` (n,) are their places in the test set.
+    ``review`` gives differences that are valid at any stopping point, where a review of the labels was begun.
     """
 
     basis: Basis
@@ -31,6 +33,7 @@ class SameImages:
     class_spaces: tuple[str, ...]
     novel: IntArray
     images: IntArray
+    review: ReviewDifferences | None = None
 
 
 def same_images(
@@ -54,20 +57,34 @@ def same_images(
     if labels:
         judged = labels.scoring
         basis = replace(basis, labels=judged.labels.name, labels_version=judged.labels.version, rule=judged.rule.value)
+    correct = np.stack([one.right[shared] for one in found])
     return SameImages(
         basis,
         tuple(one.model for one in found),
-        np.stack([one.right[shared] for one in found]),
+        correct,
         np.stack([one.classes[shared] for one in found]),
         tuple(one.class_space for one in found),
         np.array([one.novel[shared].sum() for one in found]),
         np.flatnonzero(shared),
+        _review(found, shared, correct, labels),
     )
+
+
+def _review(
+    found: list[JudgedAnswers], shared: BoolArray, correct: BoolArray, labels: ReviewedLabels | None
+) -> ReviewDifferences | None:
+    rows = [answers.review_rows[shared] for answers in found if answers.review_rows is not None]
+    if labels is None or len(rows) < len(found):
+        return None
+    return review_differences(labels.review, labels.scoring.rule, rows, correct)
 
 
 @dataclass(frozen=True)
 class JudgedAnswers:
-    """One model on all images (n,): what is right, what counts, and what is novel or cannot be told."""
+    """One model on all images (n,): what is right, what counts, and what is novel or cannot be told.
+
+    ``review_rows`` are the rows of novel predictions in the review of the labels, if there is one.
+    """
 
     model: str
     class_space: str
@@ -77,6 +94,7 @@ class JudgedAnswers:
     novel: BoolArray
     undetermined: BoolArray
     rule: str
+    review_rows: IntArray | None = None
 
 
 def judged_answers(predictions: Predictions, scoring: Scoring, labels: ReviewedLabels | None) -> JudgedAnswers:
@@ -90,7 +108,8 @@ def judged_answers(predictions: Predictions, scoring: Scoring, labels: ReviewedL
         )
     judged = labels.scoring.judge(predictions, scoring.test_set)
     now = with_verdicts(predictions, judged, labels.review, labels.scoring.rule)
-    return JudgedAnswers(*who, now.right, now.scored & predictions.counted, now.novel, none, "")
+    rows = None if labels.review is None else review_rows(predictions, judged, labels.review)
+    return JudgedAnswers(*who, now.right, now.scored & predictions.counted, now.novel, none, "", rows)
 
 
 def _narrow(classes: IntArray) -> IntArray:

@@ -27,6 +27,7 @@ from regrade.workspace.signing import WatchPictures
 
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Queue
+    from regrade.workspace.running_review import RunningReview
 
 
 class Judgements:
@@ -187,6 +188,14 @@ class Judgements:
 
         confidence = self.store.config.confidence
         return study_agreement(ledger, ledger.queue(queue), confidence=confidence, revealed_only=revealed_only)
+
+    def running_review(self, queue: str) -> RunningReview | None:
+        """Accuracies by the decisions of a queue so far, valid at any stopping point; none unless drawn at random."""
+        ledger = self.readable_ledger
+        from regrade.workspace.running_review import running_review
+
+        judged = ledger.queue(queue)
+        return running_review(self.store, ledger, judged, self.store.test_set(judged.test_set))
 
     # What comes of it
 

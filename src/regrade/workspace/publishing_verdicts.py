@@ -30,11 +30,19 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     return frame if ((rows >= 0) & (frame.turns[rows] < frame.drawn)).all() else None
 
 
+def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
+    """That review with all decisions of the queue that stand; none if any item was not drawn for one."""
+    frame = sampled_review(store, ledger, queue, test_set)
+    if frame is None:
+        return None
+    return store.with_decisions(frame, test_set, _standing(ledger, queue, test_set), queue=queue.name)
+
+
 def publish_verdicts(
     store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
 ) -> Published:
     """Verdicts of a review, as far as the decisions of a queue change it."""
-    verdicts = _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
+    verdicts = _standing(ledger, queue, test_set)
     after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
@@ -46,6 +54,10 @@ def publish_verdicts(
     target = f"the review of {frame.labels}"
     parts = decided_parts(ledger.progress(queue))
     return Published(queue.name, target, changes, bool(changes) and not dry_run, parts)
+
+
+def _standing(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
+    return _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
 
 
 def _verdicts(decided: Decided) -> Verdicts:

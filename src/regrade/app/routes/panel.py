@@ -14,9 +14,10 @@ from regrade.app.panel_access import Desk, DeskHere, SubjectHere, WantedHere
 from regrade.app.routes.judge import REASONS
 from regrade.app.routes.mistake import CATEGORIES, OVERTURNED
 from regrade.app.views import item_view, score_words
-from regrade.core import Severity
+from regrade.core import InputError, Severity
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import ANSWERS, Question, Queue, Stage, Topic, Wanted
+from regrade.ledger import ANSWERS, Question, Queue, Role, Stage, Topic, Wanted
+from regrade.workspace import RunningReview
 
 router = APIRouter(include_in_schema=False)
 
@@ -55,7 +56,25 @@ def panel(
         pages=pages,
         before=address(queue, wanted, page=here - 1) if here > 1 else "",
         after=address(queue, wanted, page=here + 1) if here < pages else "",
+        running=_running(desk),
     )
+
+
+def _running(desk: Desk) -> RunningReview | None:
+    """Accuracies so far, for owners who have no image of the test set left to label in an examination.
+
+    They rest on decided items only, which no one is asked about any more.
+    """
+    queue = desk.queue
+    if desk.person.role is not Role.OWNER or queue.question is not Question.JUDGE or not queue.labels:
+        return None
+    test_set = desk.site.test_set(queue.test_set)
+    if desk.site.unexamined(desk.person).mask(test_set).any():
+        return None
+    try:
+        return desk.site.workspace.running_review(queue.name)
+    except InputError:
+        return None
 
 
 @router.get("/panel/{queue_id}/{item_id}")

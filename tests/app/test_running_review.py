@@ -1,0 +1,70 @@
+"""The accuracy so far on a queue's page: for owners, live, and only where items were drawn at random."""
+
+import pytest
+from desk import item_numbers
+from paneling import said
+
+from regrade.ledger import Mode, NewItem, Question
+
+LABEL = "valid at any stopping point"
+
+
+@pytest.fixture
+def sampled(workspace):
+    """A queue of twelve novel predictions that were drawn at random, one vote each."""
+    workspace.queue_novel("digits", labels="multi", size=12, overlap=1)
+    return next(queue for queue in workspace.ledger.queues() if queue.question is Question.JUDGE)
+
+
+def vote_on(workspace, queue, count, answer="correct"):
+    """The first items of a queue that are not answered yet, up to so many."""
+    done = workspace.ledger.progress(queue).by_person.get("Rita", 0)
+    for item in item_numbers(workspace, queue)[done:count]:
+        said(workspace, item, Rita=answer)
+
+
+def interval_of(workspace, queue, model):
+    return next(row.anytime for row in workspace.running_review(queue.name).rows if row.model == model)
+
+
+def test_owner_sees_accuracies_that_follow_the_decisions(workspace, sampled, visitor):
+    owner = visitor("Olga")
+    row = '<th scope="row">gamma</th>'
+    assert row not in owner.get(f"/panel/{sampled.id}").text  # none of gamma's predictions is decided
+    vote_on(workspace, sampled, 6)
+    first = interval_of(workspace, sampled, "gamma")
+    text = owner.get(f"/panel/{sampled.id}").text
+    assert LABEL in text and row in text and f"{100 * first.low:.1f} to {100 * first.high:.1f}" in text
+    vote_on(workspace, sampled, 12)
+    later = interval_of(workspace, sampled, "gamma")
+    assert first.low < later.low <= later.high <= first.high
+
+
+def test_running_review_is_the_grade_once_published(workspace, sampled):
+    vote_on(workspace, sampled, 12)
+    running = workspace.running_review(sampled.name)
+    workspace.publish(sampled.name)
+    published = {row.model: row.anytime for row in workspace.grade("digits", labels="multi").rows}
+    assert running.models == 3 and {row.model: row.anytime for row in running.rows} == published
+
+
+@pytest.mark.parametrize("viewer", ["Rita", "Rob"])
+def test_reviewers_do_not_see_it(workspace, sampled, visitor, viewer):
+    vote_on(workspace, sampled, 12)
+    for address in (f"/panel/{sampled.id}", f"/panel/{sampled.id}?show=decided", f"/judge/{sampled.id}", "/"):
+        assert LABEL not in visitor(viewer).get(address).text
+
+
+def test_owner_with_an_examination_to_do_does_not_see_it(workspace, sampled, visitor):
+    vote_on(workspace, sampled, 12)
+    ledger, target = workspace.ledger, workspace.store.test_set("digits")
+    queue = ledger.open_queue("exam", Question.LABEL, test_set="digits", overlap=2, mode=Mode.EXAMINATION)
+    ledger.add_items(queue, [NewItem(target.ids[0])])
+    assert LABEL not in visitor("Olga").get(f"/panel/{sampled.id}").text
+
+
+def test_queue_that_was_not_drawn_at_random_has_none(workspace, judge_queue, visitor):
+    for item in item_numbers(workspace, judge_queue):
+        said(workspace, item, Rita="correct", Rob="correct")
+    assert workspace.running_review(judge_queue.name) is None
+    assert LABEL not in visitor("Olga").get(f"/panel/{judge_queue.id}").text
