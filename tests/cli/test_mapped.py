@@ -16,7 +16,7 @@ from releases import (
 from running import assert_one_line, run, run_well, snapshot
 
 from regrade.classes import class_space
-from regrade.stats import proportion
+from regrade.stats import confidence_of_each, named_together, proportion
 from regrade.testsets import entry
 from regrade.workspace import open as open_workspace
 
@@ -47,11 +47,14 @@ def graded(workspace: Path, test_set: str, *options: object) -> tuple[dict, list
     """Of each slice of the only model top-1 and top-5 as (right, counted), and the notes."""
     result = json.loads(run_well("grade", "-t", test_set, *options, "--json", "-w", workspace).out)
     rows = {}
+    slices = len(result["rows"]) - 1
     for row in result["rows"]:
+        together = 1 if row["slice"] == "all" else slices
         for key in ("top1", "top5"):
             n = row[key]["n"]
             right = round(row[key]["value"] * n)
-            assert row[key] == proportion(right, n).as_dict()
+            alone = proportion(right, n, confidence=confidence_of_each(together))
+            assert row[key] == named_together(alone, together).as_dict()
             rows[row["slice"], key] = (right, n)
     return rows, result["notes"]
 

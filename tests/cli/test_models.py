@@ -21,4 +21,4 @@ def test_the_command_on_the_pack(pack, tmp_path):
 
 def test_models_are_listed_with_their_test_sets(pets):
     found = json.loads(run_well("models", "list", "-w", pets, "--json").out)
-    assert found == {"models": [{"model": "first", "test_sets": ["pets"]}]}
+    assert found == {"models": [{"model": "first", "test_sets": ["pets"]}], "errors": []}

@@ -104,21 +104,34 @@ class TestMeasured:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["accuracy", "--half-width", "0"], "half_width"),
-        (["accuracy", "--half-width", "1", "--accuracy", "101"], "accuracy"),
+        (["accuracy", "--half-width", "0"], "--half-width must be above 0 points"),
+        (
+            ["accuracy", "--half-width", "1", "--accuracy", "101"],
+            "--accuracy': Input should be less than or equal to 100",
+        ),
         (["accuracy", "--half-width", "1", "--power", "100"], "power must lie between 0 and 100 %, got 100"),
         (["accuracy", "--half-width", "1", "--model", "a"], "need a test set"),
         (["difference", "--difference", "1"], "either --disagreement or --accuracy"),
-        (["difference", "--difference", "0", "--disagreement", "10", "--images", "0"], "at least 1, got 0"),
-        (["difference", "--difference", "20", "--disagreement", "10"], "disagreement must lie between"),
-        (["difference", "--difference", "5", "--accuracy", "150"], "accuracies must lie between"),
-        (["difference", "--difference", "nan", "--disagreement", "10"], "disagreement must lie between"),
+        (
+            ["difference", "--difference", "0", "--disagreement", "10", "--images", "0"],
+            "Input should be greater than or equal to 1",
+        ),
+        (
+            ["difference", "--difference", "1", "--disagreement", "10", "--pairs", "0"],
+            "Input should be greater than or equal to 1",
+        ),
+        (["difference", "--difference", "20", "--disagreement", "10"], "cannot be above --disagreement, 10 %"),
+        (
+            ["difference", "--difference", "5", "--accuracy", "150"],
+            "--accuracy': Input should be less than or equal to 100",
+        ),
+        (["difference", "--difference", "nan", "--disagreement", "10"], "--difference': Input should be"),
         (["rank", "--accuracy", "70"], "two models, got 1"),
-        (["rank", "--accuracy", "70", "--accuracy", "nan"], "accuracies must lie between 0 and 100 %"),
+        (["rank", "--accuracy", "70", "--accuracy", "nan"], "--accuracy': Input should be"),
         (["disparity", "--accuracy", "80"], "give --accuracy and --difference"),
-        (["disparity", "--accuracy", "5", "--difference", "10"], "between 0 and 1"),
+        (["disparity", "--accuracy", "5", "--difference", "10"], "cannot be above --accuracy, 5 %"),
         (["disparity", "--accuracy", "50", "--difference", "5", "--groups", "1"], "two groups, got 1"),
-        (["review", "--difference", "20", "--differing", "10"], "needs predictions that differ"),
+        (["review", "--difference", "20", "--differing", "10"], "cannot be above --differing, 10 %"),
     ],
 )
 def test_plan_refuses_what_has_no_meaning(arguments, message):

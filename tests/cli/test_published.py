@@ -178,7 +178,8 @@ class TestForms:
         assert "imagenet-val" in ran.out
         assert ran.err == ""
         if form == "--json":
-            (content,) = json.loads(ran.out).values()
+            content, errors = json.loads(ran.out).values()
+            assert errors == []
             assert len(content) == (67 if command[0] == "models" else 1)
 
 

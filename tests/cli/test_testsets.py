@@ -360,7 +360,7 @@ class TestList:
         assert [(row["test_set"], row["examples"], row["classes"]) for row in rows] == [("pets", 6, 5), ("zoo", 6, 5)]
 
     def test_none(self, empty):
-        assert json.loads(run_well("testsets", "list", "--json", "-w", empty).out) == {"test_sets": []}
+        assert json.loads(run_well("testsets", "list", "--json", "-w", empty).out) == {"test_sets": [], "errors": []}
 
     def test_no_workspace(self, tmp_path):
         assert_one_line(run("testsets", "list", "-w", tmp_path / "nowhere"), "nowhere")

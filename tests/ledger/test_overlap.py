@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from regrade.core import InputError
-from regrade.ledger import Ballot, Ledger, NewItem, Question
+from regrade.ledger import MOST_VOTES, Ballot, Ledger, NewItem, Question
 from regrade.ledger.pending import PendingItems, Until
 
 _keys = itertools.count()
@@ -94,11 +94,6 @@ def test_labels_are_completed_and_never_decided(ledger, panel):
     assert ledger.decision(1) is None
 
 
-def test_overlap_below_one_is_refused(ledger, queue):
-    with pytest.raises(InputError, match="at least one vote"):
-        ledger.change_overlap(queue, 0)
-
-
 def test_pending_items_follow_the_change(ledger, queue, panel, items):
     vote(ledger, items[0], panel[0], "correct")
     pending = PendingItems(ledger.engine)
@@ -120,3 +115,9 @@ def test_needed_votes_are_taken_along(ledger, queue, panel, items, tmp_path):
     assert [again.item(item).missing for item in items] == [0, 1, 1, 1]
     for opened in (copy, again):
         opened.engine.dispose()
+
+
+@pytest.mark.parametrize("votes", [0, -1, MOST_VOTES + 1])
+def test_overlap_refuses_numbers_no_database_takes(ledger, queue, votes):
+    with pytest.raises(InputError, match="between 1 and"):
+        ledger.change_overlap(queue, votes)

@@ -13,5 +13,8 @@ LARGEST = 2**31 - 1
 Number = Annotated[int, Field(ge=1, le=LARGEST)]
 """A row's number in a form."""
 
+JsonNumber = Annotated[int, Field(ge=1, le=LARGEST, strict=True)]
+"""A row's number in JSON: neither text nor true."""
+
 PathNumber = Annotated[int, Path(ge=1, le=LARGEST)]
 """A row's number in an address."""

@@ -30,21 +30,25 @@ PlanLabels = Annotated[
 ]
 SliceOption = Annotated[str | None, typer.Option("--slice", help="With -t: only the images of this slice.")]
 ModelsOption = Annotated[list[str], typer.Option("--model", help="With -t: only these models. May be repeated.")]
-PowerOption = Annotated[float, typer.Option(help="The chance to succeed, in %.")]
+PowerOption = Annotated[float, typer.Option(min=0, max=100, help="The chance to succeed, in %.")]
 ConfidenceOption = Annotated[
-    float | None, typer.Option(help="Confidence in % (default: 95, or the workspace's with -t).")
+    float | None, typer.Option(min=0, max=100, help="Confidence in % (default: 95, or the workspace's with -t).")
 ]
 DifferenceOption = Annotated[
-    float | None, typer.Option(help="The difference to find, in percentage points (default with -t: as measured).")
+    float | None,
+    typer.Option(
+        min=-100, max=100, help="The difference to find, in percentage points (default with -t: as measured)."
+    ),
 ]
 
 
 @app.command("accuracy")
 @shown
 def accuracy(
-    half_width: Annotated[float, typer.Option(help="The half-width to reach, in percentage points.")],
+    half_width: Annotated[float, typer.Option(min=0, max=100, help="The half-width to reach, in percentage points.")],
     accuracy: Annotated[
-        list[float], typer.Option(help="An assumed accuracy in % (default: 50, the worst case). May be repeated.")
+        list[float],
+        typer.Option(min=0, max=100, help="An assumed accuracy in % (default: 50, the worst case). May be repeated."),
     ] = [],
     test_set: SetOption = None,
     model: ModelsOption = [],
@@ -57,6 +61,8 @@ def accuracy(
     from regrade.studies import plan_accuracy
 
     _check_source(test_set, confidence, assumed={"--accuracy": accuracy}, measured={"--model": model, "-l": labels})
+    if not half_width > 0:
+        raise typer.BadParameter(f"--half-width must be above 0 points, got {half_width:g}")
     if test_set:
         return _shown(
             opened(workspace).plan_accuracy(
@@ -73,14 +79,20 @@ def difference(
     models: Annotated[list[str] | None, typer.Argument(help="With -t: two or more models (default: all).")] = None,
     difference: DifferenceOption = None,
     disagreement: Annotated[
-        float | None, typer.Option(help="Images on which exactly one of two models is right, in %.")
+        float | None, typer.Option(min=0, max=100, help="Images on which exactly one of two models is right, in %.")
     ] = None,
     accuracy: Annotated[
         float | None,
-        typer.Option(help="Instead of --disagreement: the better accuracy in %, as if the two erred independently."),
+        typer.Option(
+            min=0,
+            max=100,
+            help="Instead of --disagreement: the better accuracy in %, as if the two erred independently.",
+        ),
     ] = None,
-    images: Annotated[int | None, typer.Option(help="Images at hand: adds the smallest detectable difference.")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Pairs that will be tested together (default: 1).")] = None,
+    images: Annotated[
+        int | None, typer.Option(min=1, help="Images at hand: adds the smallest detectable difference.")
+    ] = None,
+    pairs: Annotated[int | None, typer.Option(min=1, help="Pairs that will be tested together (default: 1).")] = None,
     test_set: SetOption = None,
     labels: PlanLabels = None,
     slice_: SliceOption = None,
@@ -107,19 +119,24 @@ def difference(
         )
     options = _options(power, confidence)
     effect, share = _assumed_pair(difference, disagreement, accuracy)
-    level = options.level / _at_least_one(pairs or 1, "--pairs")
-    size = None if images is None else _at_least_one(images, "--images")
-    return _shown(plan_difference([Contrast("two models", effect, share, level, size)], options=options))
+    level = options.level / (pairs or 1)
+    return _shown(plan_difference([Contrast("two models", effect, share, level, images)], options=options))
 
 
 @app.command("rank")
 @shown
 def rank(
     models: Annotated[list[str] | None, typer.Argument(help="With -t: two or more models (default: all).")] = None,
-    accuracy: Annotated[list[float], typer.Option(help="An assumed accuracy in %; give two or more.")] = [],
+    accuracy: Annotated[
+        list[float], typer.Option(min=0, max=100, help="An assumed accuracy in %; give two or more.")
+    ] = [],
     disagreement: Annotated[
         float | None,
-        typer.Option(help="Images on which exactly one of two models is right, in % (default: independent errors)."),
+        typer.Option(
+            min=0,
+            max=100,
+            help="Images on which exactly one of two models is right, in % (default: independent errors).",
+        ),
     ] = None,
     test_set: SetOption = None,
     labels: PlanLabels = None,
@@ -153,7 +170,7 @@ def disparity(
         typer.Option(help="Groups of which the best and the worst are compared (default: two named beforehand)."),
     ] = None,
     images: Annotated[
-        int | None, typer.Option(help="Images at hand per group: adds the smallest detectable disparity.")
+        int | None, typer.Option(min=1, help="Images at hand per group: adds the smallest detectable disparity.")
     ] = None,
     test_set: SetOption = None,
     by: Annotated[str | None, typer.Option(help="With -t: the column with the groups, e.g. region.")] = None,
@@ -186,9 +203,9 @@ def disparity(
         )
     if accuracy is None or difference is None:
         raise typer.BadParameter("give --accuracy and --difference, or a test set with -t and --by")
-    size = None if images is None else _at_least_one(images, "--images")
+    _check_not_above(difference, "the difference", accuracy, "--accuracy")
     pair = GroupContrast(
-        "two groups", accuracy / 100, (accuracy - difference) / 100, None if size is None else (size, size)
+        "two groups", accuracy / 100, (accuracy - difference) / 100, None if images is None else (images, images)
     )
     return _shown(plan_disparity([pair], groups=groups or 2, named=groups is None, options=_options(power, confidence)))
 
@@ -199,12 +216,13 @@ def review(
     models: Annotated[list[str] | None, typer.Argument(help="With -t: two models.")] = None,
     difference: DifferenceOption = None,
     differing: Annotated[
-        float | None, typer.Option(help="Images on which the two models' predictions differ, in %.")
+        float | None, typer.Option(min=0, max=100, help="Images on which the two models' predictions differ, in %.")
     ] = None,
     decisive: Annotated[
-        float | None, typer.Option(help="Of these, images on which exactly one is right, in % (default: 100).")
+        float | None,
+        typer.Option(min=0, max=100, help="Of these, images on which exactly one is right, in % (default: 100)."),
     ] = None,
-    images: Annotated[int | None, typer.Option(help="Images of the test set.")] = None,
+    images: Annotated[int | None, typer.Option(min=1, help="Images of the test set.")] = None,
     test_set: SetOption = None,
     labels: PlanLabels = None,
     power: PowerOption = 80,
@@ -231,9 +249,9 @@ def review(
         )
     if difference is None or differing is None:
         raise typer.BadParameter("give --difference and --differing, or two models and a test set with -t")
-    size = None if images is None else _at_least_one(images, "--images")
+    _check_not_above(abs(difference), "the difference", differing, "--differing")
     pair = ReviewedPair(
-        "two models", difference / 100, differing / 100, 1.0 if decisive is None else decisive / 100, size
+        "two models", difference / 100, differing / 100, 1.0 if decisive is None else decisive / 100, images
     )
     return _shown(plan_review(pair, options=_options(power, confidence)))
 
@@ -274,12 +292,13 @@ def _assumed_pair(difference: float | None, disagreement: float | None, accuracy
         )
     effect = difference / 100
     if disagreement is not None:
+        _check_not_above(abs(difference), "the difference", disagreement, "--disagreement")
         return effect, disagreement / 100
+    _check_not_above(abs(difference), "the difference", accuracy or 0.0, "--accuracy")
     better = (accuracy or 0.0) / 100
     return effect, independent_disagreement(better, better - abs(effect))
 
 
-def _at_least_one(number: int, option: str) -> int:
-    if number < 1:
-        raise typer.BadParameter(f"{option} must be at least 1, got {number}")
-    return number
+def _check_not_above(value: float, name: str, limit: float, option: str) -> None:
+    if value > limit:
+        raise typer.BadParameter(f"{name}, {value:g} points, cannot be above {option}, {limit:g} %")

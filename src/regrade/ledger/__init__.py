@@ -13,7 +13,7 @@ from regrade.ledger.ledger import Ledger
 from regrade.ledger.members import AccountState, Member
 from regrade.ledger.one_time_links import OneTimeLinks
 from regrade.ledger.outcomes import Outcome, PersonsAnswer
-from regrade.ledger.overlap import OverlapChange
+from regrade.ledger.overlap import MOST_VOTES, OverlapChange
 from regrade.ledger.overview import Progress
 from regrade.ledger.pace import Pace
 from regrade.ledger.records import (
@@ -36,6 +36,7 @@ from regrade.ledger.sign_in_attempts import SignInAttempts
 
 __all__ = [
     "ANSWERS",
+    "MOST_VOTES",
     "AccountState",
     "Accounts",
     "Ballot",

@@ -134,7 +134,7 @@ class Ledger:
         """
         check_name("queue", name)
         if overlap < 1:
-            raise InputError(f"an item is for one person or more, got an overlap of {overlap}")
+            raise InputError(f"an item needs at least one vote, got an overlap of {overlap}")
         row = insert(queue).values(
             name=name, question=question.value, test_set=test_set, labels=labels, overlap=overlap, opened=self._now(),
             model=model, mode=mode.value,

@@ -15,6 +15,9 @@ from regrade.ledger.queueing import lock_queue
 from regrade.ledger.records import Question, Queue
 from regrade.ledger.schema import item, overlap_change, queue
 
+MOST_VOTES = 2**31 - 1
+"""The most votes that an item can need: the largest whole number of the databases."""
+
 
 @dataclass(frozen=True)
 class OverlapChange:
@@ -48,8 +51,8 @@ def change_overlap(
 
     An item with more votes than that needs those it has: every vote that was given blind counts as such.
     """
-    if overlap < 1:
-        raise InputError(f"an item needs at least one vote, got an overlap of {overlap}")
+    if not 1 <= overlap <= MOST_VOTES:
+        raise InputError(f"an item needs between 1 and {MOST_VOTES:,} votes, got an overlap of {overlap:,}")
     lock_queue(connection, of.id)
     mine, is_open = item.c.queue_id == of.id, item.c.missing > 0
     total, open_items = (_count(connection, mine, *where) for where in ((), (is_open,)))

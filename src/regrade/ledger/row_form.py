@@ -162,7 +162,7 @@ def _whole(name: str, value: Any) -> int:
     except ValueError:
         number = None
     if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LARGEST:
-        raise ValueError(f"{name} is a whole number, not {brief(value)}")
+        raise ValueError(f"{name} is a whole number of at most {_LARGEST}, not {brief(value)}")
     return number
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from regrade.core import InputError, MismatchError, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.label_set import without_version
-from regrade.ledger import Ledger, Mode, NewItem, Question, Queue, may_answer
+from regrade.ledger import MOST_VOTES, Ledger, Mode, NewItem, Question, Queue, may_answer
 from regrade.workspace.queued import Queued
 
 PANEL = 3
@@ -43,8 +43,8 @@ class Filling:
             raise InputError(
                 f"a queue's name has 1 to {LONGEST_NAME} letters, got {len(self.name)}: give another --name"
             )
-        if self.overlap is not None and self.overlap < 1:
-            raise InputError(f"an item is for one person or more, got an overlap of {self.overlap}")
+        if self.overlap is not None and not 1 <= self.overlap <= MOST_VOTES:
+            raise InputError(f"an item needs between 1 and {MOST_VOTES:,} votes, got an overlap of {self.overlap:,}")
         there = self.queue
         if there is None:
             return

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, SiteHere
 from regrade.app.forms import StrictForm
-from regrade.app.numbers import LARGEST, Number, PathNumber
+from regrade.app.numbers import LARGEST, JsonNumber, PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
@@ -29,13 +29,13 @@ Key = Annotated[str, Field(min_length=8, max_length=64, pattern=r"^[\w-]+$")]
 class VoteForm(StrictForm):
     """A ballot as a page sends it; ``key`` is made up by the page, once for each vote."""
 
-    item: Number
+    item: JsonNumber
     key: Key
     answer: Annotated[PlainText, Field(min_length=1, max_length=200)]
     severity: Annotated[str | None, Field(max_length=10)] = None
     reason: Annotated[PlainText, Field(max_length=1000)] = ""
     why: Annotated[PlainText, Field(max_length=1000)] = ""
-    seconds: Annotated[float | None, Field(ge=0, lt=1e6)] = None
+    seconds: Annotated[float | None, Field(ge=0, lt=1e6, strict=True)] = None
 
 
 class UndoForm(StrictForm):
@@ -45,7 +45,7 @@ class UndoForm(StrictForm):
     """
 
     key: Key
-    item: Number
+    item: JsonNumber
     vote: Key | None = None
     why: Annotated[PlainText, Field(max_length=1000)] = ""
 
@@ -53,13 +53,13 @@ class UndoForm(StrictForm):
 class SkipForm(StrictForm):
     """Which item to skip."""
 
-    item: Number
+    item: JsonNumber
 
 
 class ReportForm(StrictForm):
     """Which item has an image that cannot be read, and a comment, if there is one."""
 
-    item: Number
+    item: JsonNumber
     comment: Annotated[PlainText, Field(max_length=1000)] = ""
 
 
