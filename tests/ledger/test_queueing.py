@@ -121,7 +121,7 @@ def test_names_are_taken_once(ledger, queue, panel):
         ledger.person("Adda")
     with pytest.raises(UnknownName, match="novel"):
         ledger.queue("novell")
-    with pytest.raises(InputError, match="one person or more"):
+    with pytest.raises(InputError, match="at least one vote"):
         ledger.open_queue("none", Question.LABEL, test_set="val", overlap=0)
     assert ledger.queue("novel") == queue
     assert ledger.person("Bob") == panel[1]
