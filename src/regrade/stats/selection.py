@@ -60,7 +60,7 @@ def lower_share_p_values(successes: ArrayLike, trials: ArrayLike) -> FloatArray:
     measure below share j.
 
     >>> lower_share_p_values([1, 5], [6, 6]).round(4).tolist()
-    [[1.0, 0.0400], [1.0, 1.0]]
+    [[1.0, 0.04], [1.0, 1.0]]
     """
     k, n = (np.atleast_1d(counts) for counts in whole_numbers(successes, trials))
     if (n <= 0).any():
