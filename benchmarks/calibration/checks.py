@@ -97,8 +97,8 @@ def repeated(
 class CoverageCheck:
     """An interval in the words of the product, the function that makes it, and how to draw it ``runs`` times.
 
-    ``maker`` is the function as ``package.module.function``. ``least`` is the smallest coverage that is accepted: 0.93
-    unless the documentation of the interval says otherwise.
+    ``maker`` is the function as ``package.module.function``, and ``also`` are those that give the same interval under
+    another name. ``least`` is the smallest coverage that is accepted: 0.93 unless the documentation says otherwise.
     """
 
     interval: str
@@ -107,6 +107,7 @@ class CoverageCheck:
     n: int
     draw: Callable[[np.random.Generator, int], Drawn]
     least: float
+    also: tuple[str, ...] = ()
 
 
 _Draw = Callable[[np.random.Generator], object]
@@ -133,6 +134,7 @@ def coverage_check(
     n: int,
     draw: Callable[[np.random.Generator, int], Drawn],
     least: float = 0.93,
+    also: tuple[str, ...] = (),
 ) -> None:
     """Register a simulation of an interval at one size."""
-    COVERAGE_CHECKS.append(CoverageCheck(interval, maker, case, n, draw, least))
+    COVERAGE_CHECKS.append(CoverageCheck(interval, maker, case, n, draw, least, also))

@@ -97,16 +97,22 @@ for size in (10, 100, 1_000):
         draw = partial(accuracy, n=size, share=share)
         coverage_check("accuracy", maker="stats.intervals.proportions", case=f"a share of {share:g}", n=size, draw=draw)
 for size in (20, 200, 2_000):
-    for maker in (
-        "studies.model_pairs._differences",
-        "studies.label_change._difference",
-        "studies.plan.review.difference",
-    ):
-        case, draw = "3% and 6% right alone", partial(same_images, n=size, only_first=0.06, only_second=0.03)
-        coverage_check("difference on the same images", maker=maker, case=case, n=size, draw=draw)
-    for maker in ("studies.confusion.transfer.transfer", "studies.generalization._gaps"):
-        case, draw = "shares of 0.8 and 0.7", partial(other_images, n=size, first=0.8, second=0.7)
-        coverage_check("difference on other images", maker=maker, case=case, n=size, draw=draw)
+    coverage_check(
+        "difference on the same images",
+        maker="studies.model_pairs._differences",
+        case="3% and 6% right alone",
+        n=size,
+        draw=partial(same_images, n=size, only_first=0.06, only_second=0.03),
+        also=("studies.label_change._difference", "studies.plan.review.difference"),
+    )
+    coverage_check(
+        "difference on other images",
+        maker="studies.confusion.transfer.transfer",
+        case="shares of 0.8 and 0.7",
+        n=size,
+        draw=partial(other_images, n=size, first=0.8, second=0.7),
+        also=("studies.generalization._gaps",),
+    )
 for size in (40, 400):
     case, truth = "4 strata", float(STRATA.mean())
     for maker, one in (("korn_graubard", stratified_accuracy), ("_t_intervals", stratified_average)):
