@@ -10,7 +10,7 @@ demo: $(READY)     ## grade eight classifiers of digits on two collections, and 
 
 test: $(READY)     ## every test
 	$(BIN)/python -m compileall -q src
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
 check: $(READY)    ## style, types and docs
 	$(BIN)/ruff check .
