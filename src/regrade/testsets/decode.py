@@ -32,25 +32,25 @@ SILENCE = Silence()
 """Of large pictures Pillow still refuses the absurd, and odd notes of cameras do not matter."""
 
 
-def decode(picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0) -> Image.Image:
+def decode(stored: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0) -> Image.Image:
     """A picture as RGB, by its content whatever its file is called, ``border`` pixels cut off on every side.
 
     Grey and palette pictures become RGB, CMYK is converted, 16-bit grey is scaled to 8, of an animation the first
     frame is taken. Damaged or unknown content, and more than 178,956,970 pixels, Pillow's limit, raise
     `UnreadablePicture` with the reason.
     """
-    image = decode_gray_or_rgb(picture, orientation=orientation, border=border)
+    image = decode_gray_or_rgb(stored, orientation=orientation, border=border)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def decode_gray_or_rgb(
-    picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
+    stored: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
 ) -> Image.Image:
     """As `decode`, but a gray image stays gray (mode L), a quarter of the memory: its RGB channels would be equal.
 
     Resized and then converted to RGB it is the same, since every channel is resized by itself.
     """
-    image = _decoded(picture, orientation) if isinstance(picture, bytes) else _from_pixels(picture)
+    image = _decoded(stored, orientation) if isinstance(stored, bytes) else _from_pixels(stored)
     if not border:
         return image
     if min(image.size) <= 2 * border:
@@ -79,16 +79,16 @@ def _strips(image: Image.Image) -> Iterator[NDArray[Any]]:
         yield np.asarray(image.crop((0, top, image.width, min(top + rows, image.height))))
 
 
-def _decoded(picture: bytes, orientation: Orientation) -> Image.Image:
+def _decoded(content: bytes, orientation: Orientation) -> Image.Image:
     try:
         with SILENCE:
-            image: Image.Image = Image.open(io.BytesIO(picture))
+            image: Image.Image = Image.open(io.BytesIO(content))
             if image.format in _PROGRAMS:
                 raise UnidentifiedImageError
             image.load()
             return _as_gray_or_rgb(_upright(image) if orientation is Orientation.UPRIGHT else image)
     except Exception as error:  # damage shows as whatever error the parser of a format has for it
-        raise UnreadablePicture(_reason(error, picture)) from None
+        raise UnreadablePicture(_reason(error, content)) from None
 
 
 def turn_of(image: Image.Image) -> Image.Transpose | None:

@@ -79,13 +79,13 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
         raise InputError(f"{name} is a set of the catalogue: call one that is made here by another name")
     source = store.test_set(found.test_set)
     test_set, slices = found.hard.as_test_set(source, name), found.hard.as_slices(name)
-    pictures = store.has_pictures(source.name)
+    with_pictures = store.has_pictures(source.name)
     with store.transaction():
         if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
             raise AlreadyStored(f"another test set is stored as {name!r}: choose another name")
         kept = keep_slices(store, slices)
         class_map = store.class_map(source)
-        if pictures:
+        if with_pictures:
             positions = np.flatnonzero(found.hard.inside).tolist()
             images = store.pictures(source)
             locations = tuple(images.locations[position] for position in positions)
@@ -93,7 +93,7 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
             stored = store.add_pictures(test_set, kept_images, class_map, is_missing=images_are_missing)
         else:
             stored = store.add_test_set(test_set, class_map)
-    return KeptHardSet(test_set, slices, pictures, bool(stored.new or kept.new))
+    return KeptHardSet(test_set, slices, with_pictures, bool(stored.new or kept.new))
 
 
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
