@@ -10,13 +10,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import regrade
 from benchmarks.fault_world import CLASSES, read_every_file
-from regrade.core import RegradeError
-from regrade.store import Store
+from regrade.core import FINGERPRINT, RegradeError
+from regrade.store import Manifest, Store
 
 _MODEL = f"""
 import numpy as np
@@ -175,10 +178,19 @@ def _limited(size: int) -> Callable[[], None]:
 
 
 def _state(root: Path) -> object:
+    """All that a workspace holds; when its images were changed is left out, which differs between its copies."""
     try:
-        return read_every_file(Store.open(root))
+        stored = read_every_file(Store.open(root))
     except RegradeError as error:
         return str(error)
+    return {name: _without_times(*held) if name.startswith("predictions ") else held for name, held in stored.items()}
+
+
+def _without_times(digest: str, images: bytes | None, manifest: Manifest) -> object:
+    """What is stored of predictions, without the times of change among the fingerprints of images."""
+    fingerprints = np.frombuffer(images or b"", dtype=FINGERPRINT)[["digest", "size"]].tolist()
+    files = {name: checksums for name, checksums in manifest.files.items() if name != "fingerprints.npy"}
+    return digest, fingerprints, replace(manifest, files=files)
 
 
 def _copied(template: Path, root: Path) -> Path:
