@@ -1,8 +1,10 @@
-"""Reports drawn by processes that stay: starting those of each report anew takes longer than drawing it."""
+"""Reports drawn by processes that stay, and equal figures once: starting those of each report anew takes longer."""
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from typing import Any
 from unittest import mock
 
@@ -28,13 +30,23 @@ class _ReportThreads:
         wait(self._futures)
 
 
+def _equal_figures_once(helpers: Helpers) -> Callable[[Any], Any]:
+    """Draw a figure unless one with the same specification was drawn lately."""
+
+    @lru_cache(maxsize=64)
+    def draw_specification(text: str) -> drawing.DrawnFigure:
+        return helpers(json.loads(text))
+
+    return lambda wish: draw_specification(json.dumps(wish)) if isinstance(wish, dict) else helpers(wish)
+
+
 @contextmanager
 def kept_drawing() -> Iterator[None]:
     """All reports that this process writes are drawn by the same processes, which start with the first figure."""
     with (
         Helpers(drawing._drawn) as helpers,
         ThreadPoolExecutor(drawing._PROCESSES) as threads,
-        mock.patch.object(drawing, "Helpers", lambda _: nullcontext(helpers)),
+        mock.patch.object(drawing, "Helpers", mock.Mock(return_value=nullcontext(_equal_figures_once(helpers)))),
         mock.patch.object(drawing, "ThreadPoolExecutor", lambda _: nullcontext(_ReportThreads(threads))),
     ):
         yield

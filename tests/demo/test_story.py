@@ -1,10 +1,9 @@
 """The demonstration: from training to a report in one command, and used again the second time."""
 
 import json
-import os
 
 import pytest
-from running import run, run_process, run_well, snapshot
+from running import run, run_well, snapshot
 
 pytest.importorskip("sklearn")
 pytest.importorskip("mlxtend")
@@ -14,8 +13,7 @@ pytest.importorskip("vl_convert")
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
     workspace = tmp_path_factory.mktemp("demo") / "demo"
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # tests beside it use the other cores
-    return workspace, run_process("demo", "-w", workspace, env=os.environ | one_thread)
+    return workspace, run("demo", "-w", workspace)
 
 
 def test_it_ends_with_five_findings_and_the_report(shown):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from running import run_process
 
 from regrade.executors import processes
 from regrade.executors.processes import Helpers
@@ -138,3 +139,11 @@ def test_at_the_end_no_process_is_left(functions):
 def test_none_is_started_before_it_is_needed(functions):
     with Helpers(functions.pid) as helpers:
         assert helpers._all == []
+
+
+def test_report_command_draws_in_processes_of_its_own(pets):
+    pytest.importorskip("vl_convert")
+    ran = run_process("report", "drawn", "-w", pets)
+    assert ran.code == 0 and "Warning" not in ran.err, ran.err
+    forms = {path.suffix for path in (pets / "reports" / "drawn" / "figures").iterdir() if path.stat().st_size}
+    assert forms >= {".svg", ".png", ".pdf"}

@@ -15,11 +15,10 @@ _PART = 1 << 12  # numbers at a time: some milliseconds of work, far more than a
 
 def elementwise(function: Callable[..., FloatArray], *arguments: ArrayLike) -> FloatArray:
     """The function of arguments that broadcast, computed in parts side by side; the values are those of one call."""
-    arrays = np.broadcast_arrays(*arguments)
-    shape, size = arrays[0].shape, arrays[0].size
-    if size <= _PART:
-        return np.asarray(function(*arrays))
-    flat = [array.ravel() for array in arrays]
-    parts = [slice(start, start + _PART) for start in range(0, size, _PART)]
+    whole = np.broadcast(*arguments)
+    if whole.size <= _PART:
+        return np.asarray(function(*arguments))
+    flat = [array.ravel() for array in np.broadcast_arrays(*arguments)]
+    parts = [slice(start, start + _PART) for start in range(0, whole.size, _PART)]
     values = on_all_cores(lambda part: function(*(array[part] for array in flat)), parts)
-    return np.concatenate(list(values)).reshape(shape)
+    return np.concatenate(list(values)).reshape(whole.shape)

@@ -23,19 +23,39 @@ _NOTHING = 1e-12  # below this a variance is rounding
 
 
 @dataclass(frozen=True, eq=False)
+class ErrorTerms:
+    """What each image (n,) adds to the error of its group's share; ``parts`` (n,) are the clusters, or the images."""
+
+    added: FloatArray
+    parts: IntArray
+    members: IntArray
+    groups: int
+
+    @cached_property
+    def by_part(self) -> sparse.csc_array:
+        """Shape (c, g): the sums over the images of each part in each group."""
+        shape = int(self.parts.max()) + 1, self.groups
+        return sparse.csc_array((self.added, (self.parts, self.members)), shape=shape)
+
+
+@dataclass(frozen=True, eq=False)
 class GroupShares:
     """The shares of g groups, ``sizes`` (g,) images each.
 
     ``worth`` (g,) is how many independent images each share is as sure as, if variances were known. ``clusters`` (g,)
-    counts those of each group, where images come in clusters. ``errors`` (c, g), mostly nothing, are what each of all c
-    clusters, or images, adds to the error of each share.
+    counts those of each group, where images come in clusters. ``terms`` are what images add to the errors of shares.
     """
 
     values: FloatArray
     sizes: IntArray
     worth: FloatArray
     clusters: IntArray | None
-    errors: sparse.csc_array
+    terms: ErrorTerms
+
+    @property
+    def errors(self) -> sparse.csc_array:
+        """Shape (c, g), mostly nothing: what each of all c clusters, or images, adds to the error of each share."""
+        return self.terms.by_part
 
     @cached_property
     def correlations(self) -> FloatArray:
@@ -85,15 +105,13 @@ def group_shares(scores: ArrayLike, groups: ArrayLike, clusters: ArrayLike | Non
         raise UndefinedError("a group has no images: its share has no value")
     values = np.clip(np.bincount(members, weights=y) / sizes, 0.0, 1.0)
     parts = np.arange(len(y)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    shape = int(parts.max()) + 1, len(sizes)
-    added = (y - values[members]) / sizes[members]
-    errors = sparse.csc_array((added, (parts, members)), shape=shape)  # what is at one place is added up
-    squares = _squares(errors)
+    terms = ErrorTerms((y - values[members]) / sizes[members], parts, members, len(sizes))
     if clusters is None:
-        return GroupShares(values, sizes, _worth(values, squares, sizes), None, errors)
+        squares = np.asarray(np.bincount(members, weights=terms.added**2), dtype=np.float64)
+        return GroupShares(values, sizes, _worth(values, squares, sizes), None, terms)
     counts = np.bincount(np.unique(parts * len(sizes) + members) % len(sizes), minlength=len(sizes))
-    variances = squares * counts / np.maximum(counts - 1, 1)
-    return GroupShares(values, sizes, _worth(values, variances, counts), counts, errors)
+    variances = _squares(terms.by_part) * counts / np.maximum(counts - 1, 1)
+    return GroupShares(values, sizes, _worth(values, variances, counts), counts, terms)
 
 
 def error_correlations(first: sparse.csc_array, second: sparse.csc_array) -> FloatArray:

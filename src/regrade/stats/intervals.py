@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,8 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 from regrade.core.estimate import Estimate
 from regrade.stats.cores import elementwise
+
+_FEW = 20  # pairs of counts among which looking for equal ones takes longer than their quantiles
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, *, confidence: floa
     (0.8253, 0.8319)
     """
     k, n = _counts(successes, trials)
+    if k.size <= _FEW:
+        return exact_bounds(k, n, confidence=confidence)
     # Counts repeat in tables of models by slices, and the quantile is the dear part: once a pair.
     sizes, size_index = np.unique(n, return_inverse=True)
     base = n.max(initial=0) + 1  # pairs are numbered by the index of n, so that large counts do not overflow
@@ -117,7 +121,9 @@ def normal_quantile(confidence: float) -> float:
 
 def whole_numbers(*counts: ArrayLike) -> tuple[IntArray, ...]:
     """Counts broadcast against each other, as wide integers; what is not whole raises."""
-    arrays = np.broadcast_arrays(*(np.asarray(count) for count in counts))
+    arrays: Sequence[np.ndarray] = [np.asarray(count) for count in counts]
+    if len({array.shape for array in arrays}) > 1:
+        arrays = np.broadcast_arrays(*arrays)
     if any(array.size and not np.issubdtype(array.dtype, np.integer) for array in arrays):
         raise InputError("counts must be whole numbers")
     return tuple(array.astype(np.int64) for array in arrays)

@@ -36,7 +36,8 @@ def grouping(test_set: TestSet, column: str, *, parts: int | None = None) -> Gro
     other columns only if ``parts`` are asked for. Images without a value are left out.
     """
     values = column_values(test_set, column)
-    known = np.array([value.strip().casefold() not in _MISSING for value in values], dtype=bool)
+    missing = {value for value in set(values) if value.strip().casefold() in _MISSING}
+    known = np.array([value not in missing for value in values], dtype=bool)
     if not known.any():
         raise InputError(f"column {column} of {test_set.name} has no values")
     left_out = int((~known).sum())

@@ -94,8 +94,10 @@ def _disparity(shares: GroupShares, frame: Frame, confidence: float) -> Disparit
 
 def _overall(answers: Answers, frame: Frame, confidence: float) -> Estimate:
     inside = answers.counted & (frame.grouping.members != NO_GROUP)
-    clusters = None if frame.clusters is None else frame.clusters[inside]
-    whole = group_shares(answers.right[inside], np.zeros(int(inside.sum()), dtype=np.int64), clusters)
+    images, right = int(inside.sum()), answers.right[inside]
+    if frame.clusters is None:
+        return proportion(int(right.sum()), images, confidence=confidence)
+    whole = group_shares(right, np.zeros(images, dtype=np.int64), frame.clusters[inside])
     return group_accuracies(whole, confidence)[0]
 
 
