@@ -120,7 +120,7 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     check_seen(site, queue, item, session.person, key=form.key)
     counted = site.ledger.count(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
-    told = told_after(site, queue, item, form.answer)
+    told = told_after(site, queue, item, form.answer, session.person)
     return CastVote(vote=counted.vote.id, told=told, suggests=suggests, revealed=counted.revealed or None)
 
 
@@ -173,8 +173,8 @@ def more_references(
     """Up to a hundred pictures of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)
     index = site.test_set(queue.test_set).class_space.index(class_id)
-    examinations = site.ledger.examinations()
-    return references(site, queue, session.person, index, examinations=examinations, count=MOST_REFERENCES)
+    examinations, hidden = site.ledger.examinations(), site.hidden_from(session.person)
+    return references(site, queue, hidden, index, examinations=examinations, count=MOST_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
