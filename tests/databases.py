@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def unsynced() -> Iterator[None]:
+def without_disk_sync() -> Iterator[None]:
     """SQLite does not wait until the disk has what is written: tests end processes, but cut no power."""
 
     def stop_waiting(connection, _) -> None:

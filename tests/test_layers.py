@@ -23,6 +23,7 @@ PURE = ("core", "metrics", "stats", "studies")
 PURE_IMPORTS = {
     "__future__", "abc", "bisect", "collections", "dataclasses", "difflib", "enum", "errno", "functools", "hashlib",
     "html", "itertools", "json", "math", "numpy", "re", "regrade", "scipy", "types", "typing",
+    "unicodedata",
 }  # fmt: skip
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked

@@ -154,37 +154,43 @@ STATIONS = (JUDGE, MISTAKE, EXAMINATION, TRAINING)
 def losing(page: Page, what: str, *, answered: bool) -> Iterator[None]:
     """Lose a request to an address: before the server has it, or its answer after the server has done it.
 
-    What the page tries by itself before its notice was seen is lost too, so that no pause decides what is seen.
+    The page tries the same request again by itself: that is lost too until its notice was seen, so that no pause
+    decides what is seen. No second request is lost.
     """
-    lost = []
+    lost: list[tuple[str, str | None]] = []
 
     def lose(route: Route) -> None:
         if answered and not lost:
             route.fetch()
-        lost.append(route.request.url)
+        lost.append((route.request.url, route.request.post_data))
         route.abort()
 
     page.route(f"**/{what}", lose)
     yield
     expect(page.locator("#notice")).to_contain_text("No connection")
     page.unroute(f"**/{what}", lose)
-    assert lost
+    assert len(set(lost)) == 1, lost
     hurry(page)
 
 
 @contextmanager
 def holding(page: Page, what: str) -> Iterator[None]:
-    """Hold one request to an address back for as long as the block lasts."""
+    """Hold one request to an address back for as long as the block lasts, and until the page has sent it."""
     held: list[Route] = []
+    over = False
 
     def hold(route: Route) -> None:
-        held.append(route)
+        if over:
+            route.continue_()
+        else:
+            held.append(route)
 
     page.route(f"**/{what}", hold, times=1)
-    yield
-    while not held:
-        page.wait_for_timeout(10)  # milliseconds; lets the request come
-    held[0].continue_()
+    with page.expect_request(f"**/{what}"):
+        yield
+    over = True
+    for route in held:
+        route.continue_()
 
 
 def hurry(page: Page) -> None:

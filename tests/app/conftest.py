@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from browser import new_window
-from databases import unsynced
+from databases import without_disk_sync
 from desk import PASSWORD
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page
@@ -35,8 +35,8 @@ MODELS = ("alpha", "beta", "gamma")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _unsynced():
-    with unsynced():
+def _without_disk_sync():
+    with without_disk_sync():
         yield
 
 

@@ -334,10 +334,10 @@ class TestCopies:
 
 
 class TestOtherQuestions:
-    @pytest.fixture
-    def both(self, workspace, judge_queue):
-        """An examination on the image of the first item that is judged."""
-        exam = label_queue(workspace, "digits", [0])
+    @pytest.fixture(params=list(Mode), ids=lambda mode: mode.value)
+    def both(self, workspace, judge_queue, request):
+        """An examination or a training on the image of the first item that is judged."""
+        exam = label_queue(workspace, "digits", [0], mode=request.param)
         target = workspace.store.test_set("digits")
         pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
         return exam, judge_queue, item_of(workspace.ledger, judge_queue, *pair), pair
@@ -356,13 +356,29 @@ class TestOtherQuestions:
         shown = self.labels_shown(rita, judged, item)
         assert shown["labels"]["correct"] == [str(own)] and "withheld" not in shown["labels"]
 
-    def test_training_withholds_nothing_from_other_questions(self, workspace, visitor, judge_queue):
-        label_queue(workspace, "digits", range(60), mode=Mode.TRAINING)
-        target = workspace.store.test_set("digits")
-        pair = (target.ids[0], str((int(target.labels[0]) + 1) % 10))
-        item = item_of(workspace.ledger, judge_queue, *pair)
-        assert self.labels_shown(visitor("Rita"), judge_queue, item)["labels"]["correct"] == [str(target.labels[0])]
-        assert visitor("Rita").get(f"/panel/{judge_queue.id}/{item}").status_code == 200
+    @pytest.mark.parametrize("mode", list(Mode))
+    def test_judge_and_panel_withhold_labels_of_a_copy_that_is_still_to_be_labeled(
+        self, workspace, visitor, tmp_path, mode
+    ):
+        copy = add_copy(workspace, tmp_path, "copy", [0])
+        label_queue(workspace, "reference", [0], mode=mode)
+        asked = str((int(copy.labels[0]) + 1) % 10)
+        judged = queue_of(workspace.ledger, "judged", [(copy.ids[0], asked)], test_set="copy")
+        item = item_of(workspace.ledger, judged, copy.ids[0], asked)
+        rita = visitor("Rita")
+        assert "withheld" in rita.get(f"/api/queues/{judged.id}/items/{item}").json()["item"]["labels"]
+        assert rita.get(f"/panel/{judged.id}/{item}").status_code == 403
+
+    @pytest.mark.parametrize("mode", list(Mode))
+    def test_training_tells_no_label_of_an_image_that_another_queue_asks_about(self, workspace, visitor, mode):
+        training = label_queue(workspace, "digits", [0], mode=Mode.TRAINING)
+        asking = label_queue(workspace, "digits", [0], mode=mode, name="asking too")
+        rita, example = visitor("Rita"), workspace.store.test_set("digits").ids[0]
+        item = item_of(workspace.ledger, training, example)
+        assert answer(rita, training, item, "3").json()["told"] == {"outcome": "withheld", "right": []}
+        answer(rita, asking, item_of(workspace.ledger, asking, example), "3")
+        rita.write(f"/api/queues/{training.id}/undo", key=f"hidden-key-{next(_keys)}", item=item)
+        assert answer(rita, training, item, "3").json()["told"]["right"] != []
 
     def test_panel_refuses_an_image_that_is_still_to_be_labeled(self, workspace, visitor, both):
         exam, judged, item, pair = both

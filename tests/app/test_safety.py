@@ -1,9 +1,11 @@
 """What strangers try: other origins, large bodies, paths upwards, hostile names, and values no form sends."""
 
 import json
+import re
 
 import pytest
 
+from regrade.app.forms import StrictForm
 from regrade.app.limits import LARGEST
 from regrade.app.opaque import conceal, reveal
 from regrade.ledger import Role
@@ -86,6 +88,45 @@ def test_a_vote_is_refused_that_no_page_would_send(visitor, judge_queue):
     ):  # fmt: skip
         assert client.write(address, **{**good, **bad}).status_code in (400, 404, 422), bad
     assert client.write(address, **good).status_code == 200
+
+
+@pytest.mark.parametrize("reason", [{}, {"reason": ""}, {"reason": " "}, {"reason": "\u200b"}])
+def test_problematic_vote_without_a_reason_is_refused(visitor, workspace, judge_queue, reason):
+    client, address = visitor("Rita"), f"/api/queues/{judge_queue.id}/votes"
+    ballot = {"item": 1, "key": "12345678", "answer": "problematic"}
+    refused = client.write(address, **ballot, **reason)
+    assert refused.status_code == 400
+    assert refused.json() == {"error": "say why the image is problematic: this vote needs a reason"}
+    assert workspace.ledger.progress(judge_queue).by_person == {}
+    assert client.write(address, **ballot, reason="drawing").status_code == 200
+
+
+def test_doubled_key_in_a_vote_is_refused(visitor, workspace, judge_queue):
+    rita = visitor("Rita")
+    body = '{"item": 1, "key": "12345678", "answer": "wrong", "answer": "correct"}'
+    headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
+    refused = rita.post(f"/api/queues/{judge_queue.id}/votes", content=body, headers=headers)
+    message = "the body of the request has the key 'answer' twice in one object: keep one of them"
+    assert (refused.status_code, refused.json()) == (422, {"error": message})
+    assert workspace.ledger.progress(judge_queue).by_person == {}
+
+
+def test_every_route_with_a_json_body_refuses_doubled_keys(app, visitor):
+    rita = visitor("Rita")
+    headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
+    paths = [path for path, methods in app.openapi()["paths"].items() if "requestBody" in methods.get("post", {})]
+    assert len(paths) == len(StrictForm.__subclasses__())
+    for path in paths:
+        refused = rita.post(re.sub(r"{\w+}", "1", path), content='{"item": 1, "item": 2}', headers=headers)
+        assert refused.status_code == 422 and "'item' twice in one object" in refused.json()["error"], path
+
+
+@pytest.mark.parametrize("body", [b'{"item": 1', b"\xff", b'{"item": NaN}', b'{"key": "\\ud800"}', b"[" * 10_000])
+def test_body_that_is_not_json_is_refused_in_one_line(visitor, judge_queue, body):
+    rita = visitor("Rita")
+    headers = {"X-Regrade-Token": rita.token, "Content-Type": "application/json"}
+    refused = rita.post(f"/api/queues/{judge_queue.id}/votes", content=body, headers=headers)
+    assert refused.status_code == 422 and refused.json()["error"].startswith("the body of the request ")
 
 
 def test_a_ballot_that_comes_twice_counts_once(visitor, workspace, judge_queue):

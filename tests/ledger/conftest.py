@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from databases import NewFiles, PostgresDatabase, unsynced
+from databases import NewFiles, PostgresDatabase, without_disk_sync
 from skipping import skip
 
 from regrade.ledger import Ledger, Question, Role
@@ -67,8 +67,8 @@ def postgres_database(postgres):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _unsynced():
-    with unsynced():
+def _without_disk_sync():
+    with without_disk_sync():
         yield
 
 

@@ -35,11 +35,22 @@ def test_names_that_do_not_show_are_refused(ledger):
 
 def test_name_like_another_is_refused_and_names_the_other(ledger):
     ledger.add_person("Zoë", Role.REVIEWER)
-    for name, same in {"ada": "Ada", "\uff21da": "Ada", "A\u200dda": "Ada", "ZOE\u0308": "Zoë"}.items():
+    for name, same in {"ada": "Ada", "A da": "Ada", "\uff21da": "Ada", "A\u200dda": "Ada", "ZOE\u0308": "Zoë"}.items():
         with pytest.raises(AlreadyStored, match=f"someone is called '{same}' already"):
             ledger.add_person(name, Role.REVIEWER)
     ledger.add_person("Zoe", Role.REVIEWER)
     ledger.add_person("نیلوفر\u200cزاده", Role.REVIEWER)
+
+
+def test_queue_name_like_another_is_refused_and_names_both(ledger):
+    ledger.open_queue("first round", Question.JUDGE, test_set="val")
+    for name in ("First round", "first  round", "firstround", "first\xa0round"):
+        with pytest.raises(InputError) as error:
+            ledger.open_queue(name, Question.JUDGE, test_set="val")
+        assert repr("first round") in str(error.value) and repr(name) in str(error.value)
+    with pytest.raises(AlreadyStored, match="there is a queue 'first round' already"):
+        ledger.open_queue("first round", Question.JUDGE, test_set="val")
+    ledger.open_queue("second round", Question.JUDGE, test_set="val")
 
 
 def test_import_refuses_such_names(ledger):

@@ -102,12 +102,13 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
 
 def other_pictures(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
     """Addresses of more pictures of a class, from sets that no one is examined on."""
-    return reference_addresses(site, person, space, index, examinations=site.ledger.examinations(), count=_PICTURES)
+    examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
+    return reference_addresses(site, hidden, space, index, examinations=examinations, count=_PICTURES)
 
 
 def _position(site: Site, test_set: str, example: str) -> int | None:
-    """Where an example is in its test set; none where either is gone."""
-    if not site.workspace.store.has_test_set(test_set):
+    """Where an example is in its test set; none where either is gone or damaged."""
+    if not site.workspace.store.has_test_set(test_set) or test_set in site.damaged_test_sets():
         return None
     return site.test_set(test_set).position_of.get(example)
 

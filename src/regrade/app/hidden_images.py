@@ -12,7 +12,7 @@ import numpy as np
 from regrade.app.same_images import QueueImages, SameImages
 from regrade.core import TestSet
 from regrade.core.arrays import BoolArray
-from regrade.ledger import Queue
+from regrade.ledger import Question, Queue
 from regrade.ledger.pending import Until
 
 _PASSES = 10  # times that a page is chosen anew because an image on it turned out to be hidden
@@ -71,6 +71,11 @@ class HiddenImages:
     def __or__(self, other: HiddenImages) -> HiddenImages:
         """What either of the two hides."""
         return HiddenImages((*self.queues, *other.queues), self._same_images)
+
+    def to_label(self) -> HiddenImages:
+        """Only what queues of labels ask about."""
+        queues = [queue for queue in self.queues if queue.queue.question is Question.LABEL]
+        return HiddenImages(queues, self._same_images)
 
     def mask(self, test_set: TestSet) -> BoolArray:
         """Shape (n,): the examples of a test set that are known to be hidden; not to be written to."""

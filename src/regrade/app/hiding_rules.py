@@ -36,11 +36,10 @@ class HidingRules:
         """The images that someone still has to answer, in all queues that they may work on."""
         return self._pending_in(self._ledger.queues_of(person), person)
 
-    def unexamined(self, person: Person, examinations: Collection[Queue]) -> HiddenImages:
-        """The images that someone still has to answer in examinations."""
-        if not examinations:
-            return HiddenImages((), self._same_images)
-        return self._pending_in(filter(is_examination, self._ledger.queues_of(person)), person)
+    def unlabeled(self, person: Person) -> HiddenImages:
+        """The images that someone still has to label, in examinations and in training."""
+        queues = [queue for queue in self._ledger.queues_of(person) if queue.question is Question.LABEL]
+        return self._pending_in(queues, person)
 
     def examined(self, examinations: Collection[Queue]) -> HiddenImages:
         """All images of examinations: no one sees them beside a class, since people could tell each other."""

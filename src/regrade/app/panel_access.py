@@ -52,10 +52,10 @@ def _subject(item_id: PathNumber, desk: Annotated[Desk, Depends(_desk)]) -> Subj
 
 
 def _check_labeled(desk: Desk, item: Item) -> None:
-    """Refuse what a panel says of an image that someone still has to label in an examination."""
+    """Refuse what a panel says of an image that someone still has to label."""
     test_set = desk.site.test_set(desk.queue.test_set)
     position = test_set.position_of.get(item.example)
-    asking = () if position is None else desk.site.unexamined(desk.person).asking(test_set, position)
+    asking = () if position is None else desk.site.unlabeled(desk.person).asking(test_set, position)
     if asking:
         raise HTTPException(403, f"you still have to label this image in {asking[0].queue.name!r}: answer there first")
 

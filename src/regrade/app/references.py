@@ -9,7 +9,7 @@ from operator import itemgetter
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.site import Site
 from regrade.core import ClassSpace
-from regrade.ledger import Person, Queue
+from regrade.ledger import Queue
 
 _MOST_TRIED = 400  # candidates that are looked at before the rest is left out
 _STEP = 16  # candidates whose contents are read at once
@@ -18,7 +18,11 @@ _STEP = 16  # candidates whose contents are read at once
 def reference_images(
     site: Site, hidden: HiddenImages, space: ClassSpace, class_index: int, *, excluded: frozenset[str], count: int
 ) -> list[tuple[str, int]]:
-    """Up to ``count`` images of a class that are not hidden, by test set and position; ``excluded`` sets have none."""
+    """Up to ``count`` images of a class that are not hidden, by test set and position.
+
+    Test sets that are ``excluded`` or damaged have none.
+    """
+    excluded |= site.damaged_test_sets()
     candidates = islice(site.pictures.references(space.name, class_index, but=excluded), _MOST_TRIED)
     images: list[tuple[str, int]] = []
     for name, group in groupby(candidates, key=itemgetter(0)):
@@ -33,7 +37,7 @@ def reference_images(
 
 def reference_addresses(
     site: Site,
-    person: Person,
+    hidden: HiddenImages,
     space: ClassSpace,
     class_index: int,
     *,
@@ -43,13 +47,13 @@ def reference_addresses(
 ) -> list[str]:
     """Addresses of images of a class for someone who answers questions or reads the guide.
 
-    Neither images that they still have to answer nor any of an examination are among them, nor any from a test set
-    that an examination asks about or that is ``excluded``.
+    Neither images that are ``hidden`` from them nor any of an examination are among them, nor any from a test set that
+    an examination asks about, that is ``excluded`` or that is damaged.
     """
-    excluded |= {queue.test_set for queue in examinations}
+    excluded |= {queue.test_set for queue in examinations} | site.damaged_test_sets()
     if next(site.pictures.references(space.name, class_index, but=excluded), None) is None:
         return []
-    hidden = site.hidden_from(person) | site.hiding.examined(examinations)
+    hidden |= site.hiding.examined(examinations)
     images = reference_images(site, hidden, space, class_index, excluded=excluded, count=count)
     addresses = (site.pictures.address(*image) for image in images)
     return [address for address in addresses if address is not None]

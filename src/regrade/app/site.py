@@ -8,6 +8,8 @@ from fastapi import Request
 
 from regrade.app.class_index import ClassIndex, class_index
 from regrade.app.explore import Explorer
+from regrade.app.explore.latest import Latest
+from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
 from regrade.app.label_book import LabelBook
@@ -17,10 +19,12 @@ from regrade.app.sessions import Session, Sessions
 from regrade.app.suggesting import Suggestions
 from regrade.app.trouble_log import TroubleLog
 from regrade.app.unseen_images import UnseenImages
-from regrade.core import ClassSpace, InputError, TestSet, UnknownName
+from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
 from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, Reports, SignInAttempts
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
+
+_READABLE = 1024  # test sets of which it is kept that they can be read
 
 
 class Site:
@@ -37,6 +41,7 @@ class Site:
         self.explorer = Explorer(workspace)
         self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
+        self._readable: Latest[bool] = Latest(_READABLE)
         self.scores = ScoreShelf(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.attempts = SignInAttempts(self.ledger.engine)
@@ -62,6 +67,25 @@ class Site:
         """A test set, read again only when its files have changed."""
         return self.explorer.test_set(name)
 
+    def damaged_test_sets(self) -> frozenset[str]:
+        """The test sets whose files cannot be read: pages that are about other ones do without them, and say so."""
+        return frozenset(name for name in self.workspace.store.test_set_names() if not self._is_readable(name))
+
+    def readable_test_sets(self) -> list[str]:
+        """The test sets whose files can be read."""
+        return [name for name in self.workspace.store.test_set_names() if self._is_readable(name)]
+
+    def _is_readable(self, name: str) -> bool:
+        """Whether a test set can be read; only that it can is kept, and only as long as its files stay as they are."""
+        try:
+            return self._readable.get(name, test_set_stamp(self.workspace.store, name), lambda _: self._can_read(name))
+        except RegradeError:
+            return False
+
+    def _can_read(self, name: str) -> bool:
+        self.test_set(name)
+        return True
+
     def label_book(self, test_set: str, labels: str) -> LabelBook:
         """The labels of a test set, in their newest version unless one is named."""
         store = self.workspace.store
@@ -76,9 +100,9 @@ class Site:
         """The images that someone must not be told about now."""
         return self.hiding.hidden_from(person)
 
-    def unexamined(self, person: Person) -> HiddenImages:
-        """The images that someone still has to answer in examinations: other questions would give the answer away."""
-        return self.hiding.unexamined(person, self.ledger.examinations())
+    def unlabeled(self, person: Person) -> HiddenImages:
+        """The images that someone still has to label: other questions would give the answer away."""
+        return self.hiding.unlabeled(person)
 
     def queue(self, queue_id: int, person: Person) -> Queue:
         """A queue that someone may work on, by its number."""

@@ -7,25 +7,28 @@ from typing import Literal
 from pydantic import BaseModel
 
 from regrade.app.site import Site
-from regrade.ledger import Item, Mode, Question, Queue
+from regrade.ledger import Item, Mode, Person, Question, Queue
 
 
 class Told(BaseModel):
     """How an answer compares with what is known, and the ids of the classes that are right."""
 
-    outcome: Literal["right", "unclear", "wrong", "unknown"]
+    outcome: Literal["right", "unclear", "wrong", "unknown", "withheld"]
     right: list[str]
 
 
-def told_after(site: Site, queue: Queue, item: Item, answer: str) -> Told | None:
+def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> Told | None:
     """What is told of an answer: by the queue's labels if it has any, else by the test set's own.
 
-    Classes that people cannot tell from a right one count as right; a picture without a label tells nothing.
+    Classes that people cannot tell from a right one count as right; a picture without a label tells nothing. Labels of
+    an image that the person still has to label in another queue are withheld.
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:
         return None
     test_set = site.test_set(queue.test_set)
     space, position = test_set.class_space, test_set.position(item.example)
+    if site.unlabeled(person).asking(test_set, position):
+        return Told(outcome="withheld", right=[])
     right, unclear = _known(site, queue, position)
     given = space.index(answer)
     ids = [space.ids[one] for one in right]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from regrade.app.hidden_images import HiddenImages
 from regrade.app.references import reference_addresses
 from regrade.app.scores import in_words
 from regrade.app.site import Site
@@ -32,7 +33,7 @@ def class_view(space: ClassSpace, index: int) -> dict[str, Any]:
 def references(
     site: Site,
     queue: Queue,
-    person: Person,
+    hidden: HiddenImages,
     class_index: int,
     *,
     examinations: Collection[Queue],
@@ -40,12 +41,12 @@ def references(
 ) -> list[str]:
     """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about.
 
-    Nor are they images that the person still has to answer or that anyone is examined on, in any test set.
+    Nor are they ``hidden`` images or such that anyone is examined on, in any test set.
     """
     space = site.test_set(queue.test_set).class_space
     excluded = frozenset({queue.test_set})
     return reference_addresses(
-        site, person, space, class_index, examinations=examinations, excluded=excluded, count=count
+        site, hidden, space, class_index, examinations=examinations, excluded=excluded, count=count
     )
 
 
@@ -57,13 +58,13 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
     test_set = site.test_set(queue.test_set)
     space = test_set.class_space
     class_index = space.index(item.class_id)
-    examinations = site.ledger.examinations()
+    examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
     if queue.question is Question.MISTAKE:
         shown["score"] = score_words(site, queue, item, all_voted=False)
     return shown | {
         "class": class_view(space, class_index),
-        "references": references(site, queue, person, class_index, examinations=examinations),
-        "labels": labels_before_answer(site, queue, item, person, examinations),
+        "references": references(site, queue, hidden, class_index, examinations=examinations),
+        "labels": labels_before_answer(site, queue, item, hidden),
     }
 
 
@@ -85,13 +86,11 @@ def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str
     return in_words(site.scores.of(test_set, *place, model=queue.model), model=queue.model)
 
 
-def labels_before_answer(
-    site: Site, queue: Queue, item: Item, person: Person, examinations: Collection[Queue]
-) -> dict[str, Any]:
-    """The known labels of an image; withheld from someone who still has to label it in an examination."""
+def labels_before_answer(site: Site, queue: Queue, item: Item, hidden: HiddenImages) -> dict[str, Any]:
+    """The known labels of an image; withheld where the ``hidden`` images have it as one that is still to be labeled."""
     test_set = site.test_set(queue.test_set)
     position = test_set.position(item.example)
-    if site.hiding.unexamined(person, examinations).asking(test_set, position):
+    if hidden.to_label().asking(test_set, position):
         return {"correct": [], "unclear": [], "wrong": [], "problematic": "", "withheld": WITHHELD}
     return known_labels(site, queue, position, but=test_set.class_space.index(item.class_id))
 

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Table, insert, select, up
 from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
+from regrade.core.similar_names import check_distinct_names
 from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
@@ -140,6 +141,7 @@ class Ledger:
             model=model, mode=mode.value,
         )  # fmt: skip
         with writing(self.engine) as connection:
+            check_distinct_names("queue", [name], connection.execute(select(queue.c.name)).scalars())
             return record_of(Queue, _added(connection, row, queue, f"there is a queue {name!r} already"))
 
     def change_overlap(

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from regrade.core import AlreadyStored, InputError
+from regrade.core.similar_names import comparable_name
 
 _LONGEST = 80  # characters, of the columns in the database
 _JOINERS = "\u200c\u200d"  # invisible, and part of the spelling of names in Persian, Hindi and other languages
@@ -31,21 +32,11 @@ def check_name(what: str, name: str) -> None:
 
 
 def check_not_alike(names: Iterable[str], taken: Iterable[str]) -> None:
-    """Raise where a new person's name is that of another, or differs only in case or in how it is encoded."""
-    people = {folded(name): name for name in taken}
+    """Raise where a new person's name is that of another, or differs only in case, encoding, spaces or joiners."""
+    people = {comparable_name(name): name for name in taken}
     for name in names:
-        same = people.get(folded(name))
+        same = people.get(comparable_name(name))
         if same is not None:
             detail = "" if same == name else f", which is too similar to {name!r}"
             raise AlreadyStored(f"someone is called {same!r} already{detail}")
-        people[folded(name)] = name
-
-
-def folded(name: str) -> str:
-    """A name as it is compared with others: compatibility characters and case are the same, joiners are left out.
-
-    >>> folded("ADA") == folded("ada"), folded("Zoe") == folded("Zoë")
-    (True, False)
-    """
-    plain = "".join(letter for letter in name if letter not in _JOINERS)
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold())
+        people[comparable_name(name)] = name

@@ -32,6 +32,7 @@ from regrade.core import (
     UnknownName,
 )
 from regrade.core.arrays import IntArray
+from regrade.core.similar_names import check_distinct_names
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.checkpoint_folder import (
     CHECKPOINT_MANIFEST,
@@ -212,6 +213,7 @@ class Store:
                     f"test set {test_set.name!r} is stored with other examples, labels or groups: choose another name"
                 )
             return Stored((), (test_set.name,))
+        check_distinct_names("test set", [test_set.name], self.test_set_names())
         self._place_class_space(change, test_set.class_space)
         change.write_at(self._test_set_path(test_set.name), lambda file: write_test_set(test_set, file))
         return Stored((test_set.name,), ())
@@ -325,6 +327,7 @@ class Store:
                 )
         with self.transaction() as change:
             new, unchanged = self._split([manifest for _, manifest in entries])
+            check_distinct_names("model or person", new, self._answerer_names(test_set.name))
             chosen = set(new)
             self._place_class_space(change, space)
             self._place_test_set(change, test_set)
@@ -366,7 +369,11 @@ class Store:
     def partial_predictions(
         self, test_set: TestSet, model: str, *, part_size: int, plan: dict[str, Any]
     ) -> PartialPredictions:
-        """Predictions under way; they become visible once they are finished and added."""
+        """Predictions under way; they become visible once they are finished and added.
+
+        A name that could not be told from that of another model raises now, before anything is computed.
+        """
+        check_distinct_names("model or person", [model], self._answerer_names(test_set.name))
         folder = self.root / ".partial" / file_name(test_set.name) / file_name(model)
         return PartialPredictions(folder, len(test_set), part_size, {**plan, "test_set_digest": test_set.digest})
 

@@ -26,6 +26,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.similar_names import check_distinct_names
 from regrade.store.moments import is_seconds, moment
 from regrade.store.places import Places
 from regrade.tables import (
@@ -204,7 +205,9 @@ def _people(answers: Sequence[_Answer], test_set: TestSet, reading: Reading) -> 
     classes = _classes(answers, test_set.class_space, reading)
     times = _times(answers)
     people = np.array([answer.person.removeprefix(PERSON_PREFIX) for answer in answers])
-    for person in dict.fromkeys(people.tolist()):
+    names = dict.fromkeys(people.tolist())
+    check_distinct_names("person", names)
+    for person in names:
         rows = np.flatnonzero(people == person)
         _refuse_repeated(places[rows], person, test_set)
         given = AnswerTimes(times.start[rows], times.end[rows])

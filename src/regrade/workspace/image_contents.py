@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 
-from regrade.core import PictureSource, RegradeError, TestSet
+from regrade.core import FormatError, PictureSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, keep_contents
 from regrade.neighbours import pixel_hash, unwatched
@@ -24,7 +25,10 @@ class ImageContents:
 
     def __init__(self, store: Store, test_set: TestSet) -> None:
         source = _source(store, test_set)
-        self._known: dict[int, str | None] = {} if source is None else _signed_contents(store, test_set.name, source)
+        self._known: dict[int, str | None] = {}
+        if source is not None:
+            with suppress(FormatError):  # where signatures are damaged, the images themselves are read instead
+                self._known = _signed_contents(store, test_set.name, source)
         self._read = None if source is None else _reader(source)
 
     @property

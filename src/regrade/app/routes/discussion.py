@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from regrade.app.forms import StrictForm
+from regrade.app.forms import StrictForm, StrictRoute
 from regrade.app.numbers import Number
 from regrade.app.panel_access import Subject, SubjectHere
 from regrade.app.panel_view import panel_state
 from regrade.app.plain_text import PlainText
 from regrade.core import InputError
 
-router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"])
+router = APIRouter(prefix="/api/panel/{queue_id}/{item_id}", tags=["panel"], route_class=StrictRoute)
 
 
 class CommentForm(StrictForm):

@@ -182,7 +182,7 @@ def _form(
     request: Request, site: Site, about: ClassAsked, typed: EntryForm, *, status: int = 200, **more: Any
 ) -> Response:
     """The form with what is typed; ``more`` is what went wrong with it."""
-    names, examined = site.workspace.store.test_set_names(), site.examined()
+    names, examined = site.readable_test_sets(), site.examined()
     sets = [name for name in names if name not in examined and site.space_of(name) == about.space.name]
     values = {"trouble": "", "theirs": None, "differs": {}, **more}
     return about.page(request, "guide_edit.html", status=status, typed=typed, longest=LONGEST, sets=sets, **values)
@@ -248,5 +248,5 @@ def _lines(text: str) -> tuple[str, ...]:
 def _spaces(site: Site) -> dict[str, int]:
     """The class spaces of the test sets, and how many entries each has, most first."""
     counts = Counter(one.class_space for one in site.guide.entries())
-    names = dict.fromkeys(site.space_of(name) for name in site.workspace.store.test_set_names())
+    names = dict.fromkeys(site.space_of(name) for name in site.readable_test_sets())
     return dict(sorted(((name, counts[name]) for name in names), key=lambda pair: -pair[1]))

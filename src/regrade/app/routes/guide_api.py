@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteHere
-from regrade.app.forms import StrictForm
+from regrade.app.forms import StrictForm, StrictRoute
 from regrade.app.guide_views import alike, example_pictures
 from regrade.app.markdown import formatted
 from regrade.app.numbers import LARGEST
 from regrade.app.routes.guide import LONGEST
 from regrade.ledger import GuideText
 
-router = APIRouter(prefix="/api/guide", tags=["guide"])
+router = APIRouter(prefix="/api/guide", tags=["guide"], route_class=StrictRoute)
 
 
 class AlikeView(BaseModel):

@@ -61,7 +61,7 @@ def panel(
 
 
 def _running(desk: Desk) -> RunningReview | None:
-    """Accuracies so far, for owners who have no image of the test set left to label in an examination.
+    """Accuracies so far, for owners who have no image of the test set left to label.
 
     They rest on decided items only, which no one is asked about any more.
     """
@@ -69,7 +69,7 @@ def _running(desk: Desk) -> RunningReview | None:
     if desk.person.role is not Role.OWNER or queue.question is not Question.JUDGE or not queue.labels:
         return None
     test_set = desk.site.test_set(queue.test_set)
-    if desk.site.unexamined(desk.person).mask(test_set).any():
+    if desk.site.unlabeled(desk.person).mask(test_set).any():
         return None
     try:
         return desk.site.workspace.running_review(queue.name)
@@ -127,8 +127,8 @@ def _to(queue: Queue, wanted: Wanted, item_id: int | None) -> Response:
 
 
 def _discussable(desk: Desk, topics: Iterable[Topic]) -> list[Topic]:
-    """The topics without those about images that someone still has to label in an examination."""
-    hidden, test_set = desk.site.unexamined(desk.person), desk.site.test_set(desk.queue.test_set)
+    """The topics without those about images that someone still has to label."""
+    hidden, test_set = desk.site.unlabeled(desk.person), desk.site.test_set(desk.queue.test_set)
     return [topic for topic in topics if not hidden.asking(test_set, test_set.position(topic.item.example))]
 
 

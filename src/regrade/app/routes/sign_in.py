@@ -19,8 +19,8 @@ from regrade.app.plain_text import PlainText, is_visible
 from regrade.app.sessions import LASTS
 from regrade.app.site import Site
 from regrade.core import InputError
+from regrade.core.similar_names import comparable_name
 from regrade.ledger import AccountState, OpenAccount, Person, Role
-from regrade.ledger.names import folded
 
 router = APIRouter(include_in_schema=False)
 Destination = Annotated[str, Query(alias="next", max_length=LONGEST)]
@@ -139,10 +139,10 @@ def _local_owner(site: Site) -> Person:
     for member in members:
         if member.person.role is Role.OWNER and member.state is not AccountState.CLOSED:
             return member.person
-    taken = {folded(member.person.name) for member in members}
+    taken = {comparable_name(member.person.name) for member in members}
     user = getpass.getuser()
     names = chain((user, f"{user} (owner)"), (f"{user} (owner {number})" for number in count(2)))
-    return site.ledger.add_person(next(name for name in names if folded(name) not in taken), Role.OWNER)
+    return site.ledger.add_person(next(name for name in names if comparable_name(name) not in taken), Role.OWNER)
 
 
 def _check_origin(request: Request) -> None:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, SiteHere
-from regrade.app.forms import StrictForm
+from regrade.app.forms import StrictForm, StrictRoute
 from regrade.app.numbers import LARGEST, JsonNumber, PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
@@ -16,9 +16,10 @@ from regrade.app.site import Site
 from regrade.app.training import Told, told_after
 from regrade.app.views import image_address, item_view, references
 from regrade.core import InputError
+from regrade.core.panel import Answer
 from regrade.ledger import Ballot, Item, Person, Question, Queue
 
-router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"])
+router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"], route_class=StrictRoute)
 
 MOST_REFERENCES = 100
 
@@ -115,10 +116,11 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     queue, item = _item(site, session, queue_id, form.item)
     ballot = Ballot(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
     check_class(site, queue, ballot)
+    check_reason(queue, ballot)
     check_seen(site, queue, item, session.person, key=form.key)
     counted = site.ledger.count(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
-    told = told_after(site, queue, item, form.answer)
+    told = told_after(site, queue, item, form.answer, session.person)
     return CastVote(vote=counted.vote.id, told=told, suggests=suggests, revealed=counted.revealed or None)
 
 
@@ -171,14 +173,20 @@ def more_references(
     """Up to a hundred pictures of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)
     index = site.test_set(queue.test_set).class_space.index(class_id)
-    examinations = site.ledger.examinations()
-    return references(site, queue, session.person, index, examinations=examinations, count=MOST_REFERENCES)
+    examinations, hidden = site.ledger.examinations(), site.hidden_from(session.person)
+    return references(site, queue, hidden, index, examinations=examinations, count=MOST_REFERENCES)
 
 
 def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
     """Raise where a label is no class of the test set."""
     if queue.question is Question.LABEL and ballot.answer is not None:
         site.test_set(queue.test_set).class_space.index(ballot.answer)
+
+
+def check_reason(queue: Queue, ballot: Ballot) -> None:
+    """Raise where an image is called problematic without a reason."""
+    if queue.question is Question.JUDGE and ballot.answer == Answer.PROBLEMATIC.value and not ballot.reason.strip():
+        raise InputError("say why the image is problematic: this vote needs a reason")
 
 
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:

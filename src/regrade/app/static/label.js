@@ -102,7 +102,8 @@ function show(item) {
 }
 
 // Training: what is right, beside what was said.
-const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people could not settle it", unknown: "No one knows: this picture has no label" };
+const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people could not settle it", unknown: "No one knows: this picture has no label",
+  withheld: "Not shown yet: another queue still asks you to label this image" };
 
 function told(item, ballot, { told: found }) {
   if (!found) return true;

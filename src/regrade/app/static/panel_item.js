@@ -190,6 +190,7 @@ function ballot() {
 function missing() {
   if (!kind.value) return "Choose an answer first.";
   if (graded && kind.value !== none && !grade.value) return "Say how grave it is.";
+  if (kind.value === "problematic" && !by("reason").value.trim()) return "Say why the image is problematic.";
   if (needsReason() && !by("why").value.trim()) return "Say why the vote changes.";
   return document.body.dataset.ready ? "" : "A vote counts only when the image can be seen.";
 }
@@ -198,7 +199,8 @@ async function cast(event) {
   event.preventDefault();
   const lacks = missing();
   if (lacks) {
-    if (kind.value && lacks.includes("why")) by("why").focus();
+    if (lacks.includes("problematic")) by("reason").focus();
+    else if (kind.value && lacks.includes("why")) by("why").focus();
     return notice(lacks, 4);
   }
   clearRefusals();

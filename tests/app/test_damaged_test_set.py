@@ -1,0 +1,79 @@
+"""Pages about other test sets leave out one whose files are damaged, and say so."""
+
+import shutil
+
+import pytest
+
+from regrade.ledger import Guide, GuideText, NewItem, Question
+
+LEFT_OUT = "The test set spare is left out here"
+
+
+@pytest.fixture
+def spare(workspace):
+    """A test set with the same images as the reference set, named by a guide entry; no queue asks about it."""
+    target = workspace.store.test_set("reference")
+    workspace.add_test_set("spare", workspace.store.pictures(target).root, classes="digits")
+    text = GuideText("x", (), (("spare", target.ids[0]), ("reference", target.ids[1])))
+    Guide(workspace.ledger.engine).write("digits", "3", text, workspace.ledger.person("Rob"), replaces=None)
+    return workspace.store.root / "testsets" / "spare.parquet"
+
+
+@pytest.fixture
+def damaged(spare):
+    """The file of the spare set no longer matches its checksum."""
+    spare.write_bytes(spare.read_bytes()[:-9] + b"123456789")
+
+
+@pytest.fixture
+def label_queue(workspace):
+    return workspace.ledger.open_queue("labels", Question.LABEL, test_set="digits")
+
+
+def pages(judge_queue, label_queue):
+    yield from ("/guide", "/guide/digits/3", "/guide/digits/3/edit", "/explore/class?set=digits&class=3")
+    yield from (f"/judge/{judge_queue.id}", f"/label/{label_queue.id}", f"/panel/{judge_queue.id}/1")
+
+
+@pytest.mark.usefixtures("damaged")
+def test_pages_name_the_damaged_set_and_go_on(visitor, judge_queue, label_queue):
+    for address in pages(judge_queue, label_queue):
+        page = visitor("Rita").get(address)
+        assert page.status_code == 200 and LEFT_OUT in page.text, address
+    assert visitor("Rita").get("/guide/digits/3/history").status_code == 200
+
+
+@pytest.mark.usefixtures("spare")
+def test_pages_say_nothing_where_all_sets_can_be_read(visitor, judge_queue, label_queue):
+    for address in pages(judge_queue, label_queue):
+        assert LEFT_OUT not in visitor("Rita").get(address).text, address
+
+
+@pytest.mark.usefixtures("damaged")
+def test_references_come_from_the_sets_that_can_be_read(app, visitor, judge_queue):
+    rita, target = visitor("Rita"), app.state.site.test_set("reference")
+    shown = rita.get("/api/guide/digits/3").json()["examples"]
+    assert shown == [app.state.site.pictures.address("reference", 1)]
+    item = rita.get(f"/api/queues/{judge_queue.id}/next").json()["item"]
+    class_id = item["class"]["id"]
+    more = rita.get(f"/api/queues/{judge_queue.id}/references?class_id={class_id}").json()
+    places = [place for place, label in enumerate(target.labels) if target.class_space.ids[label] == class_id]
+    assert set(more) == {app.state.site.pictures.address("reference", place) for place in places}
+    assert set(item["references"]) <= set(more)
+
+
+def test_set_comes_back_once_it_is_restored(visitor, spare, tmp_path):
+    shutil.copy2(spare, tmp_path / "kept")
+    spare.write_bytes(b"x")
+    assert LEFT_OUT in visitor("Rita").get("/guide").text
+    shutil.copy2(tmp_path / "kept", spare)
+    assert LEFT_OUT not in visitor("Rita").get("/guide").text
+
+
+def test_damaged_signatures_are_not_used_to_find_copies(workspace, visitor, label_queue):
+    workspace.leakage("reference", by=["phash"])
+    for path in (workspace.store.root / "neighbours").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"x" + path.read_bytes()[1:])
+    workspace.ledger.add_items(label_queue, [NewItem(workspace.store.test_set("digits").ids[0])])
+    assert visitor("Rita").get("/guide/digits/3").status_code == 200

@@ -1,0 +1,87 @@
+"""Models, people and test sets whose names no one could tell apart are refused in one line that names both."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running import assert_one_line, run
+
+import regrade
+from regrade.core import InputError
+from regrade.core.similar_names import check_distinct_names, comparable_name
+
+ALIKE = ("ada", "A da", "Ada ", "Ada\u200b", "\xa0Ada", "\uff21da", "A\u2060da")
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    (tmp_path / "set.csv").write_text("image,label\na,0\nb,1\n")
+    workspace = regrade.init(tmp_path / "W")
+    workspace.add_test_set("digits", tmp_path / "set.csv", classes="digits")
+    return workspace
+
+
+def people_file(folder, *names):
+    path = folder / "people.csv"
+    path.write_text("\n".join(["person,image,class", *(f"{name},a,0" for name in names)]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_import_people_refuses_names_alike_in_one_file(workspace, tmp_path, name):
+    path = people_file(tmp_path, "Ada", name)
+    ended = run("import", "people", path, "--test-set", "digits", "-w", workspace.store.root)
+    assert_one_line(ended, "the person names", repr("Ada"), repr(name))
+    assert workspace.store.people_names("digits") == ()
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_import_people_refuses_a_name_like_a_stored_one(workspace, tmp_path, name):
+    workspace.import_people(people_file(tmp_path, "Ada"), test_set="digits")
+    with pytest.raises(InputError) as error:
+        workspace.import_people(people_file(tmp_path, name), test_set="digits")
+    assert repr("person:Ada") in str(error.value) and repr(f"person:{name}") in str(error.value)
+    assert workspace.store.people_names("digits") == ("person:Ada",)
+
+
+def test_import_people_takes_the_same_file_again_and_other_names(workspace, tmp_path):
+    for names in (["Ada"], ["Ada"], ["Ada", "Zoe", "Zoë"]):
+        workspace.import_people(people_file(tmp_path, *names), test_set="digits")
+    assert len(workspace.store.people_names("digits")) == 3
+
+
+def test_import_people_refuses_a_name_that_does_not_show(workspace, tmp_path):
+    with pytest.raises(InputError, match="no visible character"):
+        workspace.import_people(people_file(tmp_path, "\u200b"), test_set="digits")
+
+
+def test_add_predictions_refuses_a_model_name_like_another(workspace):
+    scores = np.eye(10)[:2]
+    workspace.add_predictions("ResNet", scores, test_set="digits")
+    with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
+        workspace.add_predictions("resnet", scores, test_set="digits")
+    assert workspace.store.model_names("digits") == ("ResNet",)
+
+
+def test_predictions_under_way_refuse_a_model_name_like_another(workspace):
+    workspace.add_predictions("ResNet", np.eye(10)[:2], test_set="digits")
+    with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
+        workspace.store.partial_predictions(workspace.store.test_set("digits"), "resnet", part_size=1, plan={})
+
+
+def test_add_test_set_refuses_a_name_like_another(workspace, tmp_path):
+    with pytest.raises(InputError, match="the test set names 'digits' and 'Digits' differ only in case"):
+        workspace.add_test_set("Digits", tmp_path / "set.csv", classes="digits")
+    assert workspace.store.test_set_names() == ("digits",)
+
+
+def test_taken_names_pass_though_they_are_alike():
+    check_distinct_names("model", ["Ada", "ada"], ["Ada", "ada"])
+
+
+@given(st.text("aBé0-", min_size=1), st.lists(st.tuples(st.integers(0, 9), st.sampled_from(" \u200b\u2060\xa0"))))
+def test_comparable_name_knows_neither_case_nor_what_does_not_show(name, inserted):
+    changed = name.swapcase()
+    for place, letter in inserted:
+        changed = changed[:place] + letter + changed[place:]
+    assert comparable_name(changed) == comparable_name(name) == name.lower()
