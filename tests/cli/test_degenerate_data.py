@@ -70,7 +70,7 @@ REFUSED = {
     "one model": {name for name in COMMANDS if name.startswith(("compare", "gen", "sim", "plan d", "plan r"))}
     - {"plan disparity"},
     "one image": {"generalization", "plan disparity"},
-    **dict.fromkeys(("all right", "all wrong", "identical models"), {"generalization"}),
+    **{name: {"generalization"} for name in ("all right", "all wrong", "identical models")},
 }
 """Commands that have nothing to compute, and say so in a line."""
 
