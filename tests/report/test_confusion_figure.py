@@ -115,7 +115,7 @@ class TestWords:
     @pytest.mark.parametrize(
         ("low", "high", "words"),
         [
-            (0.7, 0.9, "Models keep their order on confusing images"),
+            (0.7, 0.9, "The order of models is largely kept on confusing images"),
             (-0.2, 0.4, "The order of models changes on confusing images"),
             (0.2, 0.9, "Whether models keep their order on confusing images is not settled"),
         ],
