@@ -46,10 +46,10 @@ class TestChapters:
         told = dict(Material(world, ("new",)).open_questions())
         assert set(told) == {
             "Does it hold on new data?",
-            "Whom do models serve?",
+            "How does accuracy vary by region?",
             "Which mistakes are mistakes?",
             "Which images confuse models?",
-            "How do models stand beside people?",
+            "How do models compare with people?",
             "Are images of one set in another?",
         }
         assert "regrade import labels" in told["Which mistakes are mistakes?"]

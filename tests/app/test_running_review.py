@@ -1,8 +1,9 @@
 """The accuracy so far on a queue's page: for owners, live, and only where items were drawn at random."""
 
 import pytest
-from desk import item_numbers
+from desk import faint_texts, item_numbers
 from paneling import said
+from playwright.sync_api import expect
 
 from regrade.ledger import Mode, NewItem, Question
 
@@ -68,3 +69,18 @@ def test_queue_that_was_not_drawn_at_random_has_none(workspace, judge_queue, vis
         said(workspace, item, Rita="correct", Rob="correct")
     assert workspace.running_review(judge_queue.name) is None
     assert LABEL not in visitor("Olga").get(f"/panel/{judge_queue.id}").text
+
+
+def test_owner_reads_the_accuracies_in_a_browser(workspace, sampled, server, page_of):
+    vote_on(workspace, sampled, 6)
+    page = page_of(server, "Olga")
+    page.goto(f"/panel/{sampled.id}")
+    card, rows = page.locator("#running"), page.locator("#running tbody tr")
+    expect(card.locator("summary")).to_have_text("Accuracy so far, valid at any stopping point")
+    estimate = interval_of(workspace, sampled, "gamma")
+    bounds = f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"
+    expect(rows.filter(has_text="gamma").locator("td")).to_have_text([f"{100 * estimate.value:.1f}", bounds])
+    expect(rows.filter(has_text="alpha").locator("td").last).to_have_text("exact: all decided")
+    assert not faint_texts(page)
+    card.locator("summary").press("Enter")
+    expect(rows.first).to_be_hidden()

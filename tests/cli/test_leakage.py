@@ -79,7 +79,7 @@ def test_a_study(work, tmp_path):
     assert text.count("data:image/jpeg;base64,") == 8 and "http" not in text
     assert "<b>&.png" not in text and "&lt;b&gt;&amp;.png" in text and "<i>" not in text
     assert run_well("study", "leakage", *options, "--show", "models").out.count("\nm ") == 1
-    assert "twin's label" in run_well("study", "leakage", *options, "--show", "pairs").out
+    assert "its label" in run_well("study", "leakage", *options, "--show", "pairs").out
     shown = run_well("study", "leakage", *options).out
     assert "further tables with --show: models, pairs" in shown and "broken.jpg: the file is empty" in shown
 

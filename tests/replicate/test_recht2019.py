@@ -172,3 +172,9 @@ def test_a_file_that_is_not_laid_out_so(official):
     (official / "CIFAR-10.1" / "model_predictions" / "v4_predictions" / "darc_predictions.json").write_text("[1, 2]")
     with pytest.raises(FormatError, match=r"cifar10.1-v4 .* 2 predictions for 2,021 labels"):
         read_published(official)
+
+
+def test_every_class_of_the_new_sets_has_ten_images(result):
+    cells = [cell for cell in result.cells if cell.printed.row.endswith(": images per class")]
+    assert len(cells) == 6
+    assert {(cell.ours, cell.outcome, cell.kind) for cell in cells} == {(10, Outcome.MATCH, Kind.DATA)}

@@ -90,7 +90,7 @@ def test_released_accuracies_are_shares_of_their_images_and_of_no_number_near():
 def test_the_command_needs_no_data(tmp_path):
     assert "shankar2020" in papers()
     content = json.loads(run_well("replicate", "shankar2020", "--json").out)
-    assert content["paper"] == "shankar2020" and len(content["cells"]) == 115
+    assert content["paper"] == "shankar2020" and len(content["cells"]) == 131
     assert list(content["cells"][0]) == [
         "table", "cell", "basis", "kind", "published", "ours", "tolerance", "expected", "outcome", "why",
     ]  # fmt: skip

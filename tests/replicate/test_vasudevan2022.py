@@ -116,3 +116,12 @@ def test_the_command(published):
     assert "recomputed from data: 17 match, 0 miss, 17 explained" in table
     for line in ("covered: ", "not covered although data would allow: Table 1 (", "not coverable: "):
         assert line in table
+
+
+def test_paired_p_values_are_printed_next_to_the_papers(result):
+    notes = [note for note in result.notes if "by the paired test" in note]
+    assert [note.partition(",")[0] for note in notes] == ["categories", "severity"]
+    for note, kind in zip(notes, ("category", "severity"), strict=True):
+        unpaired = cell(result, TEST.format(kind, SOUPS), "p-value", "released mistakes").ours
+        assert f"p = {unpaired:.4f} by the paper's test" in note
+        assert f"{378 - 214:,} of" in note

@@ -115,7 +115,7 @@ class TestWords:
     @pytest.mark.parametrize(
         ("low", "high", "words"),
         [
-            (0.7, 0.9, "Models keep their order on confusing images"),
+            (0.7, 0.9, "The order of models is largely kept on confusing images"),
             (-0.2, 0.4, "The order of models changes on confusing images"),
             (0.2, 0.9, "Whether models keep their order on confusing images is not settled"),
         ],
@@ -136,7 +136,7 @@ class TestWords:
         assert found.headline == f"The error expected by score on there is too low for 1 of {len(rows)} models"
         assert "−20.0 points (−25.0 to −15.0)" in found.text
         assert "half of the models are within 1.0 points" in found.text
-        assert "Spearman's correlation" in found.text
+        assert "Spearman's rank correlation" in found.text
         blind = [replace(row, actual=None, gap=None) for row in study.other.errors]
         unknown = replace(study, other=replace(study.other, errors=tuple(blind)))
         (found,) = [one for one in findings(unknown) if "to expect on there" in one.headline]

@@ -40,9 +40,9 @@ def told(result):
 def test_what_leaks_and_what_it_does():
     found = findings(study(1_000, 200, exact=30, other_label=True))
     assert [one.headline for one in found] == [
-        "Twins flatter the accuracy of 2 of 2 models",
-        "200 images of test have a twin in train",
-        "30 images have a twin with another label",
+        "2 of 2 models are more accurate on duplicates than on other images",
+        "200 images of test have a near duplicate in train",
+        "30 images have a near duplicate with another label",
     ]
     assert "+10.0 points" in found[0].text and "20.0% (17.6 to 22.6) of 1,000 images" in found[1].text
     assert "30 of them are equal pixel by pixel" in found[1].text
@@ -51,23 +51,23 @@ def test_what_leaks_and_what_it_does():
 
 def test_what_is_not_settled_is_not_claimed():
     found = told(study(1_000, 20, right_leaked=0.5))
-    assert "Twins are not shown to move any accuracy" in found
+    assert "No difference in accuracy on near duplicates detected" in found
     assert not any("another label" in headline for headline in found)
 
 
 def test_images_that_only_look_alike_are_not_called_leaked():
     found = told(study(1_000, 200))
-    easier = found["2 of 2 models are more accurate on images that look like others"]
-    assert easier.weight < 0.5 and found["200 images of test have a twin in train"].weight < 0.5
+    easier = found["2 of 2 models are more accurate on images with a near duplicate than on others"]
+    assert easier.weight < 0.5 and found["200 images of test have a near duplicate in train"].weight < 0.5
     assert not any("flatter" in headline for headline in found)
     harder = told(study(1_000, 200, right_leaked=0.2))
-    assert "2 of 2 models are less accurate on images that look like others" in harder
+    assert "2 of 2 models are less accurate on images with a near duplicate than on others" in harder
 
 
 def test_nothing_found():
     (only,) = findings(study(500, 0))
-    assert only.headline == "No twins of test were found in train"
-    assert "at most 0.74% of such images do" in only.text
+    assert only.headline == "No near duplicate of test was found in train"
+    assert "the upper end of the 95% interval of the share is 0.74%" in only.text
 
 
 def test_within_one_set():
@@ -79,7 +79,7 @@ def test_within_one_set():
 def test_it_is_drawn(leaked, models):
     drawn = figure(study(400, leaked, models=models))
     spec = drawn.spec
-    assert f"{leaked or 'No'} image" in str(spec["title"]["text"])
+    assert (f"{leaked} images" if leaked else "No near duplicate") in str(spec["title"]["text"])
     panels = spec["vconcat"]
     assert len(panels) == 1 + bool(leaked and models)
     if leaked and models:

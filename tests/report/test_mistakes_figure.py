@@ -46,7 +46,7 @@ def test_the_panels_carry_the_numbers():
 def test_the_title_says_the_finding():
     first = studied(predictions("a", A))
     assert figure(first).alt == (
-        "Of a's 7 errors 43% are right answers to people, and 14% seem plain failures."
+        "Of a's 7 errors 43% are right by the labels; an automatic triage leaves 14% unexplained."
     )  # fmt: skip
 
 

@@ -166,7 +166,9 @@ class TestSimilarity:
         result = similarity(test_set, scored)
         frames = [row for row in rows(figure(result), "high") if "observed" not in row]
         assert sorted(frame["high"] - frame["low"] for frame in frames) == [2, 2]
-        assert text(figure(result).spec["title"])[0].startswith("5 models, 3 ways to err")
+        assert text(figure(result).spec["title"])[0] == (
+            "2 of 10 pairs of models share errors more than independent models would"
+        )
 
     def test_two_models_that_are_always_right(self, tmp_path):
         test_set, _ = loaded(1)

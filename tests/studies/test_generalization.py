@@ -205,7 +205,7 @@ class TestOverfitting:
     def test_gains_that_do_not(self):
         found = self.verdict(0.6, 0.1)
         assert found.verdict.value == "diminishing returns"
-        assert "adaptive overfitting would look so" in found.in_words()
+        assert "adaptive overfitting would give such a slope" in found.in_words()
 
     def test_an_easier_set_makes_gains_smaller_without_overfitting(self):
         found = self.verdict(0.6, 0.32)

@@ -288,7 +288,12 @@ class TestEstimate:
         assert all(pair.anytime is None for pair in world.compare(None).pairs)
         states = world.judged(frame).states.copy()
         states[frame.given_out(0, 1)] = LabelState.PROBLEMATIC
-        assert all(pair.anytime is None for pair in world.compare(replace(frame, states=states)).pairs)
+        result = world.compare(replace(frame, states=states))
+        assert all(pair.anytime is None for pair in result.pairs)
+        for table in (result.table(), result.pair_table()):
+            assert sum(note.startswith("no difference is valid at any stopping point") for note in table.notes) == 1
+        without = world.compare(world.judged(frame)).pair_table().notes
+        assert not any(note.startswith("no difference is valid") for note in without)
 
     def test_counting_novel_predictions_wrong_is_far_from_the_truth(self, world):
         """What the estimate is for: the bounds leave a wide gap."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -55,17 +55,27 @@ def shown(command: Callable[..., Shown]) -> Callable[..., None]:
         if found.exit_code:
             raise typer.Exit(found.exit_code)
 
-    hints = {**get_type_hints(command, include_extras=True), **_FLAGS}
-    del hints["return"]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    own = inspect.signature(command).parameters
-    defaults = {**{name: parameter.default for name, parameter in own.items()}, **dict.fromkeys(_FLAGS, False)}
-    parameters = [
-        inspect.Parameter(name, kind, default=default, annotation=hints[name]) for name, default in defaults.items()
-    ]
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = hints
+    add_options(run, command, {name: (annotation, False) for name, annotation in _FLAGS.items()})
     return run
+
+
+def add_options(
+    run: Callable[..., Any], command: Callable[..., Any], added: Mapping[str, tuple[Any, Any]], *, instead_of: str = ""
+) -> None:
+    """Give ``run`` the parameters of a command and the added ones, each an annotation and a default.
+
+    The parameter ``instead_of`` of the command, if any, is left out: ``run`` passes it.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = inspect.signature(command).parameters.items()
+    options = {name: (hints[name], parameter.default) for name, parameter in own if name != instead_of} | dict(added)
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in options.items()
+        ]
+    )
+    run.__annotations__ = {name: annotation for name, (annotation, _) in options.items()}
 
 
 def _cut(table: Table, head: int) -> Table:

@@ -49,7 +49,7 @@ NearOption = Annotated[
     list[str],
     typer.Option(help="Another cut than the usual one, e.g. phash=6. May be repeated.", metavar="DISTANCE=CUT"),
 ]
-MostOption = Annotated[int, typer.Option(help="How many twins a picture lists at most.")]
+MostOption = Annotated[int, typer.Option(help="How many near duplicates an image lists at most.")]
 SizeOption = Annotated[int, typer.Option(help="The side to which pictures are scaled, a multiple of 32.")]
 EngineOption = Annotated[
     SearchEngine, typer.Option(help="What searches; cuda and torch need torch, faiss needs faiss.")

@@ -70,6 +70,7 @@ def recht2019(data: Path) -> Replication:
         *_ranges("CIFAR-10", cifar_rows),
         *_single_models(imagenet_rows, cifar_rows),
         *_networks(imagenet_rows),
+        *_images_per_class(published),
         *_half_widths(),
     )
     return Replication.of(_PAPER, cells, _notes(imagenet, cifar))
@@ -209,6 +210,15 @@ def _networks(imagenet: Rows) -> Iterator[Cell]:
     for metric, values in (("top-1", [row.original.value for row in networks]), ("top-5", top5)):
         row = f"range over convolutional networks without AlexNet and SqueezeNet, {metric}"
         yield Cell(_printed("Section 4 text", row, "accuracy range"), 100 * (max(values) - min(values)))
+
+
+def _images_per_class(published: Published) -> Iterator[Cell]:
+    """Every class has as many images as is printed: both the fewest and the most."""
+    for name, new_set in _NEW_SETS.items():
+        figure = _printed("Section 4 text", f"{name}: images per class", "number")
+        counts = published.images_per_class[new_set]
+        yield Cell(figure, float(counts.min()), "class with the fewest")
+        yield Cell(figure, float(counts.max()), "class with the most")
 
 
 def _half_widths() -> Iterator[Cell]:

@@ -35,24 +35,26 @@ _REVERSED = "fv_16k"  # whose five columns run from the worst to the best in the
 
 @dataclass(frozen=True)
 class Published:
-    """The counts of all models on each test set, by its name."""
+    """The counts of all models on each test set, by its name; of the ImageNet sets also images per class (1000,)."""
 
     imagenet: Mapping[str, SetCounts]
     cifar: Mapping[str, SetCounts]
+    images_per_class: Mapping[str, IntArray]
 
 
 def read_published(folder: Path) -> Published:
     """Read the predictions below a folder, in either layout; a folder that has neither raises."""
     if (folder / "imagenet-val.top5.parquet").is_file():
-        imagenet, cifar = _imagenet_table, _cifar_table
+        imagenet, cifar, labels = _imagenet_table, _cifar_table, _table_labels
     elif (folder / "ImageNetV2" / "data" / "predictions").is_dir():
-        imagenet, cifar = _imagenet_arrays, _cifar_lists
+        imagenet, cifar, labels = _imagenet_arrays, _cifar_lists, _listed_labels
     else:
         raise InputError(
             f"{folder} holds no predictions of recht2019: expected imagenet-val.top5.parquet, or clones of ImageNetV2, "
             "CIFAR-10.1 and label-errors side by side; leave out --data to download them"
         )
-    return Published(_each(IMAGENET_SETS, folder, imagenet), _each(CIFAR_SETS, folder, cifar))
+    counts = _each(IMAGENET_SETS, folder, imagenet), _each(CIFAR_SETS, folder, cifar)
+    return Published(*counts, {name: np.bincount(labels(folder, name), minlength=1000) for name in IMAGENET_SETS})
 
 
 def _each(
@@ -71,7 +73,7 @@ def _each(
 
 def _imagenet_table(folder: Path, name: str) -> dict[str, ModelCounts]:
     table = pq.read_table(folder / f"{name}.top5.parquet")
-    labels = _indices(table["wnid"].cast("string").to_pylist())
+    labels = _table_labels(folder, name)
     columns = {
         model: table[model].combine_chunks().flatten().to_numpy().reshape(len(labels), 5)
         for model in table.column_names
@@ -82,10 +84,19 @@ def _imagenet_table(folder: Path, name: str) -> dict[str, ModelCounts]:
 
 def _imagenet_arrays(folder: Path, name: str) -> dict[str, ModelCounts]:
     data, official = folder / "ImageNetV2" / "data", IMAGENET_SETS[name]
-    listing = json.loads((data / "datasets" / f"{official}.json").read_bytes())
-    labels = _indices([wnid for _, wnid in listing["image_filenames"]])
+    labels = _listed_labels(folder, name)
     arrays = sorted((data / "predictions" / official).glob("*.npy"))
     return {_plain(path.stem): _ranked(_plain(path.stem), np.load(path), labels, name) for path in arrays}
+
+
+def _table_labels(folder: Path, name: str) -> IntArray:
+    wnids = pq.read_table(folder / f"{name}.top5.parquet", columns=["wnid"])["wnid"]
+    return _indices(wnids.cast("string").to_pylist())
+
+
+def _listed_labels(folder: Path, name: str) -> IntArray:
+    path = folder / "ImageNetV2" / "data" / "datasets" / f"{IMAGENET_SETS[name]}.json"
+    return _indices([wnid for _, wnid in json.loads(path.read_bytes())["image_filenames"]])
 
 
 def _cifar_table(folder: Path, name: str) -> dict[str, ModelCounts]:

@@ -59,6 +59,7 @@ def shankar2020(_data: Path | None = None) -> Replication:
         *_table_1(_COUNTS, _SIZES),
         *_proper_intervals(),
         *_table_2(),
+        *_fast_images(),
         *_comparisons(),
         *_gains(),
         *_tests(),
@@ -105,6 +106,16 @@ def _table_2() -> Iterator[Cell]:
         for test_set, right, size in zip(_SETS, rights, _SIZES, strict=True):
             figure = _printed("Table 2", _IN_TABLE_2.get(name, name), f"All Images, {test_set}")
             yield _cell(figure, _rounded_twice(100 * right / size), f"{size} images")
+
+
+def _fast_images() -> Iterator[Cell]:
+    """Whether any count of the printed number of fast images gives the accuracies of Table 2 on them."""
+    for test_set, row in zip(_SETS, ("fast images, ImageNet", "fast images, ImageNetV2"), strict=True):
+        size = int(_printed("Section 5 text", row, "number").value)
+        for name in _COUNTS:
+            figure = _printed("Table 2", _IN_TABLE_2.get(name, name), f"Fast Images, {test_set}")
+            nearest = round(figure.value * size / 100)
+            yield _cell(figure, 100 * nearest / size, f"the nearest count of {size} images")
 
 
 def _comparisons() -> Iterator[Cell]:

@@ -25,6 +25,7 @@ from regrade.replicate.printed import printed_figure
 from regrade.stats import ChiSquare, chi_square
 from regrade.store import MistakeFormat, read_mistake_file
 from regrade.studies.mistakes import change_between, reviewed_mistakes
+from regrade.studies.mistakes.categories import categories_of
 from regrade.tables import read_json, texts
 
 _PAPER = "vasudevan2022"
@@ -278,6 +279,18 @@ def _sums() -> Iterator[Cell]:
         yield _by_construction(_printed(f"Section {section} text", row, column), ours, "printed counts")
 
 
+def _paired_notes(reviews: Mapping[str, MistakeReview]) -> Iterator[str]:
+    """The paired counterparts of the tests of two models on the same images, which the paper takes as independent."""
+    pair = [reviews[row] for row in (_VIT, _SOUPS)]
+    for test in categories_of(pair, home=pair[0].test_set, confidence=0.95).tests:
+        if test.test is not None and test.paired is not None:
+            yield (
+                f"{test.of}, ViT-3B against Greedy Soups, released mistakes: p = {test.test.p_value:.4f} by the "
+                f"paper's test for independent samples, p = {test.paired.p_value:.4f} by the paired test, as "
+                f"{test.paired.shared:,} of {test.paired.images:,} images are mistakes of both"
+            )
+
+
 def _notes(released: _Released, tests: Mapping[_TestName, ChiSquare]) -> tuple[str, ...]:
     labels = (
         ""
@@ -288,6 +301,7 @@ def _notes(released: _Released, tests: Mapping[_TestName, ChiSquare]) -> tuple[s
         "counts of ImageNetV2 and of resolved mistakes were printed, not released",
         f"accuracies are means over the {_SCORED_IMAGES:,} images that are not problematic, the paper's over classes",
         "chi-square: Pearson's; Yates' correction would give none of the printed values",
+        *_paired_notes(released.reviews),
         *(f"{row}: {test.warning}" for (_, row), test in tests.items() if test.warning),
         *([labels] if labels else []),
     )

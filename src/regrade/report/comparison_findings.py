@@ -60,7 +60,7 @@ def _leaders(result: Comparison) -> Finding:
     if len(leaders) == 1:
         text = (
             f"{first.model} is right on {share(best)} of {amount(result.basis.images, 'image')}, and on the same "
-            f"images each of the other {models - 1:,} is behind it by more than chance explains. {picked}"
+            f"images each of the other {models - 1:,} is significantly less accurate. {picked}"
         )
         return Finding(_LEADER, f"{first.model} is ahead of all others on {on}", text, 0.6)
     others = [rank.model for rank in leaders if rank is not first]
@@ -79,9 +79,9 @@ def _steps(result: Comparison) -> Finding:
     steps, on = result.steps(), f"on {result.basis.title}"
     shown = int(steps.sum())
     text = (
-        f"Of {len(steps):,} pairs of neighbors {shown:,} {'differs' if shown == 1 else 'differ'} by more than chance "
-        f"explains, and {result.apart:,} of all {len(result.pairs):,} pairs. The rest may differ by less than these "
-        "images show."
+        f"Of {len(steps):,} pairs of neighbors {shown:,} {'differs' if shown == 1 else 'differ'} significantly, and "
+        f"{result.apart:,} of all {len(result.pairs):,} pairs. The others are not shown to be equal: they may "
+        "differ by less than these images can detect."
     )
     if shown == len(steps):
         return Finding(_ALL_STEPS, f"A difference is shown for every step in the ranking {on}", text, 0.45)

@@ -116,7 +116,7 @@ def _ranking(result: Confusion) -> list[Finding]:
         "1 is the same order."
     )
     if tau.low >= 0.6:
-        return [Finding(_ORDER_KEPT, "Models keep their order on confusing images", text, 0.4)]
+        return [Finding(_ORDER_KEPT, "The order of models is largely kept on confusing images", text, 0.4)]
     if tau.high < 0.6:
         return [Finding(_ORDER_CHANGES, "The order of models changes on confusing images", text, 0.65)]
     return [Finding(_ORDER_OPEN, "Whether models keep their order on confusing images is not settled", text, 0.3)]
@@ -129,7 +129,7 @@ def _expected(result: Confusion) -> list[Finding]:
     first = min(rows, key=lambda one: one.by_score.value)
     where = result.other.test_set
     text = (
-        f"By score, {first.model} should err on {share(first.by_score)}, against {share(first.labeled)} on "
+        f"By score, {first.model} is expected to err on {share(first.by_score)}, against {share(first.labeled)} on "
         f"{result.test_set}, if images of one score err alike in both."
     )
     gaps = {row.model: row.gap for row in rows if row.gap}
@@ -165,4 +165,4 @@ def _order_in_words(rows: Sequence[ExpectedError]) -> str:
         rho = spearman(*zip(*errors, strict=True))
     except UndefinedError:
         return ""
-    return f" The order of the models is another matter: Spearman's correlation of both errors is {plain(rho)}."
+    return f" Spearman's rank correlation of expected and actual errors over models is {plain(rho)}."

@@ -7,8 +7,8 @@ from statistics import median
 
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import listed, points, share, signed
-from regrade.stats import widened
+from regrade.report.wording import listed, plain, points, right_counts, share, signed
+from regrade.stats import best_share, widened
 from regrade.studies import Generalization, ModelShift, SetShift, Verdict
 
 _LARGE = 0.05  # a mean change that overturns a first impression
@@ -38,12 +38,15 @@ def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
 
 
 def _change(result: Generalization, shift: SetShift) -> Finding:
-    change, best = shift.mean_change, result.of(shift.new_set)[0]
+    change, rows = shift.mean_change, result.of(shift.new_set)
+    originals = [row.original for row in rows]
+    highest = best_share(*right_counts(originals), confidence=result.confidence)
     others = [f"{signed(100 * one.mean_change.value)} on {one.new_set}" for one in result.shifts if one is not shift]
     also = f" Elsewhere: {listed(others, most=4)}." if others else ""
     text = (
-        f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; {best.model}, "
-        f"the best on {result.original}, goes from {share(best.original)} to {share(best.new)}.{also}"
+        f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
+        f"{rows[0].model}, picked as the best on {result.original}, has {share(highest)} there and "
+        f"{share(rows[0].new)} on {shift.new_set}.{also}"
     )
     together = widened(change, len(result.shifts), confidence=result.confidence)
     if together.low <= 0 <= together.high:
@@ -67,22 +70,22 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
             _NO_SPREAD, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35
         )
     text = (
-        f"A point more on {result.original} goes with {slope.low:.2f} to {slope.high:.2f} points more on "
-        f"{shift.new_set}, over {amount(shift.standard, 'model')}."
+        f"A point more on {result.original} goes with {plain(slope)} points more on {shift.new_set}: the slope over "
+        f"{amount(shift.standard, 'model')}."
     )
     if shift.standard < _FEW:
-        text += " So few models say little."
+        text += " An interval over so few models is only a rough guide."
     if verdict is Verdict.NO_SIGN:
         return Finding(
             _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
         )
     if verdict is Verdict.DIMINISHING:
-        text += " Overfitting to the original would look so, and so do other shifts."
+        text += " Overfitting to the original would give such a slope, and so can other shifts."
         return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
     return Finding(_SLOPE_OPEN, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
 
 
-_NO_SIGN = "That is no sign of overfitting to the original, though a loss that all models share remains possible."
+_NO_SIGN = "That is no sign of overfitting to the original; a loss that all models share remains possible."
 
 
 def _outlier(result: Generalization) -> Finding | None:
@@ -110,5 +113,6 @@ def _off(row: ModelShift, usual: float) -> str:
     low, high = sorted(100 * abs(bound) for bound in (found.low, found.high))
     return (
         f"It is {100 * abs(found.value):.1f} points ({low:.1f} to {high:.1f}) {side} what the line through models "
-        f"expects; half of them are within {100 * usual:.1f}. It may be really different, or its predictions faulty."
+        f"expects; half of them are within {100 * usual:.1f}. Its predictions may be faulty, or it may differ from "
+        "the other models."
     )

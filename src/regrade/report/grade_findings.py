@@ -7,7 +7,7 @@ from statistics import median
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
-from regrade.report.wording import confidence_of, listed, points, share
+from regrade.report.wording import confidence_of, listed, points, right_counts, share
 from regrade.stats import (
     best_share,
     lower_share_p_values,
@@ -54,18 +54,18 @@ def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
     if len(found) == 1:
         text = f"{best} is right on {share(alone)} of {amount(alone.n, 'image')}."
         return Finding(_ACCURACY, f"{best} is right on {100 * alone.value:.1f}% of {result.test_set}", text, 0.5)
-    right, images = _counts([accuracy for _, accuracy in found])
+    right, images = right_counts([accuracy for _, accuracy in found])
     highest, lowest = (extreme(right, images, confidence=confidence_of(alone)) for extreme in (best_share, worst_share))
     text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
     middle = "" if len(found) < 4 else f", the median of all on {100 * median(one.value for _, one in found):.1f}%"
-    headline = f"Top-1 accuracy on {result.test_set} goes from {100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
+    ends = f"{100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
     people = any(name.startswith(PERSON_PREFIX) for name, _ in found)
     among = f"{len(found):,} models and people" if people else amount(len(found), "model")
     text = (
         f"Of {among}, {text}{middle}, and {worst} on {share(lowest)}. Both intervals hold although the two were picked "
         "as the best and the worst."
     )
-    return Finding(_RANGE, headline, text, 0.45)
+    return Finding(_RANGE, f"Top-1 accuracy on {result.test_set} ranges from {ends}", text, 0.45)
 
 
 def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
@@ -119,7 +119,7 @@ def _against_rest(
 ) -> Finding | None:
     """One slice, tested against the rest of the images; none where there is no rest."""
     ((name, accuracy),) = parts.items()
-    (right, all_right), (images, all_images) = _counts([accuracy, everything])
+    (right, all_right), (images, all_images) = right_counts([accuracy, everything])
     if all_images <= images:
         return None
     rest = proportion(all_right - right, all_images - images, confidence=1 - level)
@@ -138,7 +138,7 @@ def _against_rest(
 
 def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float) -> Finding:
     names = sorted(parts, key=lambda name: parts[name].value)
-    right, images = _counts([parts[name] for name in names])
+    right, images = right_counts([parts[name] for name in names])
     p_values = lower_share_p_values(right, images)
     lowest, among = names[0], amount(len(names), "slice")
     text = (
@@ -151,12 +151,8 @@ def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, E
     candidates = [name for name, open_ in zip(names, may_be_lowest(p_values, level=level), strict=True) if open_]
     if len(candidates) < len(names):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
-        text = f"These are {listed(candidates)}; each other slice is less hard than one of them. {text}"
+        text = f"These are {listed(candidates)}; each other slice is significantly less hard than one of them. {text}"
         return Finding(_WEAK_SLICES, headline, text, 0.5)
     headline = f"No slice of {result.test_set} is shown to be harder for the best model than another"
-    return Finding(_NO_WEAK_SLICE, headline, f"The lowest of {among} is {lowest}. {text} That may be chance.", 0.25)
-
-
-def _counts(accuracies: list[Estimate]) -> tuple[list[int], list[int]]:
-    """How many images each accuracy has right, and of how many."""
-    return [round(accuracy.value * accuracy.n) for accuracy in accuracies], [accuracy.n for accuracy in accuracies]
+    text = f"The lowest of {among} is {lowest}. {text} No difference between slices is significant."
+    return Finding(_NO_WEAK_SLICE, headline, text, 0.25)

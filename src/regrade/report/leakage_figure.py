@@ -42,9 +42,10 @@ def leakage_figure(result: Leakage) -> Figure:
 
 def _headings(result: Leakage) -> tuple[str, str]:
     whole = result.by(ANY)
-    kind = f"have a twin in {result.against}" if result.against else "are surplus copies"
+    verb = "has" if whole.images == 1 else "have"
+    kind = f"{verb} a near duplicate in {result.against}" if result.against else "are surplus copies"
     if not whole.images:
-        title = f"No image of {result.test_set} was found {f'in {result.against}' if result.against else 'twice'}"
+        title = f"No near duplicate of {result.test_set} was found in {result.against or 'the set itself'}"
     else:
         title = f"{amount(whole.images, 'image')} of {result.test_set} {kind}"
     share = f"{interval_text(whole.share, digits=2)} of {amount(whole.share.n, 'image')}" if whole.share else ""
@@ -66,7 +67,7 @@ def _histogram(result: Leakage, name: str) -> Any:
             "low": bar.low,
             "high": last if bar.high is None else bar.high,
             "images": bar.images,
-            "part": "within the cut" if bar.high is not None and bar.high <= 1 else "beyond",
+            "part": "within the threshold" if bar.high is not None and bar.high <= 1 else "beyond",
             "shown": f"over {bar.low:g}" if bar.high is None else f"{bar.low:g} to {bar.high:g}",
         }
         for bar in bars
@@ -77,7 +78,10 @@ def _histogram(result: Leakage, name: str) -> Any:
             "low:Q",
             scale=altair.Scale(domain=[0, last], nice=False),
             axis=altair.Axis(
-                title="distance of the nearest picture, 1 = the cut", values=[0, 1, 2, 3, 4], format="d", grid=False
+                title="distance of the nearest picture, 1 = the threshold",
+                values=[0, 1, 2, 3, 4],
+                format="d",
+                grid=False,
             ),
         ),
         x2="high:Q",
@@ -85,14 +89,14 @@ def _histogram(result: Leakage, name: str) -> Any:
         y2=altair.datum(0),
         color=altair.Color(
             "part:N",
-            scale=altair.Scale(domain=["within the cut", "beyond"], range=[COLOURS[1], "#9aa3ad"]),
+            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLOURS[1], "#9aa3ad"]),
             legend=None,
         ),
-        tooltip=[altair.Tooltip("shown:N", title="cuts away"), altair.Tooltip("images:Q", format=",")],
+        tooltip=[altair.Tooltip("shown:N", title="distance / threshold"), altair.Tooltip("images:Q", format=",")],
     )
     cut = altair.Chart(inline([{"x": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
     shown = sum(bar.images for bar in bars)
-    told = f"cut {_cut(found.cut)}: {amount(found.pairs, 'pair')}, {amount(found.images, 'image')}"
+    told = f"threshold {_cut(found.cut)}: {amount(found.pairs, 'pair')}, {amount(found.images, 'image')}"
     title = panel_heading(
         f"By {_NAMES[name]}",
         f"{told}; nearest neighbours of {amount(shown, 'image')}, the last bar is open",

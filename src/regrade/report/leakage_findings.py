@@ -1,4 +1,4 @@
-"""What a study of leakage says in words: how much is there twice, what accuracies owe to it, and twins in dispute."""
+"""What a study of leakage says in words: duplicates, accuracy on them, and their labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import points, share
 from regrade.studies import ANY, FoundBy, Leakage, LeakedModel
 
-_MANY = 0.01  # the share from which twins are a finding of their own
+_MANY = 0.01  # the share from which duplicates are a finding of their own
 
 _ACCURACY_TEST = (
     "Fisher's exact test of each model's accuracy on the duplicates against that on other images, Holm-corrected for "
@@ -23,7 +23,7 @@ _OTHER_LABELS = no_claim("leakage: duplicates with another label")
 
 @findings.register
 def leakage_findings(result: Leakage) -> tuple[Finding, ...]:
-    """How many images have twins, what that does to the accuracy of the models, and twins with two labels."""
+    """How many images have near duplicates, how accurate models are on them, and pairs with two labels."""
     told = (_share(result), _accuracy(result), _labels(result))
     return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
 
@@ -36,11 +36,11 @@ def _share(result: Leakage) -> Finding | None:
     ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
     if not whole.images:
         text = (
-            f"No image of {result.test_set} has a twin {where} (by {ways}); with {amount(whole.share.n, 'image')} "
-            f"compared, at most {100 * whole.share.high:.2g}% of such images do."
+            f"None of {amount(whole.share.n, 'image')} has a near duplicate {where} (by {ways}); the upper end of the "
+            f"{100 * result.confidence:g}% interval of the share is {100 * whole.share.high:.2g}%."
         )
-        return Finding(_NONE_FOUND, f"No twins of {result.test_set} were found {where}", text, 0.3)
-    kind = "have a twin" if result.against else "are surplus copies"
+        return Finding(_NONE_FOUND, f"No near duplicate of {result.test_set} was found {where}", text, 0.3)
+    kind = "have a near duplicate" if result.against else "are surplus copies"
     exact = _exact(result)
     also = f"; {amount(exact.images, 'of them is', 'of them are')} equal pixel by pixel" if exact else ""
     text = f"{share(whole.share)} of {amount(whole.share.n, 'image')} {kind} {where} by any of {ways}{also}."
@@ -54,7 +54,7 @@ def _share(result: Leakage) -> Finding | None:
 def _verb(whole: FoundBy, against: str | None) -> str:
     one = whole.images == 1
     if against:
-        return "has a twin" if one else "have a twin"
+        return "has a near duplicate" if one else "have a near duplicate"
     return "is a surplus copy of another" if one else "are surplus copies of others"
 
 
@@ -70,16 +70,16 @@ def _accuracy(result: Leakage) -> Finding | None:
     moved = [one for one in rows if one.holm is not None and one.holm <= 1 - result.confidence]
     text = f"It changes most for {most.model}: its accuracy on all images less that {clean} is {points(change)}."
     if not moved:
-        return Finding(_NO_MODEL_MOVED, "Twins are not shown to move any accuracy", f"{text} {_NONE_SHOWN}", 0.4)
-    which = f"{len(moved):,} of {amount(len(rows), 'model')}"
+        headline = "No difference in accuracy on near duplicates detected"
+        return Finding(_NO_MODEL_MOVED, headline, f"{text} {_NONE_SHOWN}", 0.4)
     ups = sum(_change(one) > 0 for one in moved)
-    text += f" {_CORRECTED} Twins may be easier or harder for other reasons than that they leaked."
+    text += f" {_CORRECTED} Near duplicates may be easier or harder for other reasons than leakage."
+    than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "more or less accurate"
+    which = f"{len(moved):,} of {amount(len(rows), 'model')} {'is' if len(moved) == 1 else 'are'} {than}"
     if _only_alike(result):
-        than = "more accurate" if ups == len(moved) else "less accurate" if not ups else "not as accurate"
-        return Finding(_ALIKE_MOVE, f"{which} are {than} on images that look like others", text, 0.4)
-    verb = "flatter" if ups == len(moved) else "lower" if not ups else "move"
+        return Finding(_ALIKE_MOVE, f"{which} on images with a near duplicate than on others", text, 0.4)
     weight = 0.75 if abs(change.value) >= 0.005 else 0.55
-    return Finding(_DUPLICATES_MOVE, f"Twins {verb} the accuracy of {which}", text, weight)
+    return Finding(_DUPLICATES_MOVE, f"{which} on duplicates than on other images", text, weight)
 
 
 _CORRECTED = "The count is corrected for the number of models."
@@ -108,7 +108,9 @@ def _labels(result: Leakage) -> Finding | None:
     count = round(chosen.differing.value * chosen.labeled)
     what = "equal pixel by pixel" if chosen is exact else "alike"
     text = (
-        f"Of {amount(chosen.labeled, 'labeled image')} with a labeled twin ({what}), {share(chosen.differing)} have "
-        "one with another label: at least one of the two is wrong, or both are right."
+        f"Of {amount(chosen.labeled, 'labeled image')} with a labeled near duplicate ({what}), "
+        f"{share(chosen.differing)} have one with another label: one of the two is wrong, or both are right."
     )
-    return Finding(_OTHER_LABELS, f"{amount(count, 'image has', 'images have')} a twin with another label", text, 0.6)
+    return Finding(
+        _OTHER_LABELS, f"{amount(count, 'image has', 'images have')} a near duplicate with another label", text, 0.6
+    )

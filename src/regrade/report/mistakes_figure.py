@@ -74,8 +74,8 @@ def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
         failed = best.counts[kinds.index(TriageKind.FAILURE)]
         accepted, plain = (f"{100 * part / best.errors:.0f}%" for part in (right, failed))
         return (
-            f"Of {best.model}'s {best.errors:,} errors {accepted} are right answers to people, and {plain} seem plain "
-            "failures"
+            f"Of {best.model}'s {best.errors:,} errors {accepted} are right by the labels; an automatic triage leaves "
+            f"{plain} unexplained"
         )
     first = counts[0]
     return f"Of the {amount(first.mistakes, 'mistake')} of {first.review}, people call {first.major:,} major"

@@ -40,7 +40,7 @@ def _overturned(result: Mistakes) -> Finding | None:
         return Finding(
             _NONE_OVERTURNED, f"The review overturned none of {best.model}'s mistakes on {result.test_set}", text, 0.5
         )
-    headline = f"{100 * gone.value:.0f}% of {best.model}'s mistakes on {result.test_set} turned out to be none"
+    headline = f"{100 * gone.value:.0f}% of {best.model}'s mistakes on {result.test_set} are not mistakes by the review"
     return Finding(_OVERTURNED, headline, text, 0.85)
 
 
@@ -54,8 +54,8 @@ def _right_after_all(result: Mistakes) -> Finding | None:
     fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
     text = (
         f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are right by {result.labels}, "
-        "or a class that people cannot tell from a right one, and an automatic triage finds no mild explanation for "
-        f"{share(bad)}. It only suggests: people decide, and what no one has judged counts as an error here."
+        "or of a class that is treated as the same, and an automatic triage finds no mild explanation for "
+        f"{share(bad)}. The triage is no judgement: answers that no one has judged count as errors here."
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
     headline = f"{part} of the best model's errors on {result.test_set} are right by {result.labels}"

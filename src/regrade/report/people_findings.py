@@ -54,7 +54,7 @@ def _best(result: People) -> Finding:
         return Finding(_NOT_TOLD_APART, headline, text, 0.6)
     first, kinds = (people[0], ("person", "model")) if ahead is Contender.PERSON else (models[0], ("model", "person"))
     headline = f"The best {kinds[0]} is ahead of the best {kinds[1]} on {on}"
-    text += f": {first} is ahead of every {kinds[1]} by more than chance explains."
+    text += f": {first} is significantly more accurate than every {kinds[1]}."
     return Finding(_AHEAD, headline, text, 0.75)
 
 

@@ -22,6 +22,7 @@ from regrade.report.parts import (
     percent,
     percent_axis,
 )
+from regrade.report.similarity_findings import shared_errors
 from regrade.report.style import COLOURS, FAINT, GREY, INK, SEQUENTIAL, SMALL, TEXT
 from regrade.studies import AlikePair, Similarity
 
@@ -45,15 +46,12 @@ def similarity_figure(result: Similarity) -> Figure:
 
 
 def _title(result: Similarity) -> str:
-    models, clusters = len(result.models), len(result.groups)
-    if models == 2:
+    if len(result.models) == 2:
         (pair,) = result.pairs
         return f"{pair.first} and {pair.second}: do they err on the same images?"
-    if clusters == 1:
-        return f"The {models:,} models err on the same images"
-    if clusters == models:
-        return f"No two of the {models:,} models err on quite the same images"
-    return f"{models:,} models, {clusters:,} ways to err: clusters that miss the same images"
+    shared, pairs = shared_errors(result), len(result.pairs)
+    which = f"All {pairs:,}" if shared == pairs else f"{shared:,} of {pairs:,}"
+    return f"{which} pairs of models share errors more than independent models would"
 
 
 def _subtitle(result: Similarity) -> tuple[str, ...]:

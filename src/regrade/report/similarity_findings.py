@@ -1,4 +1,4 @@
-"""What a study of similarity says in words: do models err on the same images, and does the weaker ever know better?"""
+"""What a study of similarity says in words: do models share errors, and which models form clusters?"""
 
 from __future__ import annotations
 
@@ -46,18 +46,24 @@ def _pair(result: Similarity) -> Finding:
     return Finding(_NOT_SHOWN, f"{names} are not shown to err on the same images {would}", text, 0.35)
 
 
+def shared_errors(result: Similarity) -> int:
+    """How many pairs share errors more than independent models would, by intervals that hold for all pairs."""
+    one, two = np.triu_indices(len(result.models), k=1)
+    return int((result.excess.high[one, two] < 0).sum())
+
+
 def _shared(result: Similarity) -> Finding:
     one, two = np.triu_indices(len(result.models), k=1)
-    same, other = int((result.excess.high[one, two] < 0).sum()), int((result.excess.low[one, two] > 0).sum())
+    same, other = shared_errors(result), int((result.excess.low[one, two] > 0).sum())
     observed, expected = (
         100 * float(np.median(part[one, two])) for part in (result.dominance.value, result.independent)
     )
     pairs = f"All {len(one):,} pairs" if same == len(one) else f"{same:,} of {len(one):,} pairs"
     less, verb = f", and {other:,} less" if other else "", "misses" if same == 1 else "miss"
     text = (
-        f"{pairs} {'shares' if same == 1 else 'share'} errors more than independent models would{less}. The weaker of "
-        "two alone is right on "
-        f"{observed:.1f}% of images (median), where independent errors would give {expected:.1f}%."
+        f"{pairs} {'shares' if same == 1 else 'share'} errors more than independent models would{less}. Only the "
+        f"weaker of two is right on {observed:.1f}% of images (median over pairs), where independent errors would give "
+        f"{expected:.1f}%."
     )
     on, would = result.basis.title, "more often than independent models would"
     if same > len(one) / 2:
@@ -75,16 +81,19 @@ def _clusters(result: Similarity) -> Finding:
     if len(largest) == 1:
         return Finding(
             _NO_GROUPS,
-            f"No two of {models:,} models are near copies of each other",
-            f"None share errors {rule} on {result.basis.title}.",
+            f"No two of {models:,} models reach an error consistency of {result.alike:g}",
+            f"No cluster has models {rule} on {result.basis.title}.",
             0.3,
         )
     single = sum(len(group) == 1 for group in groups)
     alone = f"; {amount(single, 'model')} {'stands' if single == 1 else 'stand'} alone" if single else ""
-    text = f"Models that share errors {rule}, as measured: the largest group is {listed(largest)}{alone}."
+    text = (
+        f"Clusters of models {rule}; the largest is {listed(largest)}{alone}. Clusters describe these images and are "
+        "not tested."
+    )
     return Finding(
         _GROUPS,
-        f"{models:,} models fall into {amount(len(groups), 'group')} that err alike on {result.basis.title}",
+        f"{models:,} models form {amount(len(groups), 'cluster')} by error consistency on {result.basis.title}",
         text,
         0.35,
     )

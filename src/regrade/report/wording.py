@@ -20,6 +20,11 @@ def share(estimate: Estimate) -> str:
     return f"{value}% ({low} to {high})"
 
 
+def right_counts(accuracies: Sequence[Estimate]) -> tuple[list[int], list[int]]:
+    """How many images each accuracy has right, and of how many."""
+    return [round(accuracy.value * accuracy.n) for accuracy in accuracies], [accuracy.n for accuracy in accuracies]
+
+
 def points(estimate: Estimate) -> str:
     """A difference of shares with its interval, in points and with its sign.
 

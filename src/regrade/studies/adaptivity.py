@@ -48,7 +48,7 @@ class Adaptivity:
         """The verdict with its reason."""
         if self.slope is None:
             return f"{self.verdict.value}: the spread on the original is not clearly more than chance of its images"
-        brings = f"a point on the original brings {_range(self.slope)} points on the new set"
+        brings = f"a point on the original goes with {_range(self.slope)} points on the new set"
         if self.verdict is Verdict.NO_SIGN:
             return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"
         if self.verdict is not Verdict.DIMINISHING:
@@ -60,7 +60,7 @@ class Adaptivity:
             )
         if self.mean_change > 0:
             return f"{self.verdict.value}: {brings}; the new set is easier, which alone makes gains smaller"
-        return f"{self.verdict.value}: {brings}; adaptive overfitting would look so, and so do other shifts"
+        return f"{self.verdict.value}: {brings}; adaptive overfitting would give such a slope, and so can other shifts"
 
 
 def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_change: float) -> Adaptivity:

@@ -1,4 +1,4 @@
-"""Who is really ahead of whom: paired tests between models on the same images."""
+"""Which models differ in accuracy: paired tests between models on the same images."""
 
 from __future__ import annotations
 
@@ -36,8 +36,19 @@ def compare(
     With ``equivalence``, a margin as a fraction, all pairs are also tested for a difference within it.
     """
     found = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
-    basis = replace(found.basis, equivalence=equivalence)
+    notes = (*found.basis.notes, *_sequence_notes(labels))
+    basis = replace(found.basis, equivalence=equivalence, notes=notes)
     return compare_correctness(found.models, found.correct, basis=basis, novel=found.novel, review=found.review)
+
+
+def _sequence_notes(labels: ReviewedLabels | None) -> tuple[str, ...]:
+    """Why a review gives no difference that is valid at any stopping point; nothing where it does."""
+    if labels is None or labels.review is None or not labels.review.problematic.size:
+        return ()
+    return (
+        "no difference is valid at any stopping point: the review finds images problematic, and which images count is "
+        "not known before it is complete",
+    )
 
 
 def compare_correctness(

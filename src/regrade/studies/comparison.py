@@ -116,7 +116,7 @@ class Comparison(Tabular):
             *self.basis.notes,
         )
         smallest = [None if math.isnan(d) else d for d in self.pairs.smallest_differences(self.step_rows()).tolist()]
-        detectable = Column("smallest_difference", "detectable difference to next", digits=2)
+        detectable = Column("smallest_difference", "detectable difference to next, points", digits=2)
         return Table(
             f"ranks on {self.basis.title}, accuracy in %",
             (*(Column(key, heading) for key, heading in keys.items()), detectable),

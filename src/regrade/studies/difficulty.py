@@ -38,8 +38,8 @@ class Difficulty:
             return NOT_ENOUGH_SPREAD
         return (
             f"u {with_interval(self.u, 1, 2)}: {_spread(self.u)}; v {with_interval(self.v, 1, 2)}: {_level(self.v)}, "
-            f"a model right on half of the original images is right on {100 * special.ndtr(self.v.value):.1f}% of the "
-            "new ones"
+            "by this line a model right on half of the original images is right on "
+            f"{100 * special.ndtr(self.v.value):.1f}% of the new ones"
         )
 
 

@@ -48,8 +48,10 @@ class NoiseOfImages:
         self._right_top5.append(right_top5)
         self._counted.append(counted)
 
-    def noise(self) -> ImageNoise:
-        """The covariances of all that were added."""
+    def noise(self) -> ImageNoise | None:
+        """The covariances of all that were added; none where no model has two images."""
+        if not self._models:
+            return None
         counted, top5 = np.stack(self._counted), [answers for answers in self._right_top5 if answers is not None]
         return ImageNoise(
             tuple(self._models),

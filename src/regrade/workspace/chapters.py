@@ -28,10 +28,10 @@ _QUICK = (Distance.EXACT, Distance.PIXELS)
 _LEAKED = (LeakagePart.DISTANCES, LeakagePart.MODELS, LeakagePart.PAIRS)
 
 
-_AHEAD, _HOLDS = "Who is really ahead?", "Does it hold on new data?"
-_SERVED, _MISTAKEN = "Whom do models serve?", "Which mistakes are mistakes?"
+_AHEAD, _HOLDS = "Which models differ in accuracy?", "Does it hold on new data?"
+_SERVED, _MISTAKEN = "How does accuracy vary by region?", "Which mistakes are mistakes?"
 _LOOKS, _CONFUSED = "What do the hardest images look like?", "Which images confuse models?"
-_BESIDE, _TWINS = "How do models stand beside people?", "Are images of one set in another?"
+_BESIDE, _TWINS = "How do models compare with people?", "Are images of one set in another?"
 _OPEN = {
     "comparison": (_AHEAD, "It takes two models on the same test set."),
     "generalization": (_HOLDS, "It takes a second test set in the same classes, with three of the models or more."),
@@ -40,7 +40,7 @@ _OPEN = {
     "hardest": (_LOOKS, "It takes the pictures of a test set: regrade testsets add."),
     "confusion": (_CONFUSED, "It takes scores of several seeds over epochs: regrade import checkpoints."),
     "people": (_BESIDE, "It takes people's answers: regrade import people."),
-    "leakage": (_TWINS, "It takes two test sets with pictures, held against each other once: regrade study leakage."),
+    "leakage": (_TWINS, "It takes two test sets with images, compared once: regrade study leakage."),
 }
 
 

@@ -27,11 +27,12 @@ class LeakagePart(Enum):
 
 @dataclass(frozen=True)
 class FoundBy:
-    """What one distance found, or `ANY`: pairs, and the images of the test set that have a twin.
+    """What one distance found, or `ANY`: pairs, and the images of the test set that have a near duplicate.
 
     ``share`` is that of the found among the images that could be compared. Within one set an image is found where
-    it is surplus: not the one that is kept of each group. ``labeled`` images have a twin with a label, of which
-    ``differing`` have one with another label. ``crowded`` images list as many twins as they may, and may have more.
+    it is surplus: not the one that is kept of each group. ``labeled`` images have a near duplicate with a label, of
+    which ``differing`` have one with another label. ``crowded`` images list as many as they may and may
+    have more.
     """
 
     distance: str
@@ -93,7 +94,7 @@ class Unreadable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leakage(Tabular):
-    """Which pictures of a test set have twins in another set, or within it where ``against`` is none."""
+    """Which pictures of a test set have near duplicates in another set, or within it where ``against`` is none."""
 
     test_set: str
     against: str | None
@@ -143,16 +144,16 @@ class Leakage(Tabular):
         """One line a distance."""
         labeled = any(one.labeled for one in self.found)
         columns = [
-            Column("distance", "by"), Column("cut", "cut", percent=False, digits=2), Column("pairs", "pairs"),
+            Column("distance", "by"), Column("cut", "threshold", percent=False, digits=2), Column("pairs", "pairs"),
             Column("images", "images" if self.against else "surplus images"), Column("share", "share, %"),
         ]  # fmt: skip
         columns += [Column("differing", "of these with another label, %")] if labeled else []
-        columns += [Column("crowded", "with more twins")] if any(one.crowded for one in self.found) else []
+        columns += [Column("crowded", "with more near duplicates")] if any(one.crowded for one in self.found) else []
         rows = tuple(
             (one.distance, _number(one.cut), *(getattr(one, column.key) for column in columns[2:]))
             for one in self.found
         )
-        return Table(f"twins {self._where}", tuple(columns), rows, (*self._in_words(), *self.notes))
+        return Table(f"near duplicates {self._where}", tuple(columns), rows, (*self._in_words(), *self.notes))
 
     def model_table(self) -> Table:
         """One line a model: accuracy on all images, on the found ones and on the others."""
@@ -177,10 +178,10 @@ class Leakage(Tabular):
     def pair_table(self) -> Table:
         """One line a pair, the nearest first; the last column is for people to fill in."""
         names = [one.distance for one in self.found if one.distance != ANY]
-        columns = [Column("image", "image"), Column("reference", "twin")]
+        columns = [Column("image", "image"), Column("reference", "near duplicate")]
         if any(one.label or one.reference_label for one in self.pairs):
             columns += [
-                Column("label", "label"), Column("reference_label", "twin's label"), Column("differs", "labels differ")
+                Column("label", "label"), Column("reference_label", "its label"), Column("differs", "labels differ")
             ]  # fmt: skip
         columns.append(Column("mirrored", "mirrored"))
         rows = tuple(
@@ -196,10 +197,10 @@ class Leakage(Tabular):
         return Table(f"pairs {self._where}", tuple(columns), rows, notes)
 
     def group_table(self) -> Table:
-        """One line a group of twins within the set."""
+        """One line a group of near duplicates within the set."""
         columns = (Column("kept", "keep"), Column("count", "surplus images"), Column("surplus", "surplus"))
         rows = tuple((one.kept, len(one.surplus), ", ".join(one.surplus)) for one in self.groups)
-        kept = "kept: the largest picture, of equal ones the first; whoever is the twin of a twin is in the group"
+        kept = "kept: the largest image, of equal ones the first; near duplicates of near duplicates are in the group"
         return Table(f"groups {self._where}", columns, rows, (kept, *self._left_out()))
 
     def as_dict(self) -> dict[str, Any]:
@@ -230,7 +231,7 @@ class Leakage(Tabular):
         methods = sorted({one.share.method for one in self.found if one.share})
         lines += [f"intervals: {', '.join(methods)}"] if methods else []
         if any(one.crowded for one in self.found):
-            lines.append("more twins: images with as many candidates as are looked at; give more with --most")
+            lines.append("more near duplicates: images with as many candidates as are looked at; give more with --most")
         if any(one.distance == Distance.FEATURES.value for one in self.found):
             lines.append("features: near in a model's eyes is alike, not the same; let people judge the pairs")
         return [*lines, *self._left_out()]

@@ -44,7 +44,7 @@ def leakage(
     unreadable: Mapping[str, Mapping[str, str]] | None = None,
     confidence: float = 0.95,
 ) -> Leakage:
-    """Study which images of a test set have twins ``against`` another set, or within it: pairs of each distance.
+    """Study which images of a test set have near duplicates ``against`` another set or within it, by each distance.
 
     Within one set, of each group that hangs together the image with the highest ``preference`` (n,) is kept, else the
     first, and the others are found. ``unreadable`` gives for each set the pictures that could not be compared. An image
