@@ -1,6 +1,10 @@
 """Every claim has a null check and every interval a coverage check; small runs of both, which can fail."""
 
 import ast
+import importlib
+import pkgutil
+import sys
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +14,8 @@ from scipy import stats
 import regrade
 from benchmarks.calibration import COVERAGE_CHECKS, NULL_CHECKS, CoverageCheck, NullCheck
 from benchmarks.calibration.checks import NOMINAL
-from regrade.report import finding_kinds
+from regrade import studies
+from regrade.report import finding_kinds, verdict_kinds
 
 RUNS, DRAWS = 40, 400
 ALARM = 1e-4
@@ -21,6 +26,26 @@ def test_every_claim_has_a_null_check():
     claims = {kind.name for kind in finding_kinds().values() if kind.claims}
     checked = {kind for check in NULL_CHECKS for kind in check.kinds}
     assert checked == claims
+
+
+NO_VERDICTS = {
+    "BenchmarkKind", "ConfusionPart", "Contender", "GeographyPart", "LeakagePart", "MistakePart", "StratifyBy",
+    "TriageKind",
+}  # fmt: skip
+"""Enums of studies that name a part, a kind or an order, and conclude nothing."""
+
+
+def test_every_verdict_of_a_study_has_a_kind():
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(studies.__path__, "regrade.studies.")]
+    defined = {
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Enum) and value.__module__ == module.__name__
+    }
+    members = {verdict for enum in defined if enum.__name__ not in NO_VERDICTS for verdict in enum}
+    assert set(verdict_kinds()) == members
+    assert {enum.__name__ for enum in defined} >= NO_VERDICTS
 
 
 def test_every_claim_names_its_test():
@@ -45,8 +70,30 @@ def _names_a_method(function: ast.FunctionDef) -> bool:
 
 
 def test_every_interval_has_a_coverage_check():
-    checked = {maker for check in COVERAGE_CHECKS for maker in (check.maker, *check.also)}
-    assert checked == interval_makers()
+    assert {check.maker for check in COVERAGE_CHECKS} == interval_makers()
+
+
+def called_functions(check: CoverageCheck) -> set[str]:
+    """The functions of the package that a few draws call, as package.module.function."""
+    source, called = Path(regrade.__file__).parent, set()
+
+    def note(frame, event, _):
+        if event == "call":
+            called.add(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        check.draw(np.random.default_rng(0), 5)
+    finally:
+        sys.setprofile(None)
+    paths = ((Path(code.co_filename), code.co_name) for code in called)
+    inside = ((path.relative_to(source), name) for path, name in paths if path.is_relative_to(source))
+    return {".".join((*path.with_suffix("").parts, name)) for path, name in inside}
+
+
+@pytest.mark.parametrize("check", COVERAGE_CHECKS, ids=lambda check: f"{check.interval}, {check.case}, {check.n}")
+def test_coverage_check_calls_the_function_it_names(check: CoverageCheck):
+    assert check.maker in called_functions(check)
 
 
 @pytest.mark.parametrize("check", NULL_CHECKS, ids=lambda check: f"{check.kinds[0]}, {check.case}")

@@ -1,8 +1,8 @@
 """What a null check and a coverage check are, and all there are of them.
 
-A null check draws data in which some kinds of finding are false, and counts how often they are stated all the same. A
-coverage check draws data whose truth is known, and counts how often an interval contains it. Both register themselves;
-tests hold that every kind of finding that claims something, and every function that makes an interval, has one.
+A null check draws data in which some kinds of finding or verdict are false, and counts how often they are stated all
+the same. A coverage check draws data whose truth is known, and counts how often an interval contains it. Both register
+themselves; tests hold that every kind that claims something, and every function that makes an interval, has one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from regrade.report import findings
+from regrade.report import findings, verdict_kinds, verdicts
 
 NOMINAL = 0.05
 """The share of runs in which a claim that is false may be stated, and in which an interval may miss."""
@@ -33,8 +33,14 @@ class NullCheck:
         """How many of the runs state each kind."""
         stated = Counter({kind: 0 for kind in self.kinds})
         for _ in range(runs):
-            stated.update({finding.kind.name for finding in findings(self.draw(rng))} & set(self.kinds))
+            stated.update(stated_kinds(self.draw(rng)) & set(self.kinds))
         return stated
+
+
+def stated_kinds(result: object) -> set[str]:
+    """The kinds of the findings and of the verdicts that a study's result states, by name."""
+    kinds = verdict_kinds()
+    return {finding.kind.name for finding in findings(result)} | {kinds[verdict].name for verdict in verdicts(result)}
 
 
 @dataclass(frozen=True)
@@ -97,8 +103,8 @@ def repeated(
 class CoverageCheck:
     """An interval in the words of the product, the function that makes it, and how to draw it ``runs`` times.
 
-    ``maker`` is the function as ``package.module.function``, and ``also`` are those that give the same interval under
-    another name. ``least`` is the smallest coverage that is accepted: 0.93 unless the documentation says otherwise.
+    ``maker`` is the function as ``package.module.function``, which ``draw`` calls. ``least`` is the smallest coverage
+    that is accepted: 0.93 unless the documentation says otherwise.
     """
 
     interval: str
@@ -107,7 +113,6 @@ class CoverageCheck:
     n: int
     draw: Callable[[np.random.Generator, int], Drawn]
     least: float
-    also: tuple[str, ...] = ()
 
 
 _Draw = Callable[[np.random.Generator], object]
@@ -134,7 +139,6 @@ def coverage_check(
     n: int,
     draw: Callable[[np.random.Generator, int], Drawn],
     least: float = 0.93,
-    also: tuple[str, ...] = (),
 ) -> None:
     """Register a simulation of an interval at one size."""
-    COVERAGE_CHECKS.append(CoverageCheck(interval, maker, case, n, draw, least, also))
+    COVERAGE_CHECKS.append(CoverageCheck(interval, maker, case, n, draw, least))

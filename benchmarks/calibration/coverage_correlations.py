@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
 from regrade.core import Estimate
+from regrade.core.arrays import BoolArray, IntArray
+from regrade.core.joint_counts import joint_counts
 from regrade.stats import (
     binned_correlation,
-    clopper_pearson,
-    covariance_interval,
-    kappa_interval,
     kendall,
     kendall_matrix,
     pearson,
@@ -20,6 +20,10 @@ from regrade.stats import (
     robust_pearson,
     spearman,
 )
+from regrade.studies.alike import PairMatrix
+from regrade.studies.similarity import _agreement, _dominance, _excess, _kappa, _Tables
+
+_Measure = Callable[[_Tables, BoolArray, IntArray], PairMatrix]
 
 CORRELATION = 0.6
 
@@ -80,28 +84,30 @@ CELLS = np.array([0.62, 0.12, 0.10, 0.16])
 """How often both of two models are right, only the first, only the second, neither."""
 
 
-def two_models(rng: np.random.Generator, n: int, runs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    both, only_first, only_second, _ = rng.multinomial(n, CELLS, runs).T
-    return both, only_first, only_second, n
+WRONG_CLASSES = 3
+"""Of which a model that is wrong answers each as often."""
 
 
-def kappa(rng: np.random.Generator, runs: int, *, n: int) -> Drawn:
-    bounds = kappa_interval(*two_models(rng, n, runs))
-    first, second = CELLS[0] + CELLS[1], CELLS[0] + CELLS[2]
-    expected = first * second + (1 - first) * (1 - second)
-    return Drawn(bounds.low, bounds.high, (CELLS[0] + CELLS[3] - expected) / (1 - expected))
+def two_models(rng: np.random.Generator, *, n: int, measure: _Measure) -> Estimate:
+    """A measure of two models on so many images."""
+    cells = rng.choice(4, size=n, p=CELLS)
+    correct = np.stack([cells < 2, (cells == 0) | (cells == 2)])
+    classes = np.where(correct, 0, rng.integers(1, 1 + WRONG_CLASSES, (2, n)))
+    matrix = measure(_Tables(joint_counts(correct), n), correct, classes)
+    return Estimate(matrix.value[0, 1], matrix.low[0, 1], matrix.high[0, 1], n, matrix.method)
 
 
-def covariance(rng: np.random.Generator, runs: int, *, n: int) -> Drawn:
-    bounds = covariance_interval(*two_models(rng, n, runs))
-    return Drawn(bounds.low, bounds.high, CELLS[0] - (CELLS[0] + CELLS[1]) * (CELLS[0] + CELLS[2]))
-
-
-def only_one_right(rng: np.random.Generator, runs: int, *, n: int) -> Drawn:
-    bounds = clopper_pearson(two_models(rng, n, runs)[2], n)
-    return Drawn(bounds.low, bounds.high, CELLS[2])
-
-
+_FIRST, _SECOND = CELLS[0] + CELLS[1], CELLS[0] + CELLS[2]
+_BY_CHANCE = _FIRST * _SECOND + (1 - _FIRST) * (1 - _SECOND)
+_KAPPA = (CELLS[0] + CELLS[3] - _BY_CHANCE) / (1 - _BY_CHANCE)
+_EQUAL = CELLS[0] + CELLS[3] / WRONG_CLASSES
+_SIMILARITIES: tuple[tuple[str, str, _Measure, float], ...] = (
+    ("error consistency", "_kappa", lambda tables, _, __: _kappa(tables, 0.95), _KAPPA),
+    ("errors beyond independence", "_excess", lambda tables, correct, _: _excess(tables, correct, 0.95),
+     _FIRST * _SECOND - CELLS[0]),
+    ("dominance probability", "_dominance", lambda tables, _, __: _dominance(tables, 0.95), CELLS[2]),
+    ("equal predictions", "_agreement", lambda _, __, classes: _agreement(classes, ("a", "a"), 0.95), _EQUAL),
+)  # fmt: skip
 _UNIFORM_VARIANCE, _MEAN_ERROR = 1 / 12, 0.4
 _POINT_BISERIAL = 0.6 * _UNIFORM_VARIANCE / np.sqrt(_UNIFORM_VARIANCE * _MEAN_ERROR * (1 - _MEAN_ERROR))
 _NUMBERS = (
@@ -112,9 +118,9 @@ _NUMBERS = (
     ("score and error", "stats.robust_pearson.robust_pearson", score_and_error, _POINT_BISERIAL, (100, 1_000)),
     ("median", "stats.quantiles.quantile", median, np.log(2), (6, 100)),
 )
-for number, maker, one, truth, sizes in _NUMBERS:
+for number, maker, measure_pairs, truth, sizes in _NUMBERS:
     for size in sizes:
-        draw = repeated(partial(one, n=size), float(truth))
+        draw = repeated(partial(measure_pairs, n=size), float(truth))
         coverage_check(number, maker=maker, case="simulated pairs", n=size, draw=draw)
 for size in (200, 2_000):
     coverage_check(
@@ -124,11 +130,7 @@ for size in (200, 2_000):
         n=size,
         draw=partial(binned, n=size),
     )
-for number, maker, draw_all in (
-    ("error consistency", "studies.similarity._kappa", kappa),
-    ("errors beyond independence", "studies.similarity._excess", covariance),
-    ("dominance probability", "studies.similarity._dominance", only_one_right),
-    ("equal predictions", "studies.similarity._agreement", only_one_right),
-):
+for number, maker, measure, truth in _SIMILARITIES:
     for size in (50, 1_000):
-        coverage_check(number, maker=maker, case="2 models", n=size, draw=partial(draw_all, n=size))
+        draw = repeated(partial(two_models, n=size, measure=measure), float(truth))
+        coverage_check(number, maker=f"studies.similarity.{maker}", case="2 models", n=size, draw=draw)

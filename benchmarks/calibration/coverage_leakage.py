@@ -24,10 +24,10 @@ class _World:
 
     def counts(self, rng: np.random.Generator, runs: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Right and all of the duplicates, right and all of the others, in runs with a duplicate."""
-        found = rng.binomial(self.images, self.expected / self.images, runs)
-        found = found[found > 0]
-        others = self.images - found
-        return rng.binomial(found, self.duplicates), found, rng.binomial(others, self.others), others
+        duplicates = rng.binomial(self.images, self.expected / self.images, runs)
+        duplicates = duplicates[duplicates > 0]
+        rest = self.images - duplicates
+        return rng.binomial(duplicates, self.duplicates), duplicates, rng.binomial(rest, self.others), rest
 
     def difference(self, rng: np.random.Generator, runs: int) -> Drawn:
         estimates = [both[0] for both in _effects(self.counts(rng, runs))]

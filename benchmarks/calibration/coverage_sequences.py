@@ -7,38 +7,45 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.calibration.checks import Drawn, coverage_check
-from regrade.core.arrays import BoolArray, IntArray
-from regrade.stats import PartialReview, anytime_accuracy, clopper_pearson, confidence_sequence, partial_review
+from regrade.core import Estimate
+from regrade.core.arrays import BoolArray
+from regrade.stats import (
+    PartialReview,
+    RandomOrder,
+    anytime_accuracy,
+    anytime_estimate,
+    clopper_pearson,
+    partial_review,
+)
 
 _LOOKS = 20
 _SHARE = 0.8
 
 
 def _review(size: int) -> Callable[[np.random.Generator, int], Drawn]:
-    """Reviews of a list of so many predictions up to half of it, looked at after each of 20 batches."""
+    """Reviews of a list of so many predictions, stopped at the most misleading of 20 looks at up to half of it."""
     looks = np.arange(1, _LOOKS + 1) * (size // (2 * _LOOKS))
 
     def draw(rng: np.random.Generator, runs: int) -> Drawn:
         truth = round(_SHARE * size)
-        right = _right_so_far(rng, runs, looks, size, truth)
-        bounds = [confidence_sequence(counts, looks, size) for counts in right]
-        fixed = clopper_pearson(right, looks)
-        rival = (size * fixed.low.max(axis=1), size * fixed.high.min(axis=1))
-        low, high = [b.low[-1] for b in bounds], [b.high[-1] for b in bounds]
-        return Drawn(low, high, truth, rival, "fixed-size interval at every look")
+        orders = rng.permuted(np.tile(np.arange(size) < truth, (runs, 1)), axis=1)
+        right = orders.cumsum(axis=1, dtype=np.int64)[:, looks - 1]
+        places = np.argmax(np.abs(right / looks - _SHARE) * np.sqrt(looks), axis=1)
+        estimates = [_stopped(order, stop) for order, stop in zip(orders, looks[places], strict=True)]
+        fixed = clopper_pearson(right[np.arange(runs), places], looks[places])
+        rival = (size * fixed.low, size * fixed.high)
+        low, high = [e.low for e in estimates], [e.high for e in estimates]
+        return Drawn(low, high, truth, rival, "fixed-size interval at that look")
 
     return draw
 
 
-def _right_so_far(rng: np.random.Generator, runs: int, looks: IntArray, size: int, truth: int) -> IntArray:
-    """Shape (runs, looks): how many are right up to each look, drawn without replacement batch by batch."""
-    batches = np.diff(looks, prepend=0)
-    right = np.zeros((runs, len(looks)), dtype=np.int64)
-    total = np.zeros(runs, dtype=np.int64)
-    for look, (batch, seen) in enumerate(zip(batches, looks - batches, strict=True)):
-        total += rng.hypergeometric(truth - total, size - seen - (truth - total), batch)
-        right[:, look] = total
-    return right
+def _stopped(right: BoolArray, stop: int) -> Estimate:
+    """How many of the predictions are right, from the first ones in a random order."""
+    size = len(right)
+    outcomes = np.where(np.arange(size) < stop, right, np.nan)
+    order = RandomOrder(outcomes, np.zeros(size, dtype=np.int64), np.ones(size))
+    return anytime_estimate(order, start=0.0, images=size)
 
 
 def _problematic(size: int) -> Callable[[np.random.Generator, int], Drawn]:
@@ -72,7 +79,7 @@ for _size in (500, 5_000):
     coverage_check(
         "number of right predictions, valid at any stopping point",
         maker="stats.confidence_sequence.anytime_estimate",
-        case="looked at after each of 20 batches",
+        case="stopped at the most misleading of 20 looks",
         n=_size,
         draw=_review(_size),
     )

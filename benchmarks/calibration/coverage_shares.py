@@ -8,12 +8,11 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.calibration.checks import Drawn, coverage_check, repeated
+from benchmarks.calibration.worlds import model_names
 from regrade.core import Estimate
 from regrade.stats import (
     clustered_mean,
     clustered_proportion,
-    independent_difference,
-    paired_difference,
     partial_review,
     proportions,
     reviewed_accuracy,
@@ -21,7 +20,11 @@ from regrade.stats import (
     stratified_proportion,
     wilson,
 )
+from regrade.studies.confusion.transfer import transfer
+from regrade.studies.generalization import _Both, _gaps
 from regrade.studies.loss_parts import loss_parts
+from regrade.studies.model_pairs import model_pairs
+from regrade.studies.plan.review import _Decided
 
 _NORMAL = stats.norm.ppf(0.975)
 
@@ -35,18 +38,58 @@ def accuracy(rng: np.random.Generator, runs: int, *, n: int, share: float) -> Dr
 
 def same_images(rng: np.random.Generator, runs: int, *, n: int, only_first: float, only_second: float) -> Drawn:
     first, second, _ = rng.multinomial(n, [only_first, only_second, 1 - only_first - only_second], runs).T
-    bounds = paired_difference(first, second, n)
+    differences = [_difference_of_two(*counts, images=n) for counts in zip(first, second, strict=True)]
     value, disagreement = (first - second) / n, (first + second) / n
     reach = _NORMAL * np.sqrt(np.maximum(disagreement - value**2, 0) / n)
-    return Drawn(bounds.low, bounds.high, only_first - only_second, (value - reach, value + reach), "wald")
+    return _drawn(differences, only_first - only_second, (value - reach, value + reach))
 
 
-def other_images(rng: np.random.Generator, runs: int, *, n: int, first: float, second: float) -> Drawn:
-    counts = rng.binomial(n, first, runs), rng.binomial(n, second, runs)
-    bounds = independent_difference(counts[0], n, counts[1], n)
-    value = (counts[0] - counts[1]) / n
-    reach = _NORMAL * np.sqrt(sum(count / n * (1 - count / n) for count in counts) / n)
-    return Drawn(bounds.low, bounds.high, first - second, (value - reach, value + reach), "wald")
+def _difference_of_two(only_first: int, only_second: int, *, images: int) -> Estimate:
+    """The difference of two models that are right alone on so many images, and both right on the others."""
+    counts = np.array([[0, only_first], [only_second, 0]])
+    pairs = model_pairs(
+        ("first", "second"),
+        proportions([images - only_second, images - only_first], images),
+        counts,
+        np.zeros(2, dtype=np.int64),
+        first=np.array([0]),
+        second=np.array([1]),
+        images=images,
+        confidence=0.95,
+    )
+    return pairs._differences(np.array([0]))[0]
+
+
+def decided_images(rng: np.random.Generator, *, n: int, share: float) -> Estimate:
+    """Of images on which predictions differ, so many are decided: 60% and 30% have one model right alone."""
+    only_first, only_second, _ = rng.multinomial(n, [0.6, 0.3, 0.1]).tolist()
+    return _Decided(only_first, only_second, n).difference(share, 0.95)
+
+
+def hard_and_other_images(rng: np.random.Generator, runs: int, *, n: int, hard: float, rest: float) -> Drawn:
+    inside = np.arange(2 * n) < n
+    wrong = rng.random((runs, 2 * n)) < np.where(inside, hard, rest)
+    differences = [difference for row in wrong if (difference := transfer(row, inside, confidence=0.95).difference)]
+    return _drawn(differences, hard - rest, _wald(wrong[:, inside].sum(axis=1), wrong[:, ~inside].sum(axis=1), n))
+
+
+def original_and_new_images(rng: np.random.Generator, runs: int, *, n: int, original: float, new: float) -> Drawn:
+    """The gap of as many models as there are runs."""
+    counts, images = (rng.binomial(n, original, runs), rng.binomial(n, new, runs)), np.full(runs, n)
+    models = _Both(
+        model_names(runs), counts[0], images, counts[1], images, standard=np.ones(runs, dtype=bool), noise=None
+    )
+    return _drawn(_gaps(models, 0.95), original - new, _wald(*counts, n))
+
+
+def _drawn(estimates: list[Estimate], truth: float, wald: tuple[np.ndarray, np.ndarray]) -> Drawn:
+    return Drawn([e.low for e in estimates], [e.high for e in estimates], truth, wald, "wald")
+
+
+def _wald(first: np.ndarray, second: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    value = (first - second) / n
+    reach = _NORMAL * np.sqrt(sum(count / n * (1 - count / n) for count in (first, second)) / n)
+    return value - reach, value + reach
 
 
 STRATA = np.array([0.95, 0.8, 0.6, 0.7])
@@ -87,41 +130,54 @@ def chance_of_new_images(rng: np.random.Generator, *, n: int) -> Estimate:
     shares = np.linspace(0.6, 0.9, 5)
     images = np.full(5, n)
     new_correct = rng.binomial(n, shares)
-    found = loss_parts(np.rint(shares * n).astype(np.int64), images, new_correct, images, confidence=0.95).sampling
-    error = float(np.mean(new_correct / n - shares))
-    return Estimate(0.0, found.low - error, found.high - error, n, found.method)
+    parts = loss_parts(np.rint(shares * n).astype(np.int64), images, new_correct, images, confidence=0.95)
+    error, chance = float(np.mean(new_correct / n - shares)), parts.sampling
+    return Estimate(0.0, chance.low - error, chance.high - error, n, chance.method)
 
 
 for size in (10, 100, 1_000):
     for share in (0.5, 0.9):
         draw = partial(accuracy, n=size, share=share)
         coverage_check("accuracy", maker="stats.intervals.proportions", case=f"a share of {share:g}", n=size, draw=draw)
-for size in (20, 200, 2_000):
+for size in (20, 200):
     coverage_check(
         "difference on the same images",
         maker="studies.model_pairs._differences",
         case="3% and 6% right alone",
         n=size,
         draw=partial(same_images, n=size, only_first=0.06, only_second=0.03),
-        also=("studies.label_change._difference", "studies.plan.review.difference"),
+    )
+for size in (20, 200, 2_000):
+    coverage_check(
+        "difference by the decided images",
+        maker="studies.plan.review.difference",
+        case="predictions differ on 20%",
+        n=size,
+        draw=repeated(partial(decided_images, n=size, share=0.2), 0.2 * 0.3),
     )
     coverage_check(
-        "difference on other images",
+        "error on hard images less the others",
         maker="studies.confusion.transfer.transfer",
+        case="shares of 0.3 and 0.2",
+        n=size,
+        draw=partial(hard_and_other_images, n=size, hard=0.3, rest=0.2),
+    )
+    coverage_check(
+        "gap between two sets",
+        maker="studies.generalization._gaps",
         case="shares of 0.8 and 0.7",
         n=size,
-        draw=partial(other_images, n=size, first=0.8, second=0.7),
-        also=("studies.generalization._gaps",),
+        draw=partial(original_and_new_images, n=size, original=0.8, new=0.7),
     )
 for size in (40, 400):
     case, truth = "4 strata", float(STRATA.mean())
-    for maker, one in (("korn_graubard", stratified_accuracy), ("_t_intervals", stratified_average)):
-        draw_all = repeated(partial(one, n=size), truth)
+    for maker, measure in (("korn_graubard", stratified_accuracy), ("_t_intervals", stratified_average)):
+        draw_all = repeated(partial(measure, n=size), truth)
         coverage_check("mean over strata", maker=f"stats.means.{maker}", case=case, n=size, draw=draw_all)
 for size in (10, 100):
     case = "clusters of 4 images"
-    for maker, one in (("korn_graubard", clustered_accuracy), ("_t_intervals", clustered_average)):
-        draw_all = repeated(partial(one, n=size), 0.7)
+    for maker, measure in (("korn_graubard", clustered_accuracy), ("_t_intervals", clustered_average)):
+        draw_all = repeated(partial(measure, n=size), 0.7)
         coverage_check("mean over clusters", maker=f"stats.means.{maker}", case=case, n=size, draw=draw_all)
 for size in (100, 1_000):
     case, draw_all = "a quarter of the novel 30% judged", repeated(partial(partly_reviewed, n=size), 0.75)

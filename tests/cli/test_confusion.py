@@ -93,7 +93,7 @@ class TestPublished:
         first, second = findings(result)
         assert first.headline == "Images that confuse pyx are harder for all 30 other models"
         assert "25.9% against 2.9%" in first.text
-        assert second.headline == "Models keep their order on confusing images"
+        assert second.headline == "The order of models is largely kept on confusing images"
         assert figure(result).save(tmp_path / "f.svg").stat().st_size > 10_000
 
     def test_expectation_on_a_set_that_was_collected_again(self, cifar):

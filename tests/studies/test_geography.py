@@ -9,7 +9,14 @@ from geography_world import REGIONS, SPACE, World
 
 from regrade.core import ClassMap, ClassSpace, InputError, MapRule, Predictions, TestSet, UndefinedError, UnknownName
 from regrade.metrics import group_accuracy
-from regrade.stats import clustered_proportion, independent_difference, proportion
+from regrade.stats import (
+    clustered_proportion,
+    fit_lines,
+    independent_difference,
+    largest_covariance,
+    proportion,
+    spread_of,
+)
 from regrade.studies import (
     BenchmarkKind,
     GeographyPart,
@@ -207,6 +214,24 @@ class TestProgress:
         assert found.progress.apart.value == pytest.approx(np.polyfit(x, apart, 1)[0])
         assert found.progress.apart.method == "robust t over models and images 95%"
 
+    def test_rates_of_groups_are_over_models_and_images(self):
+        found = study(original=ORIGINAL)
+        x = np.array([ORIGINAL.models[model].right / 50_000 for model in found.progress.models])
+        for place, rate in enumerate(found.progress.of(BenchmarkKind.GROUP)):
+            accuracies = np.array([found.row(model).groups[place].value for model in found.progress.models])
+            alone = fit_lines(x, accuracies[None])[0].slope
+            assert rate.rate.method == "robust t over models and images 95%"
+            assert rate.rate.value == pytest.approx(alone.value)
+            assert rate.rate.half_width >= alone.half_width
+        assert found.progress.disparity.robust_slope.method == "robust t over models 95%"
+
+    def test_a_note_says_how_much_the_original_flattens_rates(self):
+        right = [ORIGINAL.models[model].right for model in study(original=ORIGINAL).progress.models]
+        noise = largest_covariance(right, np.full(len(right), 50_000))
+        share = 100 * (1 - spread_of(np.array(right) / 50_000, noise)[0])
+        notes = [note for note in study(original=ORIGINAL).notes if "makes every rate smaller" in note]
+        assert len(notes) == 1 and f"is {share:.1f}% of the models' spread" in notes[0]
+
     def test_a_model_missing_on_one_set_is_left_out_and_named(self):
         fewer = SetCounts("v2", {model: counts for model, counts in STANDARD[0].models.items() if model != "model-07"})
         found = study(original=ORIGINAL, standard=[fewer])
@@ -326,13 +351,18 @@ class TestTrouble:
 
     def test_a_group_with_one_example(self):
         regions = ("Nauru", *plain(SET, "household").groups["region"][1:])
-        found = study(replace(SET, groups={"region": regions}))
+        found = study(replace(SET, groups={"region": regions}), original=ORIGINAL)
+        assert found.progress.of(BenchmarkKind.GROUP)[found.names.index("Nauru")].rate.method.startswith("robust t")
         place, miss = found.names.index("Nauru"), 0.025 / len(found.names)
         for row in found.rows:
             one = row.groups[place]
             assert one.n == 1 and (one.low, one.high) == pytest.approx((miss, 1) if one.value else (0, 1 - miss))
             assert row.disparity.value.high > 0.3
         assert any("few images, which widen every disparity: Nauru (1)" in note for note in found.notes)
+
+    def test_no_model_on_the_original(self):
+        found = study(original=SetCounts("val", {"stranger": ModelCounts(5, 10)}))
+        assert found.progress is None and any(note.startswith("no progress rates") for note in found.notes)
 
     def test_a_group_with_one_household(self):
         pairs = zip(SET.groups["region"], SET.groups["household"], strict=True)

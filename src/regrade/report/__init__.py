@@ -6,7 +6,7 @@ command that prints a table does not wait for altair.
 
 from regrade.report.drawing import Drawing
 from regrade.report.figure import Figure, figure
-from regrade.report.finding import Finding, FindingKind, finding_kinds, findings
+from regrade.report.finding import Finding, FindingKind, finding_kinds, findings, verdict_kinds, verdicts
 from regrade.report.maps import map_figure
 from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
 from regrade.report.sections import Behind, Gallery, KeyFinding, Report, Section, Tile, anchor_of, section_of
@@ -41,5 +41,7 @@ __all__ = [
     "to_csv",
     "to_latex",
     "to_markdown",
+    "verdict_kinds",
+    "verdicts",
     "write_report",
 ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from regrade.core import Estimate
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, claim, findings, no_claim
+from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.wording import listed, points, share
-from regrade.studies import Comparison
+from regrade.studies import Comparison, PairResult
 
 _PAIR_TEST = "Exact McNemar test of two models on the same images, at the level of the intervals."
 _RANK_TEST = "One-sided exact McNemar tests of all ordered pairs on the same images, Holm-corrected for all of them."
@@ -19,6 +21,27 @@ _CONTENDERS = claim("comparison: some cannot be the best", _RANK_TEST)
 _ALL_STEPS = claim("comparison: every step of the ranking", _ALL_PAIRS_TEST)
 _NO_STEP = no_claim("comparison: no step of the ranking", _ALL_PAIRS_TEST)
 _STEPS = claim("comparison: steps of the ranking", _ALL_PAIRS_TEST)
+
+_EQUIVALENCE_TEST = (
+    "Two one-sided score tests of the difference on the same images, compared with the margin, Holm-corrected for all "
+    "pairs."
+)
+register_verdicts(
+    {
+        PairResult.DIFFERENT: claim("comparison: a pair differs", _ALL_PAIRS_TEST),
+        PairResult.NOT_DETECTED: no_claim("comparison: a pair is not told apart", _ALL_PAIRS_TEST),
+        PairResult.EQUIVALENT: claim("comparison: a pair is equivalent", _EQUIVALENCE_TEST),
+        PairResult.SLIGHTLY_DIFFERENT: claim(
+            "comparison: a pair differs within the margin", f"{_ALL_PAIRS_TEST} {_EQUIVALENCE_TEST}"
+        ),
+    }
+)
+
+
+@verdicts.register
+def comparison_verdicts(result: Comparison) -> frozenset[Enum]:
+    """What the tests conclude of the pairs."""
+    return frozenset(pair.result for pair in result.pairs)
 
 
 @findings.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
@@ -47,6 +48,7 @@ class Finding:
 
 
 _KINDS: dict[str, FindingKind] = {}
+_VERDICT_KINDS: dict[Enum, FindingKind] = {}
 
 
 def claim(name: str, test: str) -> FindingKind:
@@ -71,6 +73,27 @@ def finding_kinds() -> Mapping[str, FindingKind]:
     import regrade.report.reading  # noqa: F401 - each module registers its kinds
 
     return MappingProxyType(_KINDS)
+
+
+def register_verdicts(kinds: Mapping[Enum, FindingKind]) -> None:
+    """Register the kind of each verdict that tables print next to the findings."""
+    _VERDICT_KINDS.update(kinds)
+
+
+def verdict_kinds() -> Mapping[Enum, FindingKind]:
+    """The kind of every verdict that a study's tables print."""
+    import regrade.report.reading  # noqa: F401 - each module registers its verdicts
+
+    return MappingProxyType(_VERDICT_KINDS)
+
+
+@singledispatch
+def verdicts(result: object) -> frozenset[Enum]:
+    """The verdicts that the tables of a study's result print, each once; empty for results without any."""
+    import regrade.report.reading  # noqa: F401 - each module registers its verdicts
+
+    read = verdicts.dispatch(type(result))
+    return frozenset() if read is verdicts.dispatch(object) else read(result)
 
 
 @singledispatch

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from statistics import median
 
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, claim, findings, no_claim
+from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widened
 from regrade.studies import Generalization, ModelShift, SetShift, Verdict
@@ -27,6 +28,21 @@ _CARRY_OVER = claim("generalization: gains carry over", _SLOPE_TEST)
 _SHRINK = claim("generalization: gains shrink", _SLOPE_TEST)
 _SLOPE_OPEN = no_claim("generalization: slope is open", _SLOPE_TEST)
 _OFF_THE_LINE = claim("generalization: off the line", _LINE_TEST)
+
+register_verdicts(
+    {
+        Verdict.NO_SIGN: _CARRY_OVER,
+        Verdict.DIMINISHING: _SHRINK,
+        Verdict.UNTOLD: _SLOPE_OPEN,
+        Verdict.NO_SPREAD: _NO_SPREAD,
+    }
+)
+
+
+@verdicts.register
+def generalization_verdicts(result: Generalization) -> frozenset[Enum]:
+    """What the slopes of the new sets say of overfitting."""
+    return frozenset(shift.adaptivity.verdict for shift in result.shifts)
 
 
 @findings.register

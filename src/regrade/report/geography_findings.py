@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from regrade.core.amounts import amount
-from regrade.report.finding import Finding, claim, findings, no_claim
+from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.geography_wording import group_phrase
 from regrade.report.wording import plain, share
 from regrade.stats import Ratio
@@ -20,13 +22,29 @@ _GROWTH_TEST = (
 _NO_DISPARITY = no_claim("geography: no disparity shown", _DISPARITY_TEST)
 _SOME_DISPARITY = claim("geography: some groups differ", _DISPARITY_TEST)
 _DISPARITY = claim("geography: worst and best group", _DISPARITY_TEST)
-_LESS_PROGRESS = claim("geography: progress reaches it less", _GAP_TEST)
-_MORE_PROGRESS = claim("geography: progress reaches it more", _GAP_TEST)
+_PROGRESS_DIFFERS = claim("geography: progress reaches it less or more", _GAP_TEST)
 _PROGRESS_OPEN = no_claim("geography: progress gap is open", _GAP_TEST)
 _GROWTH_UNTESTED = no_claim("geography: extremes are not told apart", _DISPARITY_TEST)
-_GROWS = claim("geography: disparity grows", _GROWTH_TEST)
-_SHRINKS = claim("geography: disparity shrinks", _GROWTH_TEST)
+_GROWS_OR_SHRINKS = claim("geography: disparity grows or shrinks", _GROWTH_TEST)
 _GROWTH_OPEN = no_claim("geography: growth is open", _GROWTH_TEST)
+
+_TRIPLED_TEST = (
+    "Simultaneous Fieller interval over images, for these models, of the best models' disparity over the weakest "
+    "models', compared with 3."
+)
+register_verdicts(
+    {
+        GrowthVerdict.SUPPORTED: claim("geography: disparity has tripled", _TRIPLED_TEST),
+        GrowthVerdict.NOT_SETTLED: no_claim("geography: whether disparity has tripled is open", _TRIPLED_TEST),
+        GrowthVerdict.CONTRADICTED: claim("geography: disparity has not tripled", _TRIPLED_TEST),
+    }
+)
+
+
+@verdicts.register
+def geography_verdicts(result: Geography) -> frozenset[Enum]:
+    """Whether disparity has tripled, where that was tested."""
+    return frozenset({result.growth.verdict} if result.growth else ())
 
 
 @findings.register
@@ -74,9 +92,13 @@ def _gap(result: Geography) -> Finding | None:
     )
     original, test_set = progress.original, result.test_set
     if gap.difference.low > 0:
-        return Finding(_LESS_PROGRESS, f"Progress on {original} reaches {test_set} less than standard sets", text, 0.8)
+        return Finding(
+            _PROGRESS_DIFFERS, f"Progress on {original} reaches {test_set} less than standard sets", text, 0.8
+        )
     if gap.difference.high < 0:
-        return Finding(_MORE_PROGRESS, f"Progress on {original} reaches {test_set} more than standard sets", text, 0.6)
+        return Finding(
+            _PROGRESS_DIFFERS, f"Progress on {original} reaches {test_set} more than standard sets", text, 0.6
+        )
     return Finding(
         _PROGRESS_OPEN, f"Whether progress on {original} reaches {test_set} less than standard sets is open", text, 0.4
     )
@@ -103,9 +125,9 @@ def _growth(result: Geography) -> Finding | None:
         text += f" That {best} and {worst} differ at all is not certain."
         return Finding(_GROWTH_UNTESTED, f"Whether better models are further apart by {result.by} is open", text, 0.3)
     if slope.low > 0:
-        return Finding(_GROWS, f"Better models on {original} are further apart by {result.by}", text, 0.75)
+        return Finding(_GROWS_OR_SHRINKS, f"Better models on {original} are further apart by {result.by}", text, 0.75)
     if slope.high < 0:
-        return Finding(_SHRINKS, f"Better models on {original} are less far apart by {result.by}", text, 0.65)
+        return Finding(_GROWS_OR_SHRINKS, f"Better models on {original} are less far apart by {result.by}", text, 0.65)
     return Finding(_GROWTH_OPEN, f"Whether better models are further apart by {result.by} is open", text, 0.35)
 
 

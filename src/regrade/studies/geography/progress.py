@@ -76,10 +76,11 @@ class Progress:
 
     ``disparity`` is the line of their disparities on the original's accuracy. Small disparities are measured too large,
     which draws its slope towards 0; so ``apart`` is the slope of the difference between the ``extremes``, the best and
-    the worst group in the mean over all models. Intervals of the rates of sets, of the gaps and of ``apart`` are over
-    models and images, those of the rates of groups and of ``disparity`` over models, on these images. Unless the
-    extremes differ for sure, which ``settled`` says, they were picked by chance, and what chance picks shrinks as
-    models become better.
+    the worst group in the mean over all models. Intervals of the rates, of the gaps and of ``apart`` are over models
+    and images; those of ``disparity``, and of the rate of a group of one image, over models, on these images. Rates are
+    for points as measured on the original: they are not corrected for the chance of its images, which draws all of them
+    towards 0 alike. Unless the extremes differ for sure, which ``settled`` says, they were picked by chance, and what
+    chance picks shrinks as models become better.
     """
 
     original: str
@@ -118,7 +119,10 @@ class Progress:
         ]
         told += [gap.in_words() for gap in self.gaps]
         slope = _number(self.disparity.robust_slope)
-        told.append(f"disparity grows by {slope} points a point on {self.original}, R² {self.disparity.r_squared:.3f}")
+        told.append(
+            f"disparity grows by {slope} points a point on {self.original}, over models, on these images; "
+            f"R² {self.disparity.r_squared:.3f}"
+        )
         best, worst = self.extremes
         told.append(
             f"{best} less {worst}, the best and the worst over all models, grows by {_number(self.apart)}, over models "
@@ -144,10 +148,9 @@ def progress_of(
 ) -> Progress:
     """Progress from the accuracies (m,) of the same models on every set and in every group.
 
-    With several standard sets their mean is one more. ``noise`` (m, m) is how the accuracies on the geographic and the
-    standard sets vary over drawings of their images. ``image_deviation`` tells of the best and the worst group how
-    much the slope of their difference varies over images. Fewer than three models, or models all alike on the original,
-    raise.
+    With several standard sets their mean is one more. ``noise`` (m, m) is how the accuracies on the sets and in the
+    groups vary over drawings of their images. ``image_deviation`` tells of the best and the worst group how much the
+    slope of their difference varies over images. Fewer than three models, or models all alike on the original, raise.
     """
     name, x = original
     benchmarks = dict(standard)

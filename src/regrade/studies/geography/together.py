@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from regrade.core import InputError, UndefinedError, UnknownName
-from regrade.core.arrays import FloatArray
-from regrade.stats import accuracy_covariance, extremes_apart, largest_covariance, slope_deviation
+from regrade.core.arrays import BoolArray, FloatArray
+from regrade.stats import accuracy_covariance, extremes_apart, largest_covariance, slope_deviation, spread_of
 from regrade.studies.geography.frame import Answers, Frame, few
 from regrade.studies.geography.grouping import NO_GROUP
 from regrade.studies.geography.growth import DisparityGrowth, disparity_growth
@@ -51,6 +51,8 @@ def progress_over(
     models = {model for one in everywhere for model in one.models} | {row.model for row in rows}
     left_out = sorted(models - {row.model for row in kept})
     notes = (f"not on all test sets or not in all groups, left out of progress: {few(left_out)}",) if left_out else ()
+    if not kept:
+        return None, ("no progress rates: no model is on all test sets and in all groups", *notes)
 
     def accuracies(one: SetCounts) -> FloatArray:
         counts = [one.models[row.model] for row in kept]
@@ -79,16 +81,33 @@ def progress_over(
         )
     except UndefinedError as error:
         return None, (f"no progress rates: {error}", *notes)
-    return found, notes
+    return found, (_flattened(sets.original, x, found.models), *notes)
+
+
+def _flattened(original: SetCounts, x: FloatArray, models: Sequence[str]) -> str:
+    """How much the noise of the original's images flattens all rates, which are not corrected for it."""
+    reliability, _ = spread_of(x, _set_noise(original, models))
+    share = 100 * float(np.clip(1 - reliability, 0, 1))
+    return (
+        f"rates are for points as measured on {original.test_set}: chance of its images is {share:.1f}% of the models' "
+        "spread there and makes every rate smaller by about as much, but no ratio of rates"
+    )
 
 
 def _noise(
     rows: Sequence[ModelByGroup], answers: Mapping[str, Answers], sets: Benchmarks, frame: Frame
 ) -> dict[str, FloatArray]:
-    """How the models' accuracies on the geographic and the standard sets vary over images, (m, m) each."""
+    """How accuracies on the geographic set, its groups of several images and the standard sets vary over images.
+
+    Shape (m, m) each.
+    """
     models = [row.model for row in rows]
-    own = {sets.geographic: _geographic_noise([answers[model] for model in models], frame)}
-    return own | {counts.test_set: _set_noise(counts, models) for counts in sets.standard}
+    own, members = [answers[model] for model in models], frame.grouping.members
+    parts = {name: members == place for place, name in enumerate(frame.names)}
+    several = {name: part for name, part in parts.items() if min(model.counted[part].sum() for model in own) > 1}
+    groups = {name: _geographic_noise(own, frame, part) for name, part in several.items()}
+    standard = {counts.test_set: _set_noise(counts, models) for counts in sets.standard}
+    return groups | standard | {sets.geographic: _geographic_noise(own, frame, members != NO_GROUP)}
 
 
 def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
@@ -99,9 +118,8 @@ def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
     return largest_covariance([model.right for model in own], [model.images for model in own])
 
 
-def _geographic_noise(answers: Sequence[Answers], frame: Frame) -> FloatArray:
-    """Over images, or over clusters of them."""
-    inside = frame.grouping.members != NO_GROUP
+def _geographic_noise(answers: Sequence[Answers], frame: Frame, inside: BoolArray) -> FloatArray:
+    """Of the accuracies on the images ``inside`` (n,), over images or over clusters of them."""
     right = np.stack([model.right[inside] for model in answers])
     counted = np.stack([model.counted[inside] for model in answers])
     if frame.clusters is None:
