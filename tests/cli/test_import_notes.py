@@ -50,6 +50,19 @@ def parquet(path: Path, **columns) -> bytes:
 
 
 class TestPredictions:
+    @pytest.mark.parametrize("options", [(), ("--model", "m")])
+    @pytest.mark.parametrize(
+        ("columns", "intended"),
+        [(["predicton"], "prediction"), (["Predicion"], "prediction"), (["prediction", "lable"], "label")],
+    )
+    def test_predictions_refuse_a_misspelled_column(self, refused, options, columns, intended):
+        content = table(("image", *columns), IDS, *[LABELS for _ in columns])
+        refused("predictions", "a.csv", content, options, repr(columns[-1]), f"did you mean {intended}?")
+
+    @pytest.mark.parametrize("name", ["prediction_vit", "label-smoothing", "resnet50", "vit"])
+    def test_predictions_take_a_model_that_is_called_otherwise(self, imported, name):
+        assert imported("predictions", "a.csv", table(("image", name), IDS, LABELS))[1]["imported"] == [name]
+
     def test_import_says_what_it_kept(self, imported):
         lines, data = imported("predictions", "a.csv", wide())
         assert lines == ["on pets: models imported: 1 (second), unchanged: 0; per image: best 1 of 10 classes"]
