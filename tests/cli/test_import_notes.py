@@ -50,6 +50,19 @@ def parquet(path: Path, **columns) -> bytes:
 
 
 class TestPredictions:
+    @pytest.mark.parametrize("options", [(), ("--model", "m")])
+    @pytest.mark.parametrize(
+        ("columns", "intended"),
+        [(["predicton"], "prediction"), (["Predicion"], "prediction"), (["prediction", "lable"], "label")],
+    )
+    def test_predictions_refuse_a_misspelled_column(self, refused, options, columns, intended):
+        content = table(("image", *columns), IDS, *[LABELS for _ in columns])
+        refused("predictions", "a.csv", content, options, repr(columns[-1]), f"did you mean {intended}?")
+
+    @pytest.mark.parametrize("name", ["prediction_vit", "label-smoothing", "resnet50", "vit"])
+    def test_predictions_take_a_model_that_is_called_otherwise(self, imported, name):
+        assert imported("predictions", "a.csv", table(("image", name), IDS, LABELS))[1]["imported"] == [name]
+
     def test_import_says_what_it_kept(self, imported):
         lines, data = imported("predictions", "a.csv", wide())
         assert lines == ["on pets: models imported: 1 (second), unchanged: 0; per image: best 1 of 10 classes"]
@@ -261,3 +274,25 @@ class TestOthers:
         (tmp_path / "v.csv").write_text(f"image,class,verdict,{column}\np2,cat,problematic,blurred\n")
         command = ("import", "verdicts", tmp_path / "v.csv", "-t", "pets", "-l", "few", "-w", pets)
         assert_one_line(run(*command), column, "did you mean reason")
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "image,class,verdict\np2,cat,maybe\n",
+            "image,class,verdict\np2,zebra,correct\n",
+            "image,class,verdict,reson\np2,cat,correct,x\n",
+        ],
+    )
+    def test_verdicts_name_the_file_that_is_refused(self, pets, tmp_path, content):
+        (tmp_path / "l.csv").write_text("image,class,state\np0,cat,correct\np2,,\n")
+        run_well("import", "labels", tmp_path / "l.csv", "-t", "pets", "--name", "few", "-w", pets)
+        run_well("labels", "sample", "-t", "pets", "-l", "few", "--size", "1", "--out", tmp_path / "s.csv", "-w", pets)
+        (tmp_path / "v.csv").write_text(content)
+        command = ("import", "verdicts", tmp_path / "v.csv", "-t", "pets", "-l", "few", "-w", pets)
+        assert_one_line(run(*command), f"error: {tmp_path / 'v.csv'}: ")
+
+    @pytest.mark.parametrize("shape", [(0, 2, 6, 10), (1, 0, 6, 10)])
+    def test_checkpoints_refuse_an_array_without_a_seed_or_an_epoch(self, pets, tmp_path, shape):
+        np.save(tmp_path / "a.npy", np.zeros(shape, np.float32))
+        command = ("import", "checkpoints", tmp_path / "a.npy", "-t", "pets", "--ensemble", "e", "--kind", "logits")
+        assert_one_line(run(*command, "-w", pets), f"{tmp_path / 'a.npy'} has shape", "no seed or no epoch")

@@ -12,7 +12,7 @@ from running import assert_one_line, run, run_process, run_well, snapshot
 import regrade
 from benchmarks.fault_world import make_every_file, read_every_file
 from regrade.store import Store, read_checked_json
-from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
+from regrade.store.layout import CHECKPOINTS, CONTENTS, OBJECTS, PREDICTIONS, SIGNATURES, TABLES
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,8 @@ def test_workspace_whose_images_are_there_has_none_missing(root):
 
 
 def without_checksums(root) -> None:
-    """Turn a workspace into one of layout 1, which has no files of draws."""
+    """Turn a workspace into one of layout 1, which has no files of draws and no list of its files."""
+    (root / CONTENTS).unlink()
     for path in root.glob("reviews/*/*/draw-*.json"):
         path.unlink()
     for pattern in (*TABLES, SIGNATURES):

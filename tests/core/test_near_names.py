@@ -2,7 +2,7 @@
 
 import pytest
 
-from regrade.core.near_names import near_miss
+from regrade.core.near_names import misspelling, near_miss
 
 STATES = ("correct", "unclear", "wrong")
 
@@ -19,3 +19,9 @@ def test_near_miss_leaves_other_names_alone(name):
 
 def test_near_miss_of_nothing_is_none():
     assert near_miss("correct", ()) is None
+
+
+def test_misspelling_leaves_short_and_longer_names_alone():
+    usual = ("id", "top1", "pred", "prediction")
+    names = ("predicton", "Predictions", "prediction_vit", "idx", "top", "resnet50", "vit")
+    assert [misspelling(name, usual) for name in names] == ["prediction", "prediction", None, None, "top1", None, None]

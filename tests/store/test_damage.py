@@ -56,7 +56,7 @@ def test_every_kind_of_file_is_in_the_workspace(root):
     kinds = {path.relative_to(root).parts[0] for path in checked_files(root)}
     assert kinds == {
         "checkpoints", "classes", "labels", "maps", "mistakes", "neighbours", "pictures", "predictions", "reviews",
-        "slices", "testsets",
+        "slices", "testsets", "contents.json",
     }  # fmt: skip
     names = {path.name for path in checked_files(root)}
     assert {"scores.npy", "features.npy", "times.parquet", "topk.parquet", "drawn.json", "thumbnails.npy"} <= names

@@ -11,6 +11,7 @@ from benchmarks.fault_world import CLASSES, make_every_file, read_every_file
 from regrade.core import DamagedFile, RegradeError
 from regrade.store import Store, read_checked_json, stored_files
 from regrade.store.checked_json import checked_json
+from regrade.store.layout import CONTENTS
 from regrade.store.parquet import read_parquet, write_parquet
 from regrade.workspace import Workspace
 
@@ -146,7 +147,7 @@ def test_review_that_was_begun_without_files_of_draws_goes_on(root):
     stated = read_checked_json(folder / "drawn.json")
     del stated["draws"]
     (folder / "drawn.json").write_bytes(checked_json(stated))
-    for path in folder.glob("draw-*.json"):
+    for path in (root / CONTENTS, *folder.glob("draw-*.json")):
         path.unlink()
     workspace = regrade.open(root)
     more = workspace.draw_review("shelf", labels="own@1", size=1)

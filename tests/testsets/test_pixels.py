@@ -160,7 +160,7 @@ def test_a_jpeg_damaged_anywhere(decoded, progressive):
 
 def test_an_absurd_picture_is_refused_as_pillow_does(monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    with pytest.raises(UnreadablePicture, match="decompression bomb"):
+    with pytest.raises(UnreadablePicture, match=r"at most .* are decoded"):
         decode_pixels(encoded(blurred(1), "JPEG"))
 
 

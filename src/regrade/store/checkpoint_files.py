@@ -12,6 +12,7 @@ from regrade.core import FormatError, TestSet
 from regrade.core.arrays import FloatArray
 from regrade.store.checkpoint_writer import same_epochs
 from regrade.store.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
+from regrade.store.refusals import errors_named_after
 from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, passed_over_files
 
 _SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -92,6 +93,8 @@ def _whole(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
         raise FormatError(
             f"{path} has shape {scores.shape}: expected (seeds, epochs, examples, classes), or without the seeds"
         )
+    if 0 in scores.shape[:-2]:
+        raise FormatError(f"{path} has shape {scores.shape}: there is no seed or no epoch in it")
     stacked = scores if scores.ndim == 4 else scores[None]
     for seed in range(stacked.shape[0]):
         for epoch in range(stacked.shape[1]):
@@ -106,18 +109,16 @@ def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
     if name is None:
         raise FormatError(f"{path} has the arrays {', '.join(arrays.declared)}; the scores must be called scores")
     key = arrays.first_of(ID_KEYS)
-    try:
+    with errors_named_after(path):
         used = {name, *([key] if key else [])}
         ignored_names(arrays.declared, used, optional=("ids", "scores"), noun="array")  # a near miss raises
         ids = None if key is None else array_texts(arrays, key)
         _check_declared(arrays.declared[name].shape, ids, test_set)
         scores = arrays.load(name)
-    except FormatError as error:
-        raise FormatError(f"{path}: {error}") from None
-    if ids is None:
-        return scores, None
-    check_unique(ids)
-    return scores, Examples(ids, None).order_in(test_set)
+        if ids is None:
+            return scores, None
+        check_unique(ids)
+        return scores, Examples(ids, None).order_in(test_set)
 
 
 def _check_declared(shape: tuple[int, ...], ids: tuple[str, ...] | None, test_set: TestSet) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from regrade.core import FormatError, VersionError
+from regrade.core import FormatError, UnknownName, VersionError
 from regrade.core.utf8 import not_utf8
 
 CONFIG = "regrade.toml"
@@ -34,23 +36,30 @@ ledger = "ledger.sqlite"
 class Config(BaseModel):
     """The settings of a workspace."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     version: int = Field(ge=1)
     confidence: float = Field(default=0.95, gt=0, lt=1)
     ledger: str = Field(default="ledger.sqlite", min_length=1)
 
 
+_EXPECTED = {
+    "version": "a whole number from 1",
+    "confidence": "a number between 0 and 1, such as 0.95",
+    "ledger": 'text in quotes, such as "ledger.sqlite"',
+}
+
+
 def read_config(path: Path) -> Config:
     """Read and check regrade.toml; another layout than this regrade's raises and says what to do."""
     raw = _read_toml(path)
-    version = raw.get("version")
-    if isinstance(version, int) and version > FORMAT:
+    version = _layout_version(path, raw)
+    if version > FORMAT:
         raise VersionError(
             f"{path.parent} was written by a newer regrade (layout {version}; this one reads up to {FORMAT}): "
             "upgrade with pip install -U regrade"
         )
-    if isinstance(version, int) and version < FORMAT:
+    if version < FORMAT:
         raise VersionError(
             f"{path.parent} was written by an older regrade (layout {version}, without checksums): bring it "
             f"up to date with regrade upgrade -w {path.parent}"
@@ -58,17 +67,28 @@ def read_config(path: Path) -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise FormatError(f"{path}: {field}: {first['msg']}") from None
+        raise _bad_setting(path, raw, str(error.errors()[0]["loc"][0])) from None
+
+
+def _bad_setting(path: Path, raw: Mapping[str, Any], setting: str) -> FormatError:
+    """The error that names a setting that is unknown, or whose value is none that it can have."""
+    if setting not in _EXPECTED:
+        return FormatError(f"{path}: {UnknownName('setting', setting, _EXPECTED)}: rename or remove it")
+    return FormatError(f"{path}: {setting} must be {_EXPECTED[setting]}, and is {str(raw[setting])[:40]!r}")
+
+
+def _layout_version(path: Path, raw: Mapping[str, Any]) -> int:
+    if "version" not in raw:
+        raise FormatError(f"{path} states no version of the layout: put back the line version = {FORMAT}")
+    version = raw["version"]
+    if type(version) is not int or version < 1:  # true and false are no versions
+        raise _bad_setting(path, raw, "version")
+    return version
 
 
 def stated_version(path: Path) -> int:
     """The layout that a regrade.toml states, whether this regrade reads it or not."""
-    version = _read_toml(path).get("version")
-    if not isinstance(version, int):
-        raise FormatError(f"{path} states no version")
-    return version
+    return _layout_version(path, _read_toml(path))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -76,5 +96,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} {not_utf8(error)}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"{path} is not valid TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # also numbers with too many digits
+        line = re.search(r"at line (\d+)", str(error))
+        place = f"line {line[1]}" if line else "its last line" if "end of document" in str(error) else "a value"
+        raise FormatError(
+            f"{path} is not valid TOML at {place}: write each setting once, on its own line, as name = value, with "
+            "text in quotes"
+        ) from None
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None

@@ -43,6 +43,7 @@ from regrade.store.checkpoint_folder import (
 from regrade.store.checkpoint_writer import CheckpointWriter
 from regrade.store.class_map_file import class_map_content, read_class_map
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
+from regrade.store.contents import missing_listed_files, removed
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.layout import (
     folder_of_checkpoints,
@@ -195,6 +196,7 @@ class Store:
         if not path.is_file():
             raise UnknownName("test set", name, self.test_set_names(), first=f"regrade testsets add {name} PATH")
         found = read_test_set(path, self.class_space(stored_class_space(path)))
+        self._lost_files.tell(self.root / place_of_slices(name, lost_name) for lost_name in self._lost_slice_sets(name))
         slices = sorted(self._slice_folder(name).glob("*.parquet"))
         return replace(found, slice_sets=tuple(read_slice_set(each, found) for each in slices)) if slices else found
 
@@ -267,6 +269,9 @@ class Store:
             return Stored((), (slices.name,))
         change.write_at(path, lambda file: write_slice_set(slices, test_set, file))
         return Stored((slices.name,), ())
+
+    def _lost_slice_sets(self, test_set: str) -> list[str]:
+        return missing_listed_files(self.root, f"slices/{file_name(test_set)}")
 
     def _slice_folder(self, test_set: str) -> Path:
         return self.root / "slices" / file_name(test_set)
@@ -440,9 +445,10 @@ class Store:
         return _by_version(_stems(self._label_folder(test_set), ".parquet"))
 
     def _lost_label_sets(self, test_set: str) -> tuple[str, ...]:
-        """The label sets that are missing though there are reviews of them."""
+        """The label sets that are missing though they are listed, or though there are reviews of them."""
         reviewed = [original_name(each.name) for each in filled_folders(self.root / "reviews" / file_name(test_set))]
-        return tuple(full for full in reviewed if not self._label_path(test_set, full).is_file())
+        missing = [full for full in reviewed if not self._label_path(test_set, full).is_file()]
+        return tuple({*missing, *missing_listed_files(self.root, f"labels/{file_name(test_set)}")})
 
     def label_set(self, test_set: TestSet, name: str) -> LabelSet:
         """Read a label set by ``name`` (its newest version) or ``name@version``."""
@@ -453,7 +459,8 @@ class Store:
             raise self._unknown_labels(test_set.name, name)
         path = self._label_path(test_set.name, found[-1])
         if found[-1] in missing:
-            raise lost(path, f"{folder_of_review(test_set.name, found[-1])} is a review of it")
+            review = folder_of_review(test_set.name, found[-1])
+            raise lost(path, f"{review} is a review of it") if is_filled(self.root / review) else removed(path)
         return read_label_set(path, test_set)
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet, slices: SliceSet | None = None) -> Stored:
@@ -642,12 +649,15 @@ class Store:
 
     def mistake_review_names(self, test_set: str) -> tuple[str, ...]:
         """The models whose mistakes on a test set people have reviewed."""
+        self._lost_files.tell(self.root / place_of_mistakes(test_set, model) for model in self._lost_reviews(test_set))
         return _stems(self._mistake_folder(test_set), ".parquet")
 
     def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
         """Read what people said of a model's mistakes."""
         path = self.root / place_of_mistakes(test_set.name, model)
         if not path.is_file():
+            if model in self._lost_reviews(test_set.name):
+                raise removed(path)
             names = self.mistake_review_names(test_set.name)
             raise UnknownName(f"review of mistakes on {test_set.name}", model, names, first="regrade review mistakes")
         return read_mistake_review(path, test_set)
@@ -676,6 +686,9 @@ class Store:
         """Take away a review of mistakes that came from a ledger and of which no decision stands."""
         with self.transaction() as change:
             change.remove(self.root / place_of_mistakes(test_set, model))
+
+    def _lost_reviews(self, test_set: str) -> list[str]:
+        return missing_listed_files(self.root, f"mistakes/{file_name(test_set)}")
 
     def _mistake_folder(self, test_set: str) -> Path:
         return self.root / "mistakes" / file_name(test_set)

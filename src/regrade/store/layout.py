@@ -14,8 +14,14 @@ TABLES = (
 )
 """Parquet files that carry their own checksum."""
 
-OBJECTS = ("ledger.json", "classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
-"""JSON files that carry their own checksum."""
+STORED_OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
+"""JSON files of what is stored, which carry their own checksum."""
+
+CONTENTS = "contents.json"
+"""The list of all stored files."""
+
+OBJECTS = (CONTENTS, "ledger.json", *STORED_OBJECTS)
+"""All JSON files that carry their own checksum."""
 
 FRAMES = "reviews/*/*/frame.parquet"
 """The frames of reviews, which are among the tables."""

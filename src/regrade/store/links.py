@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from regrade.core import ClassSpace, InputError
 from regrade.store.checkpoint_folder import CHECKPOINT_MANIFEST
+from regrade.store.contents import contents_problems
 from regrade.store.damage import damaged
 from regrade.store.layout import place_of_class_space, place_of_labels, place_of_test_set
 from regrade.store.lost_files import filled_folders, lost
@@ -32,11 +33,32 @@ def broken_links(
     """
     present = {file.path for file in files}
     metadata = {file.path: file.metadata for file in files if not file.trouble}
-    yield from _missing_first_files(root)
-    yield from _broken_reviews(root, metadata, present)
-    yield from _missing_test_sets(root, present)
-    yield from _other_test_sets(metadata)
-    yield from _other_class_spaces(metadata, present, class_space)
+    by_reference = [
+        *_missing_first_files(root),
+        *_broken_reviews(root, metadata, present),
+        *_missing_test_sets(root, present),
+        *_other_test_sets(metadata),
+        *_other_class_spaces(metadata, present, class_space),
+    ]
+    yield from by_reference
+    reported = {file.path for file in (*files, *by_reference) if file.trouble}
+    by_list = [CheckedFile(path, 0, trouble) for path, trouble in contents_problems(root, metadata.keys(), reported)]
+    yield from by_list
+    yield from _version_gaps(root, reported.union(file.path for file in by_list))
+
+
+def _version_gaps(root: Path, reported: Collection[str]) -> Iterator[CheckedFile]:
+    """Versions of label sets that are missing though a later one is there: they are numbered from 1 without gaps."""
+    versions: dict[tuple[Path, str], set[int]] = {}
+    for path in root.glob("labels/*/*@*.parquet"):
+        name, _, version = path.stem.rpartition("@")
+        if version.isdecimal():
+            versions.setdefault((path.parent, name), set()).add(int(version))
+    for (folder, name), present in sorted(versions.items()):
+        for missing in sorted(set(range(1, max(present))) - present):
+            path = folder / f"{name}@{missing}.parquet"
+            if path.relative_to(root).as_posix() not in reported:
+                yield _missing(root, path, f"{name}@{max(present)} is there")
 
 
 def _missing_first_files(root: Path) -> Iterator[CheckedFile]:

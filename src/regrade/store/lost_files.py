@@ -41,6 +41,6 @@ class LostFiles:
             self._told.update(new)
             places = ", ".join(path.relative_to(self._root).as_posix() for path in new)
             _LOG.warning(
-                "note: missing, and left out though other files belong to it: %s; `regrade verify` checks all files",
+                "note: missing, and left out: %s; `regrade verify` checks all files",
                 places,
             )

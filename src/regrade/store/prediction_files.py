@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from regrade.core import ClassSpace, FormatError, InputError, ScoreKind
+from regrade.core import ClassSpace, FormatError, InputError, ScoreKind, UnknownName
 from regrade.core.arrays import FloatArray, IntArray
+from regrade.core.near_names import misspelling
 from regrade.metrics import top_k_classes
 from regrade.store.score_kinds import best_kind_note, kind_note, kind_of_all, kind_of_best, stated_kind, sum_to_1
 from regrade.tables import (
     ARRAY_SUFFIXES,
+    LABEL_COLUMNS,
     ArrayFile,
     Columns,
     Examples,
@@ -149,14 +151,19 @@ def _read_prediction_table(path: Path, spaces: Spaces, columns: Columns, model: 
         examples = read_examples(table, spaces.labels, columns)
         speaking_of_examples = columns.used_in(table)
         rest = [name for name in table.column_names if name not in speaking_of_examples]
+        label_columns = () if columns.label_in(table) else LABEL_COLUMNS
         if model is None:
+            _refuse_misspelled(rest, (*ANSWER_COLUMNS, *SCORE_COLUMNS, *label_columns))
             answers = _one_column_a_model(table, rest, spaces.predictions, columns.reading)
             used = set(rest)
         else:
             chosen = _ModelColumns.among(rest, spaces.predictions)
             answers = {model: _one_model(table, chosen, spaces.predictions, columns.reading)}
             used = chosen.used
-            _refuse_more_classes(table, [name for name in rest if name not in used], answers[model], spaces.predictions)
+            _refuse_misspelled(chosen.answers, ANSWER_COLUMNS)
+            unused = [name for name in rest if name not in used]
+            _refuse_misspelled(unused, label_columns)
+            _refuse_more_classes(table, unused, answers[model], spaces.predictions)
         optional = _OPTIONAL_COLUMNS if all(own.scores is None for own in answers.values()) and model else ()
         notes = ignored_columns(table, {*columns.read_from(table), *used}, optional=optional)
     except InputError as error:
@@ -165,6 +172,14 @@ def _read_prediction_table(path: Path, spaces: Spaces, columns: Columns, model: 
 
 
 _WRAPPABLE = (InputError, FormatError)  # their messages take the file's name in front
+
+
+def _refuse_misspelled(names: Iterable[str], usual: Sequence[str]) -> None:
+    """Raise where a column is called nearly as a usual one is."""
+    for name in names:
+        is_usual = name.casefold() in usual or _NUMBERED.match(name.casefold())
+        if not is_usual and (near := misspelling(name, usual)):
+            raise UnknownName("column", name, [near], hint=" (rename it, also if it is something else)")
 
 
 def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, reading: Reading) -> dict[str, Answers]:

@@ -21,6 +21,7 @@ from regrade.store.label_files import state_named
 from regrade.store.layout import folder_of_review
 from regrade.store.metadata import PLACE, Metadata
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
+from regrade.store.refusals import errors_named_after
 from regrade.store.transaction import Transaction
 from regrade.tables import (
     Columns,
@@ -271,6 +272,11 @@ def _place(frame: ReviewFrame, name: str) -> str:
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
     """Read verdicts that people gave, and reasons if there is a column; rows without a verdict are passed over."""
     table = read_table(path)
+    with errors_named_after(path):
+        return _verdicts(table, path, test_set, columns)
+
+
+def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
     if verdict_column is None or class_column is None or class_column not in table.column_names:

@@ -15,6 +15,8 @@ from typing import BinaryIO, cast
 
 from regrade.core import AlreadyStored, FormatError
 from regrade.store.atomic import sync_files, sync_folder
+from regrade.store.contents import contents_after
+from regrade.store.layout import CONTENTS
 from regrade.store.locks import locked, locked_if_free
 from regrade.store.refusals import refusals_as_errors
 
@@ -118,6 +120,7 @@ class Transaction:
     def _commit(self) -> None:
         if not self._steps:
             return
+        self._update_contents()
         text = json.dumps([asdict(step) for step in self._steps.values()])
         with refusals_as_errors(self.root):
             journal = self.write(self._folder / f"{_JOURNAL}.new", lambda file: file.write(text.encode()))
@@ -125,6 +128,15 @@ class Transaction:
             journal.rename(self._folder / _JOURNAL)  # from here on the change is made, whatever happens to the process
             _carry_out_or_undo(self.root, self._folder)
         self._steps, self._written = {}, []
+
+    def _update_contents(self) -> None:
+        """Stage the list of stored files as it is after the other changes."""
+        staged = {place: self.root / step.staged if step.staged else None for place, step in self._steps.items()}
+        with refusals_as_errors(self.root):
+            content = contents_after(self.root, staged)
+        if content is not None:
+            path = self.write(self.new_folder() / CONTENTS, lambda file: file.write(content))
+            self.replace(path, self.root / CONTENTS)
 
 
 @contextmanager

@@ -19,9 +19,9 @@ from regrade.store.damage import damaged
 from regrade.store.layout import (
     CHECKPOINTS,
     FRAMES,
-    OBJECTS,
     PREDICTIONS,
     SIGNATURES,
+    STORED_OBJECTS,
     TABLES,
     folder_of_checkpoints,
     folder_of_predictions,
@@ -66,7 +66,7 @@ def _rewritten(root: Path) -> Iterator[tuple[Path, Callable[[Any], object]]]:
     for pattern in (*TABLES, SIGNATURES):
         for path in sorted(root.glob(pattern)):
             yield path, _table_writer(path, root)
-    for pattern in OBJECTS:
+    for pattern in ("ledger.json", *STORED_OBJECTS):
         for path in sorted(root.glob(pattern)):
             if path.name != DRAWN:
                 yield path, _object_writer(path, root, _json_object(path))

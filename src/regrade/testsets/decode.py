@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -150,4 +151,11 @@ def _reason(error: Exception, data: bytes) -> str:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
         return "not a picture of a known format"
-    return str(error).partition("\n")[0] or f"damaged ({type(error).__name__})"
+    if isinstance(error, Image.DecompressionBombError):
+        pixels, limit = (f"{int(number):,}" for number in re.findall(r"\d+", str(error))[:2])
+        return f"it has {pixels} pixels, and at most {limit} are decoded"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for its pixels"
+    if isinstance(error, EOFError) or "truncated" in str(error):
+        return "the file is truncated: it ends before its last pixel"
+    return "its image data is damaged"

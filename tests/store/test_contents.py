@@ -1,0 +1,144 @@
+"""contents.json: what was removed or put back as a whole is noticed."""
+
+import shutil
+
+import numpy as np
+import pytest
+from running import assert_one_line, run
+
+import regrade
+from benchmarks.fault_world import make_every_file
+from regrade.core import ClassSpace, DamagedFile, LabelSet, LabelState, SliceSet, TestSet, Unlisted
+from regrade.store import Store, read_checked_json
+from regrade.store.layout import CONTENTS
+
+SHELF = TestSet("shelf", ClassSpace("ab", ("a", "b")), ("x", "y"), np.array([0, 1]))
+
+
+def labels(version: int) -> LabelSet:
+    both = np.array([0, 1])
+    correct = np.full(2, LabelState.CORRECT, np.int8)
+    return LabelSet("own", version, "shelf", 2, both, both, correct, both >= 0, ("", ""), Unlisted.NOVEL)
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A workspace with three versions of a label set."""
+    store = Store.create(tmp_path / "W")
+    store.add_test_set(SHELF)
+    for version in (1, 2, 3):
+        store.add_label_set(labels(version), SHELF)
+    return store
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    return make_every_file(tmp_path_factory.mktemp("every")).store.root.parent
+
+
+@pytest.fixture
+def root(template, tmp_path):
+    return shutil.copytree(template, tmp_path, dirs_exist_ok=True) / "W"
+
+
+def problems_of(root) -> dict[str, str]:
+    return {problem.subject: problem.trouble for problem in regrade.open(root).verify().problems}
+
+
+def listed(root) -> set[str]:
+    return set(read_checked_json(root / CONTENTS)["stored_files"])
+
+
+def test_contents_lists_every_stored_file(root):
+    tables = {path.relative_to(root).as_posix() for path in root.glob("*/**/*.parquet")}
+    parts = {path for path in tables if path.startswith(("predictions/", "neighbours/"))}
+    manifests = {path.relative_to(root).as_posix() for path in root.glob("*/*/*/manifest.json")}
+    assert tables - parts | manifests <= listed(root)
+    assert problems_of(root) == {}
+
+
+@pytest.mark.parametrize("kind", ["labels", "slices", "pictures", "mistakes", "maps", "predictions", "checkpoints"])
+def test_verify_names_what_was_removed_as_a_whole(root, kind):
+    shutil.rmtree(root / "reviews")  # a label set without a review: no other file refers to it
+    (root / CONTENTS).unlink()
+    Store.open(root).add_class_space(SHELF.class_space)
+    places = {place for place in listed(root) if place.startswith(f"{kind}/")}
+    assert places
+    shutil.rmtree(root / kind)
+    problems = problems_of(root)
+    assert places <= set(problems) and all("missing although contents.json lists it" in problems[p] for p in places)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("has_list", [True, False])
+def test_verify_names_a_gap_in_the_versions_of_labels(store, version, has_list):
+    (store.root / f"labels/shelf/own@{version}.parquet").unlink()
+    if not has_list:
+        (store.root / CONTENTS).unlink()
+    assert list(problems_of(store.root)) == [f"labels/shelf/own@{version}.parquet"]
+
+
+def test_label_set_is_not_read_in_an_older_version_when_the_newest_was_removed(store):
+    (store.root / "labels/shelf/own@3.parquet").unlink()
+    with pytest.raises(DamagedFile, match=r"own@3.parquet is missing although contents.json lists it"):
+        store.label_set(SHELF, "own")
+    assert store.label_set(SHELF, "own@2").version == 2
+    assert store.newest_version("shelf", "own") == 3
+
+
+def test_removed_slices_are_told_once(store, caplog):
+    store.add_slice_set(SliceSet("night", "shelf", 2, {"night": np.array([True, False])}), SHELF)
+    (store.root / "slices/shelf/night.parquet").unlink()
+    assert store.test_set("shelf").slice_sets == store.test_set("shelf").slice_sets == ()
+    assert [record.message for record in caplog.records] == [
+        "note: missing, and left out: slices/shelf/night.parquet; `regrade verify` checks all files"
+    ]
+
+
+def test_storing_again_what_was_removed_settles_it(store):
+    (store.root / "labels/shelf/own@3.parquet").unlink()
+    store.add_label_set(labels(3), SHELF)
+    assert problems_of(store.root) == {}
+
+
+def test_verify_names_a_folder_that_was_put_back_to_an_earlier_state(root, tmp_path):
+    review = root / "reviews/shelf/own@1"
+    shutil.copytree(review, tmp_path / "earlier")
+    regrade.open(root).draw_review("shelf", labels="own@1", size=1)
+    shutil.rmtree(review)
+    shutil.copytree(tmp_path / "earlier", review)
+    problems = problems_of(root)
+    assert "is another version than contents.json lists" in problems["reviews/shelf/own@1/drawn.json"]
+
+
+def test_workspace_without_a_list_opens_and_the_next_write_lists_its_files(store):
+    before = listed(store.root)
+    (store.root / CONTENTS).unlink()
+    assert problems_of(store.root) == {} and not (store.root / CONTENTS).exists()
+    store.add_label_set(labels(4), SHELF)
+    assert listed(store.root) == before | {"labels/shelf/own@4.parquet"}
+
+
+def test_removal_on_purpose_is_accepted_by_removing_the_list(store):
+    for name in (CONTENTS, "labels/shelf/own@3.parquet"):
+        (store.root / name).unlink()
+    store.add_label_set(labels(3), SHELF)
+    assert problems_of(store.root) == {}
+
+
+def test_damaged_list_is_named_and_nothing_is_stored(store):
+    path = store.root / CONTENTS
+    path.write_text(path.read_text().replace("own@2", "own@9"))
+    with pytest.raises(DamagedFile, match=r"contents.json is damaged"):
+        store.add_label_set(labels(4), SHELF)
+    assert list(problems_of(store.root)) == [CONTENTS]
+    assert not (store.root / "labels/shelf/own@4.parquet").exists() and not (store.root / ".staging").exists()
+    assert_one_line(run("grade", "-t", "shelf", "-l", "own", "-w", store.root), "contents.json is damaged")
+
+
+def test_failed_write_leaves_the_list_as_it_is(store):
+    before = (store.root / CONTENTS).read_bytes()
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        store.add_label_set(labels(4), SHELF)
+        raise ZeroDivisionError
+    assert (store.root / CONTENTS).read_bytes() == before
