@@ -126,11 +126,9 @@ def read_every_file(store: Store) -> dict[str, object]:
         class_map = store.class_map(test_set)
         found[f"map {name}"] = None if class_map is None else class_map.digest
         for model in (*store.model_names(name), *store.people_names(name)):
-            manifest = replace(store.manifest(test_set, model), created="", files={})
+            manifest = replace(store.manifest(test_set, model), created="")
             predictions = store.predictions(test_set, model)
-            stored = None if predictions.fingerprints is None else np.asarray(predictions.fingerprints)
-            # without the time of change, which differs between copies of a workspace
-            images = None if stored is None else [stored[field].tobytes() for field in ("digest", "size")]
+            images = None if predictions.fingerprints is None else predictions.fingerprints.tobytes()
             found[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
         for labels in store.label_set_names(name):
             label_set = store.label_set(test_set, labels)
