@@ -16,7 +16,7 @@ from benchmarks.result import Result, as_table, write_json
 from regrade.report import print_table
 
 _NAMES = (
-    "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbours", "confusion",
+    "mcnemar", "line_fit", "intervals", "pack", "many_models", "predict", "studies", "neighbors", "confusion",
     "report", "explore", "reviewers", "faults", "calibration",
 )  # fmt: skip
 

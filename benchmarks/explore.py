@@ -25,7 +25,7 @@ from benchmarks.result import Result
 from benchmarks.synthetic import correctness
 from regrade.app.sessions import Sessions
 from regrade.classes import class_space
-from regrade.core import LabelSet, LabelState, PictureSource, Predictions, ScoreKind, Signatures, TestSet, Unlisted
+from regrade.core import ImageSource, LabelSet, LabelState, Predictions, ScoreKind, Signatures, TestSet, Unlisted
 from regrade.ledger import Accounts, Ballot, NewItem, Question, Role
 from regrade.store import Signed, Source, manifest_of
 from regrade.workspace import Workspace
@@ -53,7 +53,7 @@ def run() -> Iterator[Result]:
 
 
 def made_up_workspace(root: Path) -> Workspace:
-    """Images without picture files but with signatures; models with their best five classes; a label set; a queue."""
+    """Images without image files but with signatures; models with their best five classes; a label set; a queue."""
     rng = np.random.default_rng(0)
     workspace = regrade.init(root)
     space = class_space("imagenet-1k")
@@ -86,8 +86,8 @@ def _labels(test_set: TestSet) -> LabelSet:
 
 
 def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> None:
-    source = PictureSource("folder", "/nowhere", test_set.ids)
-    workspace.store.add_pictures(test_set, source)
+    source = ImageSource("folder", "/nowhere", test_set.ids)
+    workspace.store.add_images(test_set, source)
     found = Signatures(
         64,
         np.zeros((_IMAGES, 16), dtype=np.uint8),

@@ -139,7 +139,7 @@ def read_every_file(store: Store) -> dict[str, object]:
             found[f"mistakes {name} {model}"] = store.mistake_review(test_set, model).digest
         for ensemble in store.ensemble_names(name):
             found[f"checkpoints {name} {ensemble}"] = _read_checkpoints(store, test_set, ensemble)
-        if store.has_pictures(name):
+        if store.has_images(name):
             found |= _read_images(store, test_set)
     return found
 
@@ -151,7 +151,7 @@ def _read_checkpoints(store: Store, test_set: TestSet, ensemble: str) -> list[by
 
 
 def _read_images(store: Store, test_set: TestSet) -> dict[str, object]:
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     signatures = [
         store.signatures(test_set.name, Signed(source, size)) for size in store.signature_sizes(test_set.name)
     ]

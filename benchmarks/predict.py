@@ -1,4 +1,4 @@
-"""Pictures through a model into the store, against a plain torch loop and against the bare model."""
+"""Images through a model into the store, against a plain torch loop and against the bare model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regrade.models import Settings, as_onnx, load_model, preprocess
 from regrade.testsets import decode
 
 MODEL = "lite:efficientnet_lite0"
-PICTURES, PLAIN, BARE = 2_000, 192, 640
+IMAGES, PLAIN, BARE = 2_000, 192, 640
 BATCH = 32
 FEW, MANY = 1_000, 100_000
 
@@ -40,46 +40,46 @@ scores.class_space, scores.preprocessing = class_space("cifar-10"), Preprocessin
 
 def run() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
-        pictures = Path(folder) / "pictures"
-        make_pictures(pictures)
-        plain_top1, plain = plain_loop(sorted(pictures.iterdir())[:PLAIN])
+        images = Path(folder) / "images"
+        make_images(images)
+        plain_top1, plain = plain_loop(sorted(images.iterdir())[:PLAIN])
         bare = bare_model()
         workspace = regrade.init(Path(folder) / "W")
-        workspace.add_test_set("made-up", pictures, classes="imagenet-1k", layout="flat")
+        workspace.add_test_set("made-up", images, classes="imagenet-1k", layout="flat")
         pair = workspace.predict([MODEL], test_sets=["made-up"], batch=BATCH).pairs[0]
-        ours = pair.seconds / PICTURES
+        ours = pair.seconds / IMAGES
         test_set = workspace.store.test_set("made-up")
         top1 = workspace.store.predictions(test_set, MODEL).top1[:PLAIN]
-        verify(float((top1 == plain_top1).mean()) >= 0.999, f"top-1 agrees with the plain loop on {PLAIN} pictures")
-        case = f"{PICTURES:,} JPEGs of 500 x 375, {MODEL}, {pair.runtime}"
-        plain_name = f"torch eager, DataLoader, Pillow, {PLAIN} pictures"
-        yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * plain, plain_name, aim_ratio=2.5)
-        bare_name = f"onnxruntime alone, fed from memory, {BARE} pictures"
-        yield Result("predict", case, "ms a picture", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
+        verify(float((top1 == plain_top1).mean()) >= 0.999, f"top-1 agrees with the plain loop on {PLAIN} images")
+        case = f"{IMAGES:,} JPEGs of 500 x 375, {MODEL}, {pair.runtime}"
+        plain_name = f"torch eager, DataLoader, Pillow, {PLAIN} images"
+        yield Result("predict", case, "ms a image", 1e3 * ours, 1e3 * plain, plain_name, aim_ratio=2.5)
+        bare_name = f"onnxruntime alone, fed from memory, {BARE} images"
+        yield Result("predict", case, "ms a image", 1e3 * ours, 1e3 * bare, bare_name, aim_ratio=0.85)
         few, many = (peak_memory(Path(folder), size) for size in (FEW, MANY))
-        case, few_name = f"peak memory, {MANY:,} pictures", f"the same with {FEW:,} pictures"
+        case, few_name = f"peak memory, {MANY:,} images", f"the same with {FEW:,} images"
         yield Result("predict", case, "GB", many, few, few_name, aim_ratio=0.95)
 
 
-def make_pictures(folder: Path) -> None:
+def make_images(folder: Path) -> None:
     """JPEGs of blurred noise: about as much detail, and as many bytes, as photographs have."""
     folder.mkdir()
     rng = np.random.default_rng(0)
-    for number in range(PICTURES):
+    for number in range(IMAGES):
         noise = Image.fromarray(rng.integers(0, 256, (375, 500, 3), dtype=np.uint8))
         noise.filter(ImageFilter.GaussianBlur(2)).save(folder / f"{number:05d}.jpg", quality=90)
 
 
 def peak_memory(folder: Path, size: int) -> float:
     """Gigabytes at the peak of a command that predicts so many small JPEGs by a small function."""
-    pictures, workspace, model = folder / f"small-{size}", folder / f"W-{size}", folder / "tiny.py"
+    images, workspace, model = folder / f"small-{size}", folder / f"W-{size}", folder / "tiny.py"
     model.write_text(TINY)
-    pictures.mkdir()
+    images.mkdir()
     buffer = io.BytesIO()
     Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(buffer, "JPEG")
     for number in range(size):
-        (pictures / f"{number:08d}.jpg").write_bytes(buffer.getvalue())
-    regrade.init(workspace).add_test_set("small", pictures, classes="cifar-10", layout="flat")
+        (images / f"{number:08d}.jpg").write_bytes(buffer.getvalue())
+    regrade.init(workspace).add_test_set("small", images, classes="cifar-10", layout="flat")
     executable = Path(sys.executable).with_name("regrade")
     return command([executable, "predict", f"python:{model}:scores", "-t", "small", "-w", workspace]).gigabytes
 
@@ -88,7 +88,7 @@ def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
     """What a short script does: torch, a DataLoader with two workers, Pillow."""
     model = load_model(MODEL, Settings())
 
-    class Pictures(torch.utils.data.Dataset):
+    class Images(torch.utils.data.Dataset):
         def __len__(self) -> int:
             return len(files)
 
@@ -96,13 +96,13 @@ def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
             return torch.from_numpy(preprocess(decode(files[position].read_bytes()), model.preprocessing))
 
     start = time.perf_counter()
-    loader = torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, num_workers=2)
+    loader = torch.utils.data.DataLoader(Images(), batch_size=BATCH, num_workers=2)
     top1 = [model.scores(batch.numpy()).argmax(axis=1) for batch in loader]
     return np.concatenate(top1), (time.perf_counter() - start) / len(files)
 
 
 def bare_model() -> float:
-    """Seconds a picture of the same exported model when its inputs lie in memory already."""
+    """Seconds a image of the same exported model when its inputs lie in memory already."""
     batch = np.random.default_rng(0).normal(size=(BATCH, 3, 224, 224)).astype(np.float32)
     model = as_onnx(load_model(MODEL, Settings()), batch).model
     if model is None:

@@ -19,7 +19,7 @@ import numpy as np
 
 import regrade
 from regrade.app.sessions import Sessions
-from regrade.core import ClassSpace, PictureSource, TestSet
+from regrade.core import ClassSpace, ImageSource, TestSet
 from regrade.ledger import Accounts, NewItem, Question, Role
 from regrade.workspace import Workspace
 
@@ -42,13 +42,13 @@ def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> 
     space = ClassSpace("few", tuple("abcdefghij"))
     examples = items // len(space)
     labels = np.arange(examples) % len(space)
-    test_set = TestSet("pictures", space, tuple(f"picture {n}" for n in range(examples)), labels)
+    test_set = TestSet("images", space, tuple(f"image {n}" for n in range(examples)), labels)
     workspace.store.add_test_set(test_set)
-    workspace.store.add_pictures(test_set, PictureSource("folder", "/nowhere", test_set.ids))
+    workspace.store.add_images(test_set, ImageSource("folder", "/nowhere", test_set.ids))
     people = [workspace.ledger.add_person(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
     workspace.ledger.set_role(people[0], Role.OWNER)
-    queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="pictures", overlap=3)
-    pairs = [NewItem(f"picture {n}", one) for n in range(examples) for one in space.ids]
+    queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="images", overlap=3)
+    pairs = [NewItem(f"image {n}", one) for n in range(examples) for one in space.ids]
     workspace.ledger.add_items(queue, pairs)
     return workspace
 
@@ -114,7 +114,7 @@ async def load(
 
 
 async def _reviewer(line: _Line, waited: Waited, *, pace: float, end: float, late: float) -> None:
-    """Ask for an item, vote on it, and so on, with a look at the picture in between, now longer, now shorter."""
+    """Ask for an item, vote on it, and so on, with a look at the image in between, now longer, now shorter."""
     rng = Random(late)
     await line.open()
     await asyncio.sleep(pace * late)

@@ -19,7 +19,7 @@ from regrade.workspace import Workspace
 _REVIEWERS = 50
 _ITEMS = 100_000
 _SECONDS = 20.0
-_PACE = 1.0  # seconds that a reviewer who is quick looks at a picture, more or less
+_PACE = 1.0  # seconds that a reviewer who is quick looks at a image, more or less
 _AIM = 0.05
 
 

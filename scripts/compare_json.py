@@ -23,7 +23,7 @@ from typing import Any
 DEMO = (
     "testsets list",
     "testsets show mnist",
-    "testsets catalogue",
+    "testsets catalog",
     "models list",
     "labels list",
     "labels novel -t uci-digits -l own",

@@ -31,12 +31,12 @@ for _name in ("click", "press", "fill", "check", "select_option"):
 
 CONTRASTS = """() => {
   const channel = value => (value /= 255) <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-  const numbers = colour => colour.match(/[\\d.]+/g).map(Number);
+  const numbers = color => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([red, green, blue]) => 0.2126 * channel(red) + 0.7152 * channel(green) + 0.0722 * channel(blue);
   const behind = element => {
     for (; element; element = element.parentElement) {
-      const colour = numbers(getComputedStyle(element).backgroundColor);
-      if (colour.length < 4 || colour[3] > 0) return colour;
+      const color = numbers(getComputedStyle(element).backgroundColor);
+      if (color.length < 4 || color[3] > 0) return color;
     }
     return [255, 255, 255];
   };

@@ -92,7 +92,7 @@ def _pets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def pets(_pets: Path, tmp_path: Path) -> Path:
-    """A workspace of one's own with the test set `pets`, of six pictures, and its model `first`."""
+    """A workspace of one's own with the test set `pets`, of six images, and its model `first`."""
     return Path(shutil.copytree(_pets, tmp_path / "W"))
 
 

@@ -13,13 +13,13 @@ PASSWORD = "correct horse battery"
 
 
 def ready(page: Page) -> str:
-    """Wait until an answer counts for the picture that is shown, and say which item it is."""
+    """Wait until an answer counts for the image that is shown, and say which item it is."""
     page.locator("body[data-ready]").wait_for(state="attached")
     return page.locator("body").get_attribute("data-ready") or ""
 
 
 def answered(page: Page, key: str) -> None:
-    """Press a key for the picture that is shown, once it counts, and wait until the next one is there."""
+    """Press a key for the image that is shown, once it counts, and wait until the next one is there."""
     before = ready(page)
     page.keyboard.press(key)
     page.locator(f'body[data-ready="{before}"]').wait_for(state="detached")

@@ -87,4 +87,4 @@ def names_of(number: int) -> list[str]:
 def explore_address(app, workspace: Workspace, test_set: str, number: int) -> str:
     """Where Explore has an image."""
     position = workspace.store.test_set(test_set).position(NAMES[test_set].format(number))
-    return app.state.site.pictures.address(test_set, position)
+    return app.state.site.images.address(test_set, position)

@@ -14,7 +14,7 @@ def people(ledger: Ledger, *names: str):
 
 
 def queue_of(ledger: Ledger, name: str, pairs, *, question=Question.JUDGE, overlap=1, **options) -> Queue:
-    """A queue with these pictures and classes."""
+    """A queue with these images and classes."""
     queue = ledger.open_queue(name, question, overlap=overlap, **options)
     ledger.add_items(queue, [NewItem(*pair) for pair in pairs])
     return queue

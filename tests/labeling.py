@@ -24,7 +24,7 @@ def chosen(page: Page, query: str) -> str:
 
 
 def labeled(page: Page, query: str) -> None:
-    """Answer with the first class that a query finds, and wait until the next picture is there."""
+    """Answer with the first class that a query finds, and wait until the next image is there."""
     item = chosen(page, query)
     page.keyboard.press("Enter")
     page.locator(f'body[data-ready="{item}"]').wait_for(state="detached")

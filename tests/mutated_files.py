@@ -24,7 +24,7 @@ from small_set import SPACE, csv_manifest, encoded, folders, hugging_face, noise
 import regrade
 from regrade.core import InputError, TestSet
 from regrade.store import Store
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.dirichlet(np.ones(10), 6)
@@ -416,7 +416,7 @@ def state(workspace: Path) -> dict[str, object]:
         space = test_set.class_space
         content[name] = (test_set.digest, space.names, dict(space.groups), class_map and class_map.sources)
         content[f"{name} slices"] = {each.name: each.digest for each in test_set.slice_sets}
-        content[f"{name} pictures"] = _images(store, test_set) if store.has_pictures(name) else None
+        content[f"{name} images"] = _images(store, test_set) if store.has_images(name) else None
         for model in (*store.model_names(name), *store.people_names(name)):
             content[f"{name} {model}"] = store.predictions(test_set, model).digest
         for labels in store.label_set_names(name):
@@ -438,7 +438,7 @@ def _images(store: Store, test_set: TestSet) -> list[bytes | None]:
     images: list[bytes | None] = []
     for place in range(len(test_set)):
         try:
-            images.append(bytes(open_pictures(store.pictures(test_set)).read(place)))
+            images.append(bytes(open_images(store.images(test_set)).read(place)))
         except InputError:
             images.append(None)
     return images

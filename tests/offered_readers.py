@@ -8,7 +8,7 @@ import pytest
 from small_set import encoded, noise
 
 from regrade.classes import class_space
-from regrade.core import Pictures
+from regrade.core import Images
 from regrade.testsets import ENTRY_POINTS, Found, Reader, registry
 
 CIFAR = class_space("cifar-10")
@@ -20,7 +20,7 @@ class Drawers(Reader):
 
     name = "drawers"
 
-    def recognises(self, path):
+    def recognizes(self, path):
         return (path / "drawers").is_file()
 
     def find(self, path, wanted):
@@ -30,8 +30,8 @@ class Drawers(Reader):
         return Drawn()
 
 
-class Drawn(Pictures):
-    """Two pictures: one sound, one that its reader stumbles over."""
+class Drawn(Images):
+    """Two images: one sound, one that its reader stumbles over."""
 
     def read(self, position):
         if position:
@@ -54,7 +54,7 @@ class Corrupted(Drawers):
 class Stumbling(Drawers):
     name = "stumbling"
 
-    def recognises(self, path):
+    def recognizes(self, path):
         raise RuntimeError("oh\nno")
 
 
@@ -76,10 +76,10 @@ class Odd(Drawers):
     name = "odd"
 
     def open(self, source):
-        return OddPictures()
+        return OddImages()
 
 
-class OddPictures(Pictures):
+class OddImages(Images):
     def read(self, position):
         return "a string"
 
@@ -87,7 +87,7 @@ class OddPictures(Pictures):
 class Exiting(Drawers):
     name = "exiting"
 
-    def recognises(self, path):
+    def recognizes(self, path):
         raise SystemExit(0)
 
 

@@ -1,4 +1,4 @@
-"""A test set of six pictures in the classes of CIFAR-10, small enough to see through."""
+"""A test set of six images in the classes of CIFAR-10, small enough to see through."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Photographs, made-up textures, and what becomes of pictures on their way into another data set."""
+"""Photographs, made-up textures, and what becomes of images on their way into another data set."""
 
 import importlib.util
 import io
@@ -20,7 +20,7 @@ def photographs():
 
 
 def textures(count, *, seed=0):
-    """Coloured noise in which coarse waves are the strongest, as they are in photographs, each of its own shape."""
+    """Colored noise in which coarse waves are the strongest, as they are in photographs, each of its own shape."""
     rng = np.random.default_rng(seed)
     return [_texture(rng, int(rng.integers(150, 260)), int(rng.integers(150, 260))) for _ in range(count)]
 
@@ -44,9 +44,9 @@ def reencoded(pixels):
 
 def resized(pixels):
     """Scaled to 60 % and back."""
-    picture = Image.fromarray(pixels)
-    small = picture.resize((round(0.6 * picture.width), round(0.6 * picture.height)), Image.Resampling.BICUBIC)
-    return np.asarray(small.resize(picture.size, Image.Resampling.BICUBIC))
+    image = Image.fromarray(pixels)
+    small = image.resize((round(0.6 * image.width), round(0.6 * image.height)), Image.Resampling.BICUBIC)
+    return np.asarray(small.resize(image.size, Image.Resampling.BICUBIC))
 
 
 def cropped(pixels):

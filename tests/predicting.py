@@ -1,4 +1,4 @@
-"""Small pictures and small models, to predict with."""
+"""Small images and small models, to predict with."""
 
 import threading
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from PIL import Image
 
 import regrade
 from regrade.classes import class_space
-from regrade.core import ModelSpec, Pictures, Preprocessing, ScoreKind
+from regrade.core import Images, ModelSpec, Preprocessing, ScoreKind
 from regrade.models import Model
 from regrade.store import Store
 
@@ -18,7 +18,7 @@ CIFAR = class_space("cifar-10")
 
 
 def noise(folder: Path, count: int) -> Path:
-    """Pictures of noise, a folder a class of CIFAR-10 by its index."""
+    """Images of noise, a folder a class of CIFAR-10 by its index."""
     rng = np.random.default_rng(7)
     for number in range(count):
         path = folder / str(number % 10) / f"x{number:03d}.png"
@@ -30,7 +30,7 @@ def noise(folder: Path, count: int) -> Path:
 def noisy(folder: Path, count: int = 40) -> Store:
     """A new workspace with the test set ``noise``."""
     workspace = regrade.init(folder / "W")
-    workspace.add_test_set("noise", noise(folder / "pictures", count), classes="cifar-10", layout="index")
+    workspace.add_test_set("noise", noise(folder / "images", count), classes="cifar-10", layout="index")
     return workspace.store
 
 
@@ -40,7 +40,7 @@ def linear(batch: np.ndarray, *, seed: int = 0) -> np.ndarray:
     return batch.reshape(len(batch), -1) @ weights
 
 
-def colours(batch: np.ndarray) -> np.ndarray:
+def colors(batch: np.ndarray) -> np.ndarray:
     """Features (n, 3): the mean of each channel."""
     return batch.mean(axis=(2, 3))
 
@@ -89,11 +89,11 @@ def failing(after: int, function=linear, features=None) -> Toy:
     return model
 
 
-class Counted(Pictures):
-    """Pictures that count how many were read, and wake up who waits for that."""
+class Counted(Images):
+    """Images that count how many were read, and wake up who waits for that."""
 
-    def __init__(self, pictures) -> None:
-        self.pictures = pictures
+    def __init__(self, images) -> None:
+        self.images = images
         self.count = 0
         self.changed = threading.Condition()
 
@@ -101,7 +101,7 @@ class Counted(Pictures):
         with self.changed:
             self.count += 1
             self.changed.notify_all()
-        return self.pictures.read(position)
+        return self.images.read(position)
 
     def reached(self, count: int, seconds: float = 10) -> bool:
         with self.changed:

@@ -12,7 +12,7 @@ class Seen(HTMLParser):
     html: str
     links: list[tuple[str, str]] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
-    pictures: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
     text: str = ""
 
     def __post_init__(self) -> None:
@@ -33,7 +33,7 @@ class Seen(HTMLParser):
             self.rows[-1].append("")
             self._cell = True
         elif tag == "img":
-            self.pictures.append(values["src"])
+            self.images.append(values["src"])
 
     def handle_endtag(self, tag):
         if tag == "a" and self._link is not None:

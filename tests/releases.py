@@ -19,13 +19,13 @@ OBJECTNET_TO_IMAGENET = {
     "Chair": "barber chair; folding chair; rocking chair, rocker",
     "Mixing / Salad Bowl": "mixing bowl",
 }
-OBJECTNET_PICTURES = (
+OBJECTNET_IMAGES = (
     "alarm_clock/a1.png", "alarm_clock/a2.png", "banana/b1.png", "banana/b2.png", "blender/x1.png", "blender/x2.png",
     "chair/c1.png", "chair/c2.png",
 )  # fmt: skip
 
 
-def write_picture(path: Path, seed: int = 0) -> None:
+def write_image(path: Path, seed: int = 0) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(encoded(noise(seed)))
 
@@ -40,8 +40,8 @@ def write_csv(path: Path, *rows: tuple) -> Path:
 def write_objectnet(folder: Path) -> Path:
     """ObjectNet: images by folder, and beside them the labels of the folders and their ImageNet descriptions."""
     root = folder / "objectnet-1.0"
-    for number, place in enumerate(OBJECTNET_PICTURES):
-        write_picture(root / "images" / place, number)
+    for number, place in enumerate(OBJECTNET_IMAGES):
+        write_image(root / "images" / place, number)
     (root / "mappings").mkdir()
     (root / "mappings" / "folder_to_objectnet_label.json").write_text(json.dumps(OBJECTNET_LABELS))
     (root / "mappings" / "objectnet_to_imagenet_1k.json").write_text(json.dumps(OBJECTNET_TO_IMAGENET))
@@ -51,7 +51,7 @@ def write_objectnet(folder: Path) -> Path:
 
 GEODE_HEADING = (
     "", "file_path", "object", "region", "ip_country", "date", "make", "model", "gps_position", "gps_altitude",
-    "resolution", "licence_plate", "people_in_background", "tree_tag", "1k_index", "object_index", "id",
+    "resolution", "license_plate", "people_in_background", "tree_tag", "1k_index", "object_index", "id",
 )  # fmt: skip
 GEODE = (
     ("g1", "bag", "Africa", "Nigeria", "[414, 748]"),
@@ -62,15 +62,15 @@ GEODE = (
 )
 
 
-def write_geode(folder: Path, rows: tuple = GEODE, *, pictures: bool = True) -> Path:
+def write_geode(folder: Path, rows: tuple = GEODE, *, images: bool = True) -> Path:
     """GeoDE's list with ImageNet classes, beside the folder images of the archive."""
     table = []
     for number, (example, thing, region, country, accepted) in enumerate(rows):
         place = f"{region}/{country}/{country}_{thing}_{number}.jpg"
         table.append((number, place, thing, region, country, "2022-03-24", "", "phone", "", "", "480x930", "no", "no",
                       "no", accepted, number, example))  # fmt: skip
-        if pictures:
-            write_picture(folder / "geode" / "images" / place, number)
+        if images:
+            write_image(folder / "geode" / "images" / place, number)
     return write_csv(folder / "geode" / "metadata_test_1k_final.csv", GEODE_HEADING, *table)
 
 
@@ -95,7 +95,7 @@ def write_dollarstreet(folder: Path, rows: tuple = STREET) -> Path:
         place = f"assets/{example}/{example}.jpg"
         table.append((example, country, country[:2].lower(), region, "image", place, topics, "home", income,
                       "['a word']", accepted))  # fmt: skip
-        write_picture(folder / "dataset_dollarstreet" / place, number)
+        write_image(folder / "dataset_dollarstreet" / place, number)
     return write_csv(folder / "dataset_dollarstreet" / "images_v2_imagenet_test.csv", STREET_HEADING, *table)
 
 

@@ -16,11 +16,11 @@ IMAGES = 120
 
 
 def make_world(folder: Path, *, images: int = IMAGES, extra: int = 0) -> Workspace:
-    """Two test sets in the same classes, of pictures, with models, labels, people and slices."""
+    """Two test sets in the same classes, of images, with models, labels, people and slices."""
     workspace = regrade.init(folder / "W")
     rng = np.random.default_rng(7)
     for name, harder in (("old", 0.0), ("new", 0.15)):
-        _add_pictures(workspace, folder, name, images, rng)
+        _add_images(workspace, folder, name, images, rng)
         labels = workspace.store.test_set(name).labels
         skills = {**SKILLS, **{f"extra-{number:02}": 0.3 + 0.6 * number / extra for number in range(extra)}}
         for model, skill in skills.items():
@@ -47,7 +47,7 @@ def add_more(workspace: Workspace, images: int = 200) -> None:
     workspace.leakage("old", against="new")
 
 
-def _add_pictures(workspace: Workspace, folder: Path, name: str, images: int, rng: np.random.Generator) -> None:
+def _add_images(workspace: Workspace, folder: Path, name: str, images: int, rng: np.random.Generator) -> None:
     for number in range(images):
         place = folder / name / CLASSES[number % 10]
         place.mkdir(parents=True, exist_ok=True)

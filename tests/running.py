@@ -62,7 +62,7 @@ def run_well(*arguments: object) -> Ran:
 
 
 def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
-    """Run a command that must succeed, its result shown on a terminal without colours."""
+    """Run a command that must succeed, its result shown on a terminal without colors."""
     with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "LINES": "50", "TERM": "dumb"}):
         ran = run(*arguments, out=Terminal())
     assert ran.code == 0, ran.err

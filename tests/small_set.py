@@ -1,4 +1,4 @@
-"""Twelve pictures of four classes, and every form in which such a set is handed around."""
+"""Twelve images of four classes, and every form in which such a set is handed around."""
 
 import io
 import json
@@ -11,15 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from regrade.core import ClassSpace, PictureSource
-from regrade.testsets import Found, Wanted, decode, open_pictures, reader_for
+from regrade.core import ClassSpace, ImageSource
+from regrade.testsets import Found, Wanted, decode, open_images, reader_for
 
 SPACE = ClassSpace("animals", ("n01", "n02", "n03", "n04"), ("cat", "guide dog", "hérisson", "great white shark"))
 
 
 @dataclass(frozen=True)
 class Item:
-    """One picture: its key, file name, content and class."""
+    """One image: its key, file name, content and class."""
 
     key: str
     file: str
@@ -33,14 +33,14 @@ class Item:
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options) -> bytes:
-    """A picture as the content of a file."""
+    """A image as the content of a file."""
     file = io.BytesIO()
     image.save(file, form, **options)
     return file.getvalue()
 
 
 def noise(seed: int, size: tuple[int, int] = (20, 24)) -> Image.Image:
-    """Random colours, width by height."""
+    """Random colors, width by height."""
     return Image.fromarray(np.random.default_rng(seed).integers(0, 256, (*reversed(size), 3), dtype=np.uint8))
 
 
@@ -132,13 +132,13 @@ def tar_json(root: Path) -> Path:
 
 
 def hugging_face(root: Path) -> Path:
-    """Two files with the pictures inside, five rows to a group."""
+    """Two files with the images inside, five rows to a group."""
     root.mkdir(parents=True)
     for number, items in enumerate((ITEMS[:8], ITEMS[8:])):
-        pictures = [{"bytes": item.data, "path": item.file} for item in items]
+        images = [{"bytes": item.data, "path": item.file} for item in items]
         table = pa.table(
             {
-                "image": pictures,
+                "image": images,
                 "label": [item.label for item in items],
                 "region": [item.region for item in items],
             }
@@ -167,11 +167,11 @@ FORMS = (
 WITH_GROUPS = (csv_manifest, parquet_manifest, tar_json, hugging_face)
 
 
-def found_in(path: Path, wanted: Wanted | None = None) -> tuple[Found, PictureSource]:
-    """What the reader of a path finds, and the source of its pictures."""
+def found_in(path: Path, wanted: Wanted | None = None) -> tuple[Found, ImageSource]:
+    """What the reader of a path finds, and the source of its images."""
     reader = reader_for(path)
     found = reader.find(path, wanted or Wanted(SPACE))
-    return found, PictureSource(reader.name, str(path), found.locations)
+    return found, ImageSource(reader.name, str(path), found.locations)
 
 
 def key_of(example: str) -> str:
@@ -179,6 +179,6 @@ def key_of(example: str) -> str:
     return f"pic{int(example):02}" if example.isdigit() else Path(example).stem
 
 
-def pixels_of(source: PictureSource, position: int) -> np.ndarray:
-    """One picture, decoded."""
-    return np.asarray(decode(open_pictures(source).read(position)))
+def pixels_of(source: ImageSource, position: int) -> np.ndarray:
+    """One image, decoded."""
+    return np.asarray(decode(open_images(source).read(position)))

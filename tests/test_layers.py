@@ -12,7 +12,7 @@ SOURCE = Path(regrade.__file__).parent
 ROWS = (
     {"core"},
     {"metrics", "stats", "classes", "tables"},
-    {"studies", "store", "testsets", "models", "executors", "neighbours", "ledger"},
+    {"studies", "store", "testsets", "models", "executors", "neighbors", "ledger"},
     {"predict", "report"},
     {"workspace"},
     {"app", "demo", "replicate"},
@@ -28,7 +28,7 @@ PURE_IMPORTS = {
 EXCEPTIONS = {
     ("core/table.py", "pyarrow"),  # a table turns into either when asked
     ("core/table.py", "pandas"),
-    ("core/pictures.py", "pathlib"),  # where images are is a value; nothing is opened
+    ("core/images.py", "pathlib"),  # where images are is a value; nothing is opened
     ("core/cores.py", "os"),  # how many cores there are, and work on all of them
     ("core/cores.py", "concurrent"),
 }
@@ -92,7 +92,7 @@ def test_pure_packages_draw_only_from_a_generator_they_are_given(path):
         assert seed not in text, f"{path} uses {seed}"
 
 
-def test_only_models_neighbours_and_the_demo_import_an_optional_dependency():
+def test_only_models_neighbors_and_the_demo_import_an_optional_dependency():
     optional = {
         "sklearn",
         "torch",
@@ -105,4 +105,4 @@ def test_only_models_neighbours_and_the_demo_import_an_optional_dependency():
         "faiss",
     }
     users = {package_of(path) for path in modules() for name in imported(path) if name.split(".")[0] in optional}
-    assert users == {"demo", "models", "neighbours"}
+    assert users == {"demo", "models", "neighbors"}

@@ -90,7 +90,7 @@ class TestGroups:
             "region=Africa", "region=Asia", "region=NA",
         ]  # fmt: skip
 
-    def test_unknown_values_suggest_their_neighbours(self, regions):
+    def test_unknown_values_suggest_their_neighbors(self, regions):
         with pytest.raises(InputError, match="'Afrika'; did you mean Africa"):
             regions.grade("world", slices=["region=Afrika"])
 

@@ -103,7 +103,7 @@ class TestOverlap:
         for number in (3, 14, 25):
             copy = tmp_path / "copied" / str(number % 10) / f"y{number}.png"
             copy.parent.mkdir(parents=True)
-            shutil.copy(tmp_path / "pictures" / str(number % 10) / f"x{number:03d}.png", copy)
+            shutil.copy(tmp_path / "images" / str(number % 10) / f"x{number:03d}.png", copy)
         here.add_test_set("copied", tmp_path / "copied", classes="cifar-10", layout="index")
         for test_set in ("noise", "copied"):
             for seed in range(3):

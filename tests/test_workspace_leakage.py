@@ -18,9 +18,9 @@ from regrade.workspace import find_twins
 from regrade.workspace import signing as signing_module
 
 
-def save(folder, pictures):
+def save(folder, images):
     folder.mkdir(parents=True, exist_ok=True)
-    for name, pixels in pictures.items():
+    for name, pixels in images.items():
         (folder / name).parent.mkdir(exist_ok=True)
         Image.fromarray(pixels).save(folder / name)
     return folder
@@ -36,7 +36,7 @@ def work(tmp_path, some, monkeypatch):
     """A workspace with the test set `test` of eight digits, three of which are in the folder `train` too."""
     monkeypatch.setattr(signing_module, "PART_SIZE", 4)
     test = save(tmp_path / "test", {f"{i % 4}/t{i}.png": some[i] for i in range(8)})
-    (test / "0" / "t8.png").write_bytes(b"no picture")
+    (test / "0" / "t8.png").write_bytes(b"no image")
     train = {f"{i % 4}/r{i}.png": some[i] for i in range(8, 16)}
     train |= {"1/exact.png": some[0], "1/packed.png": reencoded(some[1]), "3/bright.png": brighter(some[3])}
     save(tmp_path / "train", train)
@@ -74,7 +74,7 @@ def test_against_a_test_set(work):
     assert pairs_of(result) == TWINS
     assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
     assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
-    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not a picture of a known format")]
+    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not a image of a known format")]
     (model,) = result.models_by()
     assert (model.found.n, model.others.n) == (3, 5)
 
@@ -104,7 +104,7 @@ def test_a_folder_that_grows_costs_only_what_is_new(work, tmp_path, some, decode
     assert pairs_of(fresh.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
 
 
-def test_a_picture_that_was_unreadable_is_tried_again_as_a_folder_grows(work, tmp_path, some):
+def test_a_image_that_was_unreadable_is_tried_again_as_a_folder_grows(work, tmp_path, some):
     folder = tmp_path / "train"
     (folder / "0" / "late.png").write_bytes(b"half a pict")
     assert len(work.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
@@ -122,13 +122,13 @@ def test_stopped_in_the_middle_it_goes_on(work, decoded):
             yield one
 
     with pytest.raises(KeyboardInterrupt):
-        work.leakage("test", by=["phash"], size=64, watch_pictures=breaks_off)
+        work.leakage("test", by=["phash"], size=64, watch_images=breaks_off)
     assert len(list(work.store.root.glob(".partial/.signatures/test/*/*.part"))) == 1
     decoded.clear()
     found = work.leakage("test", by=["phash"], size=64)
     assert len(decoded) == 5
     assert not (work.store.root / ".partial").exists()
-    kept = next(work.store.root.glob("neighbours/test/*/signatures.parquet")).parent
+    kept = next(work.store.root.glob("neighbors/test/*/signatures.parquet")).parent
     thumbnails = (kept / "thumbnails.npy").read_bytes()
     shutil.rmtree(kept)
     assert work.leakage("test", by=["phash"], size=64).as_dict() == found.as_dict()
@@ -146,7 +146,7 @@ def test_killed_in_the_middle_it_goes_on(work, decoded):
                 if number == 5:
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield one
-        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, watch_pictures=dies)
+        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, watch_images=dies)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -9
@@ -169,8 +169,8 @@ def test_features_of_a_model(work):
     ids = train.ids
     assert pairs_of(result) == {(work.store.test_set("test").ids[2], ids[4])}
     assert result.by("features").share.n == 8
-    with_pictures = work.leakage("test", against="train", model="seer", size=64)
-    assert pairs_of(with_pictures) == pairs_of(result) | TWINS
+    with_images = work.leakage("test", against="train", model="seer", size=64)
+    assert pairs_of(with_images) == pairs_of(result) | TWINS
     with pytest.raises(InputError, match="is no test set and has no features"):
         work.leakage("test", against=work.store.root, by=["features"], model="seer")
 
@@ -214,11 +214,11 @@ def test_what_cannot_be_done_is_told_before_any_work(work, tmp_path, decoded):
         work.leakage("test", size=100)
 
 
-def test_a_test_set_without_pictures(tmp_path):
+def test_a_test_set_without_images(tmp_path):
     here = regrade.init(tmp_path / "W")
     (tmp_path / "list.csv").write_text("image,label\na,1\nb,2\n")
     here.add_test_set("bare", tmp_path / "list.csv", classes="digits")
-    with pytest.raises(InputError, match="bare has no pictures"):
+    with pytest.raises(InputError, match="bare has no images"):
         here.leakage("bare")
 
 
@@ -232,7 +232,7 @@ def test_folder_that_is_not_mounted_is_not_kept_as_unreadable(work, tmp_path):
     assert pairs_of(work.leakage("test", against="train", size=64)) == TWINS
 
 
-def test_pictures_that_are_all_gone_are_no_unreadable_pictures(work, tmp_path):
+def test_images_that_are_all_gone_are_no_unreadable_images(work, tmp_path):
     shutil.rmtree(tmp_path / "test")
     with pytest.raises(InputError, match="which is gone"):
         work.leakage("test", size=64)
@@ -252,11 +252,11 @@ def test_folders_without_a_workspace(tmp_path, some):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_pictures_are_never_held_together(tmp_path):
+def test_images_are_never_held_together(tmp_path):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "pictures.npy", rng.integers(0, 256, (1_500, 96, 96, 3), dtype=np.uint8))  # 41 MB
+    np.save(tmp_path / "images.npy", rng.integers(0, 256, (1_500, 96, 96, 3), dtype=np.uint8))  # 41 MB
     here = regrade.init(tmp_path / "W")
-    here.add_test_set("s", tmp_path / "pictures.npy", classes="digits", layout="flat")
+    here.add_test_set("s", tmp_path / "images.npy", classes="digits", layout="flat")
     tracemalloc.start()
     try:
         here.leakage("s", by=["exact"], size=64)

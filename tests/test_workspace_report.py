@@ -204,14 +204,14 @@ class TestHardest:
             found.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
         return found
 
-    def pictures(self, workspace, labels=None):
-        from regrade.workspace.hardest import hardest_pictures
+    def images(self, workspace, labels=None):
+        from regrade.workspace.hardest import hardest_images
 
-        return hardest_pictures(workspace.store, workspace.store.test_set("cats"), labels=labels)
+        return hardest_images(workspace.store, workspace.store.test_set("cats"), labels=labels)
 
     def test_counts_words_and_order_by_hand(self, tmp_path):
         """Cats are class 3. Image 0 is missed by both as two things, 1 by both as one, 2 by one."""
-        found = self.pictures(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
+        found = self.images(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
         assert [tile.image for tile in found.tiles] == ["1.png", "0.png", "2.png"]
         assert [tile.said for tile in found.tiles] == [
             "taken for dog (2)",
@@ -227,28 +227,28 @@ class TestHardest:
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})
         (tmp_path / "labels.csv").write_text("image,label\n" + "".join(f"{n}.png,cat\n" for n in range(3)))
         workspace.import_labels(tmp_path / "labels.csv", test_set="cats", name="open")
-        before = self.pictures(workspace, "open")
+        before = self.images(workspace, "open")
         assert len(before.tiles) == 3
         assert "novel: predictions that no one has judged; they count as wrong here" in before.notes
         workspace.draw_review("cats", labels="open", size=3)
         verdicts = "0.png,dog,correct\n1.png,dog,wrong\n2.png,dog,problematic\n"
         (tmp_path / "verdicts.csv").write_text("image,class,verdict\n" + verdicts)
         workspace.import_verdicts(tmp_path / "verdicts.csv", test_set="cats", labels="open")
-        after = self.pictures(workspace, "open")
+        after = self.images(workspace, "open")
         assert [tile.image for tile in after.tiles] == ["1.png"]
         assert not any(note.startswith("novel") for note in after.notes)
 
     def test_no_mistake_is_told(self, tmp_path):
         with pytest.raises(InputError, match="no model is wrong on any image of cats"):
-            self.pictures(self.make(tmp_path, {"a": [3, 3, 3]}))
+            self.images(self.make(tmp_path, {"a": [3, 3, 3]}))
 
-    def test_a_picture_that_cannot_be_read_is_left_out_and_counted(self, tmp_path):
+    def test_a_image_that_cannot_be_read_is_left_out_and_counted(self, tmp_path):
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})
-        (tmp_path / "P" / "cat" / "0.png").write_bytes(b"no picture")
-        found = self.pictures(workspace)
+        (tmp_path / "P" / "cat" / "0.png").write_bytes(b"no image")
+        found = self.images(workspace)
         assert [tile.image for tile in found.tiles] == ["1.png", "2.png"]
-        assert "left out, as they cannot be read: 1 picture" in found.notes
+        assert "left out, as they cannot be read: 1 image" in found.notes
         for number in (1, 2):
             (tmp_path / "P" / "cat" / f"{number}.png").unlink()
-        with pytest.raises(InputError, match="none of the 3 pictures that models miss most can be read"):
-            self.pictures(workspace)
+        with pytest.raises(InputError, match="none of the 3 images that models miss most can be read"):
+            self.images(workspace)

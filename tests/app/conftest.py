@@ -1,4 +1,4 @@
-"""A small workspace with real pictures, people with accounts, and a server that can be killed and started again."""
+"""A small workspace with real images, people with accounts, and a server that can be killed and started again."""
 
 import shutil
 import signal
@@ -49,7 +49,7 @@ def digits_template(tmp_path_factory) -> Path:
     workspace = regrade.init(root / "W")
     found = load_digits()
     for name, rows in (("digits", slice(0, 60)), ("reference", slice(100, 220))):
-        _write_pictures(root / name, found.images[rows], found.target[rows])
+        _write_images(root / name, found.images[rows], found.target[rows])
         workspace.add_test_set(name, root / name, classes="digits")
     target = workspace.store.test_set("digits")
     rng = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def digits_template(tmp_path_factory) -> Path:
     return root / "W"
 
 
-def _write_pictures(folder: Path, images, labels) -> None:
+def _write_images(folder: Path, images, labels) -> None:
     for number, (image, label) in enumerate(zip(images, labels, strict=True)):
         place = folder / str(label)
         place.mkdir(parents=True, exist_ok=True)

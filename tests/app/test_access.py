@@ -18,8 +18,8 @@ LEAST = {
     "GET /static": NO_ONE,
     "POST /sign-out": LABELER,
     "GET /": LABELER,
-    "GET /pictures/{word}": LABELER,
-    "GET /pictures/{queue_id}/{word}": LABELER,
+    "GET /images/{word}": LABELER,
+    "GET /images/{queue_id}/{word}": LABELER,
     "GET /label/{queue_id}": LABELER,
     "GET /guide": LABELER,
     "GET /guide/{class_space}/{class_id}": LABELER,
@@ -162,7 +162,7 @@ def test_a_queue_that_was_given_to_others_is_not_there(visitor, judge_queue, wor
     assert visitor("Rob").get(f"/api/queues/{judge_queue.id}/next").status_code == 404
 
 
-@pytest.mark.parametrize("address", ["/team/export.json", "/pictures/1/abc", "/api/queues/1/next"])
+@pytest.mark.parametrize("address", ["/team/export.json", "/images/1/abc", "/api/queues/1/next"])
 def test_data_without_a_session_is_refused_and_no_page(visitor, address):
     answer = visitor().get(address)
     assert (answer.status_code, answer.headers.get("location")) == (401, None)

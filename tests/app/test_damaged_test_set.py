@@ -13,7 +13,7 @@ LEFT_OUT = "The test set spare is left out here"
 def spare(workspace):
     """A test set with the same images as the reference set, named by a guide entry; no queue asks about it."""
     target = workspace.store.test_set("reference")
-    workspace.add_test_set("spare", workspace.store.pictures(target).root, classes="digits")
+    workspace.add_test_set("spare", workspace.store.images(target).root, classes="digits")
     text = GuideText("x", (), (("spare", target.ids[0]), ("reference", target.ids[1])))
     Guide(workspace.ledger.engine).write("digits", "3", text, workspace.ledger.person("Rob"), replaces=None)
     return workspace.store.root / "testsets" / "spare.parquet"
@@ -53,12 +53,12 @@ def test_pages_say_nothing_where_all_sets_can_be_read(visitor, judge_queue, labe
 def test_references_come_from_the_sets_that_can_be_read(app, visitor, judge_queue):
     rita, target = visitor("Rita"), app.state.site.test_set("reference")
     shown = rita.get("/api/guide/digits/3").json()["examples"]
-    assert shown == [app.state.site.pictures.address("reference", 1)]
+    assert shown == [app.state.site.images.address("reference", 1)]
     item = rita.get(f"/api/queues/{judge_queue.id}/next").json()["item"]
     class_id = item["class"]["id"]
     more = rita.get(f"/api/queues/{judge_queue.id}/references?class_id={class_id}").json()
     places = [place for place, label in enumerate(target.labels) if target.class_space.ids[label] == class_id]
-    assert set(more) == {app.state.site.pictures.address("reference", place) for place in places}
+    assert set(more) == {app.state.site.images.address("reference", place) for place in places}
     assert set(item["references"]) <= set(more)
 
 
@@ -72,7 +72,7 @@ def test_set_comes_back_once_it_is_restored(visitor, spare, tmp_path):
 
 def test_damaged_signatures_are_not_used_to_find_copies(workspace, visitor, label_queue):
     workspace.leakage("reference", by=["phash"])
-    for path in (workspace.store.root / "neighbours").rglob("*"):
+    for path in (workspace.store.root / "neighbors").rglob("*"):
         if path.is_file():
             path.write_bytes(b"x" + path.read_bytes()[1:])
     workspace.ledger.add_items(label_queue, [NewItem(workspace.store.test_set("digits").ids[0])])

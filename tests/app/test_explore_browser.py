@@ -19,8 +19,8 @@ def test_from_a_number_to_its_images_to_one_of_them_to_its_class(workspace, serv
     expect(page.locator("#count")).to_have_text(f"{round(wrong.n * (1 - wrong.value))} images")
     grid = page.url
     page.locator(".grid a").nth(1).click()
-    expect(page.locator("#picture")).to_be_visible()
-    assert page.locator("#picture").evaluate("image => image.naturalWidth") == 8
+    expect(page.locator("#image")).to_be_visible()
+    assert page.locator("#image").evaluate("image => image.naturalWidth") == 8
     first = page.locator("h1").inner_text()
     page.keyboard.press("j")
     expect(page.locator("h1")).not_to_have_text(first)
@@ -51,14 +51,14 @@ def test_filters_by_form_and_by_taking_them_away(server, page_of):
     assert int(page.locator("#count").inner_text().split()[0]) >= both
 
 
-def test_a_picture_is_enlarged_by_keyboard(server, page_of):
+def test_a_image_is_enlarged_by_keyboard(server, page_of):
     page = page_of(server, "Rita")
     page.goto("/explore/image?set=digits&image=3")
-    expect(page.locator("#picture.tiny")).to_have_count(1)
+    expect(page.locator("#image.tiny")).to_have_count(1)
     page.keyboard.press("+")
-    assert "scale" in page.locator("#picture").evaluate("image => image.style.transform")
+    assert "scale" in page.locator("#image").evaluate("image => image.style.transform")
     page.keyboard.press("0")
-    assert page.locator("#picture").evaluate("image => image.style.transform") == ""
+    assert page.locator("#image").evaluate("image => image.style.transform") == ""
 
 
 PAGES = (

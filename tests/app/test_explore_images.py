@@ -96,7 +96,7 @@ def test_an_image_page_shows_what_everyone_says(workspace, visitor):
         assert row[1:4] == ["right" if right else "novel", str(found.top1[5]), f"{found.scores[5, 0]:.3f}"]
     assert target.ids[5] in page.text
     assert f"correct {target.class_space.names[target.labels[5]]}" in page.text
-    assert len(page.pictures) >= 1
+    assert len(page.images) >= 1
     assert seen(rita.get(f"/explore/image?set=digits&id={target.ids[5]}")).row("alpha")[2] == page.row("alpha")[2]
 
 
@@ -199,7 +199,7 @@ def test_an_answer_that_people_found_right_is_no_confusion(workspace, visitor, t
     assert confused > 0
 
 
-def test_near_pictures_are_shown_once_they_are_known(workspace, visitor):
+def test_near_images_are_shown_once_they_are_known(workspace, visitor):
     rita = visitor("Rita")
     assert "regrade study leakage digits" in seen(rita.get("/explore/image?set=digits&image=0")).text
     workspace.leakage("digits", by=["phash"])

@@ -145,7 +145,7 @@ def test_a_set_without_predictions_or_labels_says_so(workspace, visitor, tmp_pat
     assert page.row("alpha")[-1] == "0"
     grid = seen(rita.get("/explore/images?set=bare&model=alpha"))
     assert "bare-3" in grid.text
-    assert grid.pictures == []
+    assert grid.images == []
     for outcome in ("wrong", "right", "not-in-five"):
         assert "0 images of 5" in seen(rita.get(f"/explore/images?set=bare&model=alpha&outcome={outcome}")).text
     assert "none of its own" in seen(rita.get("/explore/image?set=bare&image=3")).text

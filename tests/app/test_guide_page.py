@@ -116,7 +116,7 @@ def test_text_that_would_like_to_run_does_not(workspace, guide, server, page_of)
         for made in ("script", "iframe", "svg", "style", "img[src^='http']", "img[src='x']", "[onerror]", "[onload]"):
             assert main.locator(made).count() == 0, (address, made)
         links = main.locator("a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
-        assert all(one is None or one.startswith(("/guide", "/pictures", "/", "https://example.org")) for one in links)
+        assert all(one is None or one.startswith(("/guide", "/images", "/", "https://example.org")) for one in links)
         assert not [one for one in links if one and (one.startswith("//") or one == "/team")]
     assert said_aloud == []
     assert all(one.startswith(server.address) for one in elsewhere)

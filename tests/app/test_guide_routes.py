@@ -48,7 +48,7 @@ def test_a_write_without_its_token_is_refused(guide, visitor):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"examples": "reference/none.png"}, "unknown picture of reference"),
+        ({"examples": "reference/none.png"}, "unknown image of reference"),
         ({"examples": "nowhere"}, "a test set, a slash"),
         ({"alike": "11"}, "unknown class id"),
         ({"text": "a\0b"}, "the guide keeps text"),

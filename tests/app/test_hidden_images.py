@@ -20,7 +20,7 @@ _keys = itertools.count()
 def add_copy(workspace, folder, name, numbers, *, rename="copy{}.bmp", shrink=False):
     """A test set of images of the reference set, in another lossless format or smaller ones, with their labels."""
     target = workspace.store.test_set("reference")
-    source = workspace.store.pictures(target)
+    source = workspace.store.images(target)
     for number in numbers:
         image = Image.open(f"{source.root}/{source.locations[number]}").convert("RGB")
         path = folder / name / str(target.labels[number]) / rename.format(target.ids[number])
@@ -35,7 +35,7 @@ def of_class(workspace, test_set, label):
 
 
 def addresses_of(app, test_set, positions):
-    return {app.state.site.pictures.address(test_set, position) for position in positions}
+    return {app.state.site.images.address(test_set, position) for position in positions}
 
 
 def label_queue(workspace, test_set, numbers, *, mode=Mode.EXAMINATION, name="asking", overlap=9):
@@ -111,7 +111,7 @@ class TestReferences:
         Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
         for page in (visitor("Leo").get("/guide/digits/3").text, visitor("Leo").get("/api/guide/digits/3").text):
             assert not [address for address in addresses_of(app, "reference", threes[:3]) if address in page]
-            assert app.state.site.pictures.address("reference", threes[3]) in page
+            assert app.state.site.images.address("reference", threes[3]) in page
 
     def test_contents_of_an_older_queue_are_read_once_and_kept(self, workspace, visitor):
         queue = label_queue(workspace, "reference", [0, 1])
@@ -125,17 +125,17 @@ class TestAddresses:
     def test_image_address_in_a_queue_is_neither_explores_nor_another_queues(self, app, workspace, visitor):
         first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
         leo = visitor("Leo")
-        shown = [leo.get(f"/api/queues/{queue.id}/next").json()["item"]["picture"] for queue in (first, second)]
-        assert len({*shown, app.state.site.pictures.address("reference", 5)}) == 3
-        assert leo.get(f"/api/queues/{first.id}/next").json()["item"]["picture"] == shown[0]
-        pictures = [leo.get(address) for address in shown]
-        assert [picture.status_code for picture in pictures] == [200, 200]
-        assert pictures[0].content == pictures[1].content
-        assert "immutable" in pictures[0].headers["cache-control"]
+        shown = [leo.get(f"/api/queues/{queue.id}/next").json()["item"]["image"] for queue in (first, second)]
+        assert len({*shown, app.state.site.images.address("reference", 5)}) == 3
+        assert leo.get(f"/api/queues/{first.id}/next").json()["item"]["image"] == shown[0]
+        images = [leo.get(address) for address in shown]
+        assert [image.status_code for image in images] == [200, 200]
+        assert images[0].content == images[1].content
+        assert "immutable" in images[0].headers["cache-control"]
 
     def test_image_address_in_a_queue_is_for_those_who_may_work_on_it(self, app, workspace, visitor):
         queue = label_queue(workspace, "reference", [5])
-        address = app.state.site.pictures.address_in_queue("reference", 5, queue.id)
+        address = app.state.site.images.address_in_queue("reference", 5, queue.id)
         workspace.ledger.assign(queue, [workspace.ledger.person("Leo")])
         assert visitor("Leo").get(f"{address}?side=160").status_code == 200
         assert visitor("Leo").get(f"{address}?side=161").status_code == 400
@@ -144,10 +144,10 @@ class TestAddresses:
 
     def test_image_address_opens_nothing_elsewhere(self, app, workspace, visitor):
         first, second = (label_queue(workspace, "reference", [5], name=name) for name in ("one", "two"))
-        pictures, leo = app.state.site.pictures, visitor("Leo")
-        word = pictures.address_in_queue("reference", 5, first.id).rpartition("/")[2]
-        plain = pictures.address("reference", 5).rpartition("/")[2]
-        for address in (f"/pictures/{word}", f"/pictures/{second.id}/{word}", f"/pictures/{first.id}/{plain}"):
+        images, leo = app.state.site.images, visitor("Leo")
+        word = images.address_in_queue("reference", 5, first.id).rpartition("/")[2]
+        plain = images.address("reference", 5).rpartition("/")[2]
+        for address in (f"/images/{word}", f"/images/{second.id}/{word}", f"/images/{first.id}/{plain}"):
             assert leo.get(address).status_code == 404
 
     def test_next_image_has_its_address_before_and_after_it_is_fetched_ahead(self, workspace, visitor):
@@ -166,8 +166,8 @@ class TestAddresses:
             vote(workspace.ledger, judge_queue, workspace.ledger.person(name), pair, given)
         item = item_of(workspace.ledger, judge_queue, *pair)
         page = visitor("Rita").get(place.format(queue=judge_queue.id, item=item)).text
-        assert app.state.site.pictures.address_in_queue("digits", 0, judge_queue.id) in page
-        assert app.state.site.pictures.address("digits", 0) not in page
+        assert app.state.site.images.address_in_queue("digits", 0, judge_queue.id) in page
+        assert app.state.site.images.address("digits", 0) not in page
 
 
 def positions_in(links):
@@ -242,7 +242,7 @@ class TestExplore:
             page = seen(response)
             assert "You are asked about this image in novel: it is shown once you have answered." in page.text
             assert page.to(f"/judge/{judge_queue.id}")
-            assert page.pictures == [] and target.ids[0] not in response.text
+            assert page.images == [] and target.ids[0] not in response.text
 
     def test_owner_sees_everything_once_a_queue_is_given_to_others(self, workspace, visitor, judge_queue):
         olga = visitor("Olga")

@@ -26,16 +26,16 @@ def test_a_reviewer_judges_by_keyboard_and_mouse(workspace, server, page_of):
     assert reasons == {"", "drawing"}
 
 
-def test_undo_gives_the_picture_back_and_nothing_is_overwritten(workspace, judge_queue, server, page_of):
+def test_undo_gives_the_image_back_and_nothing_is_overwritten(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#picture").get_attribute("src")
+    asked = page.locator("#image").get_attribute("src")
     answered(page, "w")
     saved(page)
     page.keyboard.press("z")
-    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", asked)
     answered(page, "c")
     saved(page)
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "correct"]
@@ -48,18 +48,18 @@ def test_reload_and_back_lose_and_double_nothing(workspace, judge_queue, server,
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#picture").get_attribute("src")
+    asked = page.locator("#image").get_attribute("src")
     page.reload()
-    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", asked)
     page.go_back()
     page.go_forward()
-    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", asked)
     answered(page, "w")
     saved(page)
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
 
 
-def test_two_tabs_count_a_picture_once(workspace, judge_queue, server, context_of):
+def test_two_tabs_count_a_image_once(workspace, judge_queue, server, context_of):
     context = context_of(server, "Rita")
     one, other = context.new_page(), context.new_page()
     for page in (one, other):
@@ -101,7 +101,7 @@ def test_a_server_that_is_killed_and_started_again_has_every_answer_once(workspa
     assert sorted(answers(workspace, "Rita").values()) == ["correct", "wrong"]
 
 
-def test_the_last_picture_ends_the_queue(workspace, judge_queue, server, page_of):
+def test_the_last_image_ends_the_queue(workspace, judge_queue, server, page_of):
     page = page_of(server, "Rita")
     page.goto(f"/judge/{judge_queue.id}")
     for _ in range(12):
@@ -124,7 +124,7 @@ def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge
     page.goto(f"/judge/{judge_queue.id}")
     answered(page, "c")
     ready(page)
-    asked = page.locator("#picture").get_attribute("src")
+    asked = page.locator("#image").get_attribute("src")
     answered(page, "w")
     saved(page)
     lost = []
@@ -136,7 +136,7 @@ def test_an_undo_whose_answer_was_lost_takes_back_one_vote_only(workspace, judge
     page.route("**/undo", lose, times=1)
     page.keyboard.press("z")
     expect(page.locator("#notice")).to_contain_text("No connection")
-    expect(page.locator("#picture")).to_have_attribute("src", asked)
+    expect(page.locator("#image")).to_have_attribute("src", asked)
     saved(page)
     assert len(lost) == 1
     assert list(answers(workspace, "Rita").values()) == ["correct"]

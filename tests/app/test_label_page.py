@@ -63,7 +63,7 @@ def test_a_class_is_found_with_the_mouse_in_the_tree(workspace, exam, server, pa
     assert list(answers(workspace, "Leo").values()) == ["7"]
 
 
-def test_the_examples_of_the_guide_and_the_pictures_of_a_class_stand_apart(workspace, exam, server, page_of):
+def test_the_examples_of_the_guide_and_the_images_of_a_class_stand_apart(workspace, exam, server, page_of):
     example = workspace.store.test_set("reference").ids[0]
     said = GuideText("Two bowls.", examples=(("reference", example),))
     Guide(workspace.ledger.engine).write("digits", "3", said, workspace.ledger.person("Rita"), replaces=None)
@@ -123,7 +123,7 @@ def test_the_search_keeps_to_a_family(workspace, tmp_path, server, page_of):
     assert list(answers(workspace, "Leo").values()) == ["truck"]
 
 
-def test_pictures_come_before_the_answer_and_escape_goes_back(workspace, exam, server, page_of):
+def test_images_come_before_the_answer_and_escape_goes_back(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     chosen(page, "3")
@@ -166,7 +166,7 @@ def test_enter_held_down_picks_and_does_not_answer(workspace, exam, server, page
     expect(page.locator("#count")).to_have_text("2")
 
 
-def test_undo_gives_the_picture_back(workspace, exam, server, page_of):
+def test_undo_gives_the_image_back(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     first = ready(page)
@@ -186,7 +186,7 @@ def test_undo_gives_the_picture_back(workspace, exam, server, page_of):
     assert len([row for row in workspace.ledger.rows() if row["kind"] == "vote"]) == 5
 
 
-def test_reload_keeps_the_picture_and_doubles_nothing(workspace, exam, server, page_of):
+def test_reload_keeps_the_image_and_doubles_nothing(workspace, exam, server, page_of):
     page = page_of(server, "Leo")
     page.goto(f"/label/{exam.id}")
     labeled(page, "3")
@@ -290,6 +290,6 @@ def test_label_page_fetches_every_image_once_and_under_its_queue(exam, server, p
     for _ in range(3):
         labeled(page, "3")
     ready(page)
-    images = [address for address in fetched if re.match(r"/pictures/\d+/", address)]
+    images = [address for address in fetched if re.match(r"/images/\d+/", address)]
     assert len(images) == len(set(images)) >= 4
     assert {address.split("/")[2] for address in images} == {str(exam.id)}

@@ -1,4 +1,4 @@
-"""What the Label page is told: in an examination nothing but pictures, in training what is right, after the answer."""
+"""What the Label page is told: in an examination nothing but images, in training what is right, after the answer."""
 
 import pytest
 
@@ -21,23 +21,23 @@ def training(workspace, *, labels="", test_set="digits"):
     return queue
 
 
-def test_an_examination_tells_a_labeler_the_picture_and_nothing_else(exam, visitor):
+def test_an_examination_tells_a_labeler_the_image_and_nothing_else(exam, visitor):
     leo, rita = visitor("Leo"), visitor("Rita")
     for number in range(6):
         item = leo.get(f"/api/queues/{exam.id}/next").json()["item"]
-        assert set(item) == {"id", "picture"}
+        assert set(item) == {"id", "image"}
         theirs = {"item": item["id"], "key": f"{KEY}-rita-{number}", "answer": "3"}
         assert rita.write(f"/api/queues/{exam.id}/votes", **theirs).json()["told"] is None
         told = leo.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=f"{KEY}{number}", answer="3", seconds=2)
         assert told.status_code == 200
         assert {name for name, value in told.json().items() if value is not None} == {"vote"}
     last = leo.get(f"/api/queues/{exam.id}/last").json()
-    assert (set(last["item"]), last["item"]["id"], last["revealed"]) == ({"id", "picture"}, item["id"], False)
+    assert (set(last["item"]), last["item"]["id"], last["revealed"]) == ({"id", "image"}, item["id"], False)
     undone = leo.write(f"/api/queues/{exam.id}/undo", key=f"{KEY}undo", item=item["id"]).json()["item"]
     assert undone == item
 
 
-def test_nothing_the_page_receives_names_a_picture_a_model_or_an_answer(workspace, exam, visitor):
+def test_nothing_the_page_receives_names_a_image_a_model_or_an_answer(workspace, exam, visitor):
     leo, rita = visitor("Leo"), visitor("Rita")
     item = leo.get(f"/api/queues/{exam.id}/next").json()["item"]
     rita.write(f"/api/queues/{exam.id}/votes", item=item["id"], key=f"{KEY}rita", answer="3")
@@ -62,13 +62,13 @@ def test_references_come_from_no_set_that_anyone_is_examined_on(workspace, exam,
     assert len(shown) == (reference.labels == 3).sum() > 0
     workspace.queue_labels("reference", size=5, name="another exam")
     assert leo.get(address).json() == []
-    assert 'src="/pictures/' not in leo.get("/guide/digits/3").text
+    assert 'src="/images/' not in leo.get("/guide/digits/3").text
 
 
 def test_training_tells_after_the_answer_and_never_before(workspace, visitor):
     queue, leo = training(workspace), visitor("Leo")
     item = leo.get(f"/api/queues/{queue.id}/next").json()["item"]
-    assert set(item) == {"id", "picture"}
+    assert set(item) == {"id", "image"}
     true = str(workspace.store.test_set("digits").labels[0])
     other = str((int(true) + 1) % 10)
     told = leo.write(f"/api/queues/{queue.id}/votes", item=item["id"], key=KEY, answer=other).json()["told"]

@@ -32,7 +32,7 @@ PENDING = (0, 1)
 QUESTIONS = re.compile(r"^/(api/panel|panel)/\d+/\d+|^/api/queues/\d+/(next|last|items)")
 """What asks a question: it names the class that is judged, and never the image."""
 
-NOT_WALKED = ("/pictures", "/enter", "/join")
+NOT_WALKED = ("/images", "/enter", "/join")
 
 
 @pytest.fixture(scope="session")
@@ -125,7 +125,7 @@ def walked(client, start):
     waiting = deque((address, True) for address in dict.fromkeys(start))
     while waiting:
         address, follow = waiting.popleft()
-        if address in pages or address.startswith(("/static", "/pictures")):
+        if address in pages or address.startswith(("/static", "/images")):
             continue
         answer = client.get(address)
         assert answer.status_code < 500, address
@@ -184,7 +184,7 @@ def test_get_routes_tell_nothing_of_an_image_before_it_is_answered(app, workspac
     for test_set, number in itertools.product(case.hidden_in, PENDING):
         page = page_of_image(client, test_set, number)
         assert page.status_code == 200 and "asking" in page.text
-        assert not [word for word in (*CLASSES, *MODELS, PERSON, "/pictures/") if word in page.text]
+        assert not [word for word in (*CLASSES, *MODELS, PERSON, "/images/") if word in page.text]
 
 
 @pytest.mark.parametrize("make", [exam, training, judging, people, mistakes])

@@ -72,7 +72,7 @@ def check_looks(page, state):
 def test_pages_in_trouble_can_be_read(unsteady, width):
     queue = unsteady.queue(Question.JUDGE, items=2, overlap=2)
     look = {"viewport": {"width": width, "height": 740}}
-    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    unsteady.network.failures = [Failure("^/images/", 404)]
     page = JUDGE.open(unsteady, queue, context=unsteady.context("Rita", **look))
     expect(page.locator("#no-image-reason")).not_to_be_empty()
     check_looks(page, "unreadable image")
@@ -93,7 +93,7 @@ def test_pages_in_trouble_can_be_read(unsteady, width):
     page.keyboard.press("z")
     expect(page.locator("#change-reason")).to_be_visible()
     check_looks(page, "reason for a change")
-    Reports(unsteady.workspace.ledger.engine).add(item, unsteady.workspace.ledger.person("Rita"), "half of it is grey")
+    Reports(unsteady.workspace.ledger.engine).add(item, unsteady.workspace.ledger.person("Rita"), "half of it is gray")
     team = unsteady.context("Olga", **look).new_page()
     team.goto("/team")
     check_looks(team, "reports on the Team page")

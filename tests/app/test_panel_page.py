@@ -26,7 +26,7 @@ def mistakes(workspace):
 
 
 def shown(page: Page) -> None:
-    """Wait until the page knows how the item stands, and shows its picture."""
+    """Wait until the page knows how the item stands, and shows its image."""
     expect(page.locator("body[data-version][data-ready]")).to_have_count(1)
 
 

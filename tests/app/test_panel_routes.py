@@ -362,11 +362,11 @@ class TestMistakes:
 
 
 @pytest.mark.parametrize("place", ["/panel/{queue}/{item}", "/api/panel/{queue}/{item}", "/api/queues/{queue}/next"])
-def test_a_picture_that_is_not_there_is_said_so(workspace, visitor, place):
-    """A ledger from elsewhere may ask about pictures that this test set does not have."""
+def test_a_image_that_is_not_there_is_said_so(workspace, visitor, place):
+    """A ledger from elsewhere may ask about images that this test set does not have."""
     queue = workspace.ledger.open_queue("stray", Question.JUDGE, test_set="digits", labels="multi", overlap=1)
     workspace.ledger.add_items(queue, [NewItem("gone.png", "3")])
     (item,) = item_numbers(workspace, queue)
     answer = visitor("Rita").get(place.format(queue=queue.id, item=item))
     assert answer.status_code == 404
-    assert "unknown picture of digits" in answer.text
+    assert "unknown image of digits" in answer.text

@@ -24,12 +24,12 @@ def test_every_answer_lets_only_our_own_files_run(visitor):
         assert "server" not in headers
 
 
-def test_pages_are_not_kept_and_pictures_only_by_their_reader(visitor, app):
+def test_pages_are_not_kept_and_images_only_by_their_reader(visitor, app):
     client = visitor("Rita")
     assert client.get("/").headers["cache-control"] == "no-store"
-    picture = client.get(app.state.site.pictures.address("digits", 3))
-    assert picture.status_code == 200
-    assert "private" in picture.headers["cache-control"]
+    image = client.get(app.state.site.images.address("digits", 3))
+    assert image.status_code == 200
+    assert "private" in image.headers["cache-control"]
 
 
 def test_no_template_has_a_script_or_style_in_it():
@@ -43,7 +43,7 @@ def test_no_template_has_a_script_or_style_in_it():
 
 
 @pytest.mark.parametrize("way", ["/static/../serving.py", "/static/%2e%2e/serving.py", "/static/..%2fserving.py",
-                                 "/pictures/..%2f..%2fregrade.toml", "/static//etc/passwd"])  # fmt: skip
+                                 "/images/..%2f..%2fregrade.toml", "/static//etc/passwd"])  # fmt: skip
 def test_no_way_leads_out_of_the_folder(visitor, way):
     answer = visitor("Olga").get(way)
     assert answer.status_code in (404, 405)
@@ -154,7 +154,7 @@ class TestOpaqueAddresses:
         for kind, number in ((0, 0), (1, 2), (2**32 - 1, 2**32 - 1)):
             assert reveal(KEY, conceal(KEY, kind, number)) == (kind, number)
 
-    def test_neighbours_do_not_look_alike(self):
+    def test_neighbors_do_not_look_alike(self):
         words = {conceal(KEY, 1, number) for number in range(1000)}
         assert len({word[:4] for word in words}) > 990
 
@@ -167,8 +167,8 @@ class TestOpaqueAddresses:
 
     def test_an_address_tells_neither_set_nor_class_nor_file(self, app, workspace):
         target = workspace.store.test_set("digits")
-        address = app.state.site.pictures.address("digits", 7)
+        address = app.state.site.images.address("digits", 7)
         assert address is not None
         assert "digits" not in address and target.ids[7] not in address
-        headers = str(app.state.site.pictures.shown(address.rsplit("/", 1)[1], None).content[:200])
+        headers = str(app.state.site.images.shown(address.rsplit("/", 1)[1], None).content[:200])
         assert target.ids[7] not in headers

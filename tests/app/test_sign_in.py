@@ -146,9 +146,9 @@ class TestDestination:
         client.get(self.PAGE)
         assert client.get(f"/enter/{local.state.site.links.new()}").headers["location"] == self.PAGE
 
-    def test_pictures_and_writes_are_no_destination(self, visitor):
+    def test_images_and_writes_are_no_destination(self, visitor):
         client = visitor()
-        client.get("/pictures/abc", headers={"Sec-Fetch-Dest": "image"})
+        client.get("/images/abc", headers={"Sec-Fetch-Dest": "image"})
         client.post("/team/people", data={"name": "x"})
         assert attempt(client, password=PASSWORD).headers["location"] == "/"
 

@@ -10,9 +10,9 @@ from unsteady import EXAMINATION, JUDGE, STATIONS, Failure
 from regrade.ledger import NewItem, Question, Reports
 
 FAILURES = {
-    "missing": (Failure("^/pictures/", 404), "The image file is missing or damaged."),
-    "server error": (Failure("^/pictures/", 500), "The server has a problem (error 500)."),
-    "broken off": (Failure("^/pictures/", halved=True), "The image did not arrive whole, or it is damaged."),
+    "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
+    "server error": (Failure("^/images/", 500), "The server has a problem (error 500)."),
+    "broken off": (Failure("^/images/", halved=True), "The image did not arrive whole, or it is damaged."),
 }
 
 each_failure = pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
@@ -22,7 +22,7 @@ each_station = pytest.mark.parametrize("station", STATIONS, ids=lambda station: 
 def is_unreadable(page, words):
     expect(page.locator("#no-image")).to_be_visible()
     expect(page.locator("#no-image-reason")).to_have_text(words)
-    expect(page.locator("#picture")).to_be_hidden()
+    expect(page.locator("#image")).to_be_hidden()
 
 
 def give_every_answer(page):
@@ -58,7 +58,7 @@ def test_broken_image_is_noticed_and_tried_again(unsteady, failure, words):
 def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
     queue = unsteady.queue(station.question, mode=station.mode)
     page = unsteady.context(station.person).new_page()
-    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    unsteady.network.failures = [Failure("^/images/", 404)]
     page.goto(f"/{station.question.value}/{queue.id}")
     is_unreadable(page, "The image file is missing or damaged.")
     if station.question is Question.LABEL:
@@ -68,11 +68,11 @@ def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
         give_every_answer(page)
         assert page.evaluate("() => [...document.querySelectorAll('.answers')].every((group) => group.inert)")
     unsteady.network.steady()
-    page.locator("#report-comment").fill("half of it is grey")
+    page.locator("#report-comment").fill("half of it is gray")
     page.get_by_role("button", name="Report as unreadable").click()
     following = ready(page)
     (report,) = [report for report in Reports(unsteady.workspace.ledger.engine).open() if report.queue == queue.name]
-    assert (report.person, report.text) == (station.person, "half of it is grey")
+    assert (report.person, report.text) == (station.person, "half of it is gray")
     assert report.item_id != int(following)
     assert unsteady.votes(queue, station.person) == []
     expect(page.locator("#count")).to_have_text("1")
@@ -80,12 +80,12 @@ def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
 
 def test_skipped_images_come_back_and_never_in_a_loop(unsteady):
     queue = unsteady.queue(Question.JUDGE, items=2)
-    unsteady.network.failures = [Failure("^/pictures/", 404)]
+    unsteady.network.failures = [Failure("^/images/", 404)]
     page = JUDGE.open(unsteady, queue)
     is_unreadable(page, "The image file is missing or damaged.")
-    shown = page.locator("#picture").get_attribute("src")
+    shown = page.locator("#image").get_attribute("src")
     page.get_by_role("button", name="Skip", exact=True).click()
-    expect(page.locator("#picture")).not_to_have_attribute("src", shown)
+    expect(page.locator("#image")).not_to_have_attribute("src", shown)
     is_unreadable(page, "The image file is missing or damaged.")
     page.get_by_role("button", name="Skip", exact=True).click()
     expect(page.get_by_role("heading", name="Only skipped images are left")).to_be_visible()
@@ -102,9 +102,9 @@ def test_skipped_images_come_back_and_never_in_a_loop(unsteady):
 
 def test_images_that_are_not_in_the_workspace_take_no_vote(unsteady, monkeypatch):
     queue = unsteady.queue(Question.LABEL)
-    store = unsteady.network.app.state.site.pictures._store
+    store = unsteady.network.app.state.site.images._store
     with monkeypatch.context() as without:
-        without.setattr(type(store), "has_pictures", lambda *_: False)
+        without.setattr(type(store), "has_images", lambda *_: False)
         page = EXAMINATION.open(unsteady, queue)
         is_unreadable(page, "The images of this test set are not in the workspace.")
         EXAMINATION.answer(page, 0)

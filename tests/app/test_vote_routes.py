@@ -6,7 +6,7 @@ import pytest
 from desk import item_numbers
 from paneling import said
 
-from regrade.core import UnreadablePicture
+from regrade.core import UnreadableImage
 from regrade.ledger import NewItem, Question
 
 KEY = "0123456789abcdef"
@@ -97,11 +97,11 @@ def test_skip_gives_the_next_item_until_only_skipped_ones_are_left(pair_queue, v
 def test_report_is_shown_to_the_owner_who_clears_it(workspace, pair_queue, visitor):
     rita, olga, address = visitor("Rita"), visitor("Olga"), f"/api/queues/{pair_queue.id}"
     first = rita.get(f"{address}/next").json()["item"]["id"]
-    following = rita.write(f"{address}/reports", item=first, comment="<b>grey</b>").json()["item"]["id"]
+    following = rita.write(f"{address}/reports", item=first, comment="<b>gray</b>").json()["item"]["id"]
     assert following != first
     shown = olga.get("/team").text
     image = workspace.ledger.item(first).example
-    for text in (image, "pairs", "Rita", "&lt;b&gt;grey&lt;/b&gt;"):
+    for text in (image, "pairs", "Rita", "&lt;b&gt;gray&lt;/b&gt;"):
         assert text in shown
     (report,) = workspace.ledger.rows()[-1:]
     assert (report["kind"], report["example"], report["person"]) == ("report", image, "Rita")
@@ -132,37 +132,37 @@ class TestImageThatCannotBeShown:
         @contextmanager
         def entered():
             with monkeypatch.context() as patched:
-                patched.setattr("regrade.app.pictures.decode_gray_or_rgb", unreadable)
+                patched.setattr("regrade.app.images.decode_gray_or_rgb", unreadable)
                 yield
 
         def unreadable(*_, **__):
-            raise UnreadablePicture("it breaks off")
+            raise UnreadableImage("it breaks off")
 
         return entered
 
     def test_takes_no_vote_until_it_is_shown(self, visitor, item, cast, damaged):
         rita = visitor("Rita")
         with damaged():
-            assert rita.get(item["picture"]).status_code == 400
+            assert rita.get(item["image"]).status_code == 400
             assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
         assert cast("Rita", f"{KEY}1").status_code == 400
-        assert rita.get(item["picture"]).status_code == 200
+        assert rita.get(item["image"]).status_code == 200
         assert cast("Rita", f"{KEY}1").status_code == 200
 
     def test_takes_no_vote_where_the_images_are_not_in_the_workspace(self, cast, monkeypatch):
         with monkeypatch.context() as without:
-            without.setattr("regrade.store.Store.has_pictures", lambda *_: False)
+            without.setattr("regrade.store.Store.has_images", lambda *_: False)
             assert "a vote counts only when the image can be seen" in cast("Rita", f"{KEY}1").json()["error"]
         assert cast("Rita", f"{KEY}1").status_code == 200
 
     def test_takes_the_vote_of_someone_who_saw_it(self, visitor, item, cast, damaged):
-        assert visitor("Rob").get(item["picture"]).status_code == 200
+        assert visitor("Rob").get(item["image"]).status_code == 200
         with damaged():
-            visitor("Rita").get(item["picture"])
+            visitor("Rita").get(item["image"])
         assert cast("Rob", f"{KEY}1").status_code == 200
 
     def test_keeps_a_vote_that_was_counted_and_is_sent_again(self, visitor, item, cast, damaged):
         counted = cast("Rita", f"{KEY}1").json()["vote"]
         with damaged():
-            visitor("Rita").get(item["picture"])
+            visitor("Rita").get(item["image"])
         assert cast("Rita", f"{KEY}1").json()["vote"] == counted

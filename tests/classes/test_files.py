@@ -141,7 +141,7 @@ def test_a_misspelled_column_of_a_csv_is_refused(written, column):
 
 
 def test_other_columns_of_a_csv_are_for_people(written):
-    assert class_space_from_file(written("pets.csv", "id,remark\nwolf,grey\n")).ids == ("wolf",)
+    assert class_space_from_file(written("pets.csv", "id,remark\nwolf,gray\n")).ids == ("wolf",)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_the_names_are_listed():
     assert BUILT_IN == ("imagenet-1k", "imagenet-a", "imagenet-r", "cifar-10", "digits")
 
 
-def test_an_unknown_space_names_its_neighbours():
+def test_an_unknown_space_names_its_neighbors():
     with pytest.raises(UnknownName, match="unknown class space 'imagenet1k'; did you mean imagenet-1k"):
         class_space("imagenet1k")
 

@@ -45,6 +45,6 @@ def test_a_part_of_the_words_is_no_class(words):
         class_by_words(SPACE, words)
 
 
-def test_a_misspelt_description_suggests_its_neighbours():
+def test_a_misspelt_description_suggests_its_neighbors():
     with pytest.raises(UnknownName, match=r"did you mean .*digital clock"):
         class_by_words(SPACE, "digital clok")

@@ -96,7 +96,7 @@ class TestPredictions:
                 wide() + "p6,cat,dog\n", ("line 8 has 3 cells, and the first line names 2",), id="ragged rows"
             ),
             pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
-            pytest.param("picture,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
+            pytest.param("image,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
             pytest.param("image,m,m\np0,cat,dog\n", ("'m' twice",), id="column twice"),
             pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
@@ -126,7 +126,7 @@ class TestPredictions:
         content = "image,label,second\n" + "".join(f"{i},cat,dog\n" for i in IDS)
         refused_file("second.csv", content, "labels differ", "4 examples", "'p1'", "cat here, dog there")
 
-    def test_unknown_columns_are_told_with_their_neighbours(self, refused_file):
+    def test_unknown_columns_are_told_with_their_neighbors(self, refused_file):
         refused_file("a.csv", wide(), "unknown group column 'secnd'", "second", options=("--group", "secnd"))
         refused_file("b.csv", wide(), "example ids", "'imge'", "image", options=("--id-column", "imge"))
 
@@ -429,7 +429,7 @@ class TestQuestions:
             (("import", "verdicts", "none.csv", "-t", "pets", "-l", "real"), ("unknown label set",)),
         ],
     )
-    def test_unknown_names_suggest_their_neighbours(self, refused, arguments, words):
+    def test_unknown_names_suggest_their_neighbors(self, refused, arguments, words):
         refused(arguments, *words)
 
     @pytest.mark.parametrize(

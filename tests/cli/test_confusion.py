@@ -69,7 +69,7 @@ class TestPublished:
     def test_a_hard_set_per_class_is_a_slice_and_a_test_set(self, cifar):
         chosen = ("--hardest", "20", "--per-class", "--write", "hard20", "--model", "nas")
         done = run_well(*STUDY, cifar, *chosen, "--json")
-        assert "test set and slice hard20 of cifar10.test: 200 images, without pictures" in done.err
+        assert "test set and slice hard20 of cifar10.test: 200 images, without images" in done.err
         study = json.loads(done.out)
         graded = json.loads(
             run_well("grade", "-t", "cifar10.test", "--slice", "hard20", "--model", "nas", "--json", "-w", cifar).out
@@ -180,10 +180,10 @@ class TestSmall:
             (("--ensemble", "E", "--above", "1", "--hardest", "5"), ("give one of the two",)),
             (("--ensemble", "E", "--per-class"), ("how many of each class",)),
             (("--ensemble", "E", "--bin", "0"), ("width of a bin",)),
-            (("--ensemble", "E", "--unlabeled", "old"), ("cannot be learnt on itself",)),
+            (("--ensemble", "E", "--unlabeled", "old"), ("cannot be learned on itself",)),
             (("--ensemble", "E", "--unlabeled", "nothing"), ("unknown test set 'nothing'",)),
             (("--ensemble", "E", "--show", "expected"), ("needs a set without labels",)),
-            (("--ensemble", "E", "--write", "imagenet-a"), ("is a set of the catalogue",)),
+            (("--ensemble", "E", "--write", "imagenet-a"), ("is a set of the catalog",)),
             (("--ensemble", "E", "--model", "m9"), ("m9", "m0")),
         ],
     )
@@ -204,7 +204,7 @@ class TestSmall:
         assert_one_line(ran, "there is no ensemble on t yet: regrade import checkpoints")
 
 
-def test_the_hard_set_takes_its_pictures_along(tmp_path):
+def test_the_hard_set_takes_its_images_along(tmp_path):
     rng = np.random.default_rng(0)
     for label in ("cat", "dog"):
         (tmp_path / "pets" / label).mkdir(parents=True)
@@ -214,9 +214,9 @@ def test_the_hard_set_takes_its_pictures_along(tmp_path):
     target = workspace.add_test_set("pets", tmp_path / "pets", classes=tmp_path / "pets").test_set
     workspace.add_checkpoints("E", rng.normal(size=(1, 2, 8, 2)), test_set="pets", kind="logits")
     kept = workspace.keep_hard_set(workspace.confusion("pets", hardest=3), "hard pets")
-    assert kept.pictures and kept.new and len(kept.test_set) == 3
-    own = workspace.store.pictures(workspace.store.test_set("hard pets"))
-    source = workspace.store.pictures(target)
+    assert kept.images and kept.new and len(kept.test_set) == 3
+    own = workspace.store.images(workspace.store.test_set("hard pets"))
+    source = workspace.store.images(target)
     places = [list(target.ids).index(example) for example in kept.test_set.ids]
     assert list(own.locations) == [source.locations[place] for place in places]
 

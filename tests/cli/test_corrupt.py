@@ -1,4 +1,4 @@
-"""ImageNet-C both ways, as a user meets it: the released folders, and corruptions made as pictures are read."""
+"""ImageNet-C both ways, as a user meets it: the released folders, and corruptions made as images are read."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ MODEL = """
 import numpy as np
 
 def light(batch):
-    \"\"\"A cat if the picture is light, a dog if it is dark.\"\"\"
+    \"\"\"A cat if the image is light, a dog if it is dark.\"\"\"
     means = batch.mean(axis=(1, 2, 3))
     scores = np.zeros((len(batch), 10), dtype=np.float32)
     scores[:, 3], scores[:, 5] = means, -means
@@ -49,13 +49,13 @@ def empty(tmp_path) -> Path:
 
 @pytest.fixture
 def zoo(empty, tmp_path) -> Path:
-    """A workspace with four pictures: two light cats, two dark dogs."""
+    """A workspace with four images: two light cats, two dark dogs."""
     for number, (name, level) in enumerate((("cat", 200), ("cat", 180), ("dog", 40), ("dog", 60))):
         pixels = np.clip(np.asarray(noise(number, (280, 260))) // 8 + level, 0, 255).astype(np.uint8)
-        path = tmp_path / "pictures" / name / f"p{number}.png"
+        path = tmp_path / "images" / name / f"p{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(encoded(Image.fromarray(pixels)))
-    run_well("testsets", "add", "zoo", tmp_path / "pictures", "--classes", "cifar-10", "-w", empty)
+    run_well("testsets", "add", "zoo", tmp_path / "images", "--classes", "cifar-10", "-w", empty)
     return empty
 
 
@@ -68,7 +68,7 @@ def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None
 class TestReleased:
     def test_folders_bring_corruption_and_severity(self, empty, tmp_path):
         done = run_well("testsets", "add", "imagenet-c", fill(tmp_path / "c", RELEASED), "-w", empty)
-        assert done.err == "added test set imagenet-c: 8 examples, pictures by reader folder\n"
+        assert done.err == "added test set imagenet-c: 8 examples, images by reader folder\n"
         found = open_workspace(empty).store.test_set("imagenet-c")
         assert found.ids[0] == "gaussian_noise/1/ILSVRC2012_val_00000000.JPEG"
         assert found.labels.tolist() == [0, 1] * 4
@@ -91,7 +91,7 @@ class TestReleased:
         run_well("testsets", "add", "imagenet-c", tmp_path / "c" / "snow", "-w", empty)
         assert set(open_workspace(empty).store.test_set("imagenet-c").groups["corruption"]) == {"snow"}
 
-    def test_clean_pictures_are_not_taken_for_corrupted_ones(self, empty, tmp_path):
+    def test_clean_images_are_not_taken_for_corrupted_ones(self, empty, tmp_path):
         path = fill(tmp_path / "val", tuple(f"{wnid}/{wnid}.JPEG" for wnid in WNIDS))
         refused(empty, "add", "imagenet-c", path, words=("unknown corruption", "a folder's name in"))
         misspelt = fill(tmp_path / "c", (*RELEASED, f"snwo/1/{WNIDS[0]}/x.JPEG"))
@@ -108,13 +108,13 @@ class TestReleased:
 
 
 class TestMade:
-    def test_of_a_set_with_pictures(self, zoo, tmp_path):
-        before = snapshot(tmp_path / "pictures")
+    def test_of_a_set_with_images(self, zoo, tmp_path):
+        before = snapshot(tmp_path / "images")
         done = run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "-w", zoo)
         assert (done.out, done.err) == ("", "added test set zoo-c: 300 examples, 4 images, 15 corruptions\n")
         again = run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "-w", zoo)
         assert again.err.startswith("unchanged: test set zoo-c: 300 examples")
-        assert snapshot(tmp_path / "pictures") == before and not list(zoo.rglob("*.png"))
+        assert snapshot(tmp_path / "images") == before and not list(zoo.rglob("*.png"))
         found = open_workspace(zoo).store.test_set("zoo-c")
         assert set(found.groups["image"]) == {"p0.png", "p1.png", "p2.png", "p3.png"}
         run_well("testsets", "check", "zoo-c", "-w", zoo)
@@ -150,7 +150,7 @@ class TestMade:
 
     def test_an_unreadable_original(self, zoo, tmp_path):
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--corruption", "fog", "-w", zoo)
-        (tmp_path / "pictures" / "cat" / "p0.png").write_bytes(b"")
+        (tmp_path / "images" / "cat" / "p0.png").write_bytes(b"")
         ran = run("testsets", "check", "zoo-c", "--json", "-w", zoo)
         assert ran.code == 3
         assert json.loads(ran.out)["unreadable"] == [[f"fog/{s}/p0.png", "the file is empty"] for s in range(1, 6)]
@@ -219,8 +219,8 @@ class TestRefused:
     def test_what_cannot_be_made(self, zoo, options, words):
         refused(zoo, "corrupt", "zoo", "--name", "x", *options, words=words)
 
-    def test_a_set_without_pictures(self, pets):
-        words = ("test set pets has no pictures: regrade testsets add pets PATH",)
+    def test_a_set_without_images(self, pets):
+        words = ("test set pets has no images: regrade testsets add pets PATH",)
         refused(pets, "corrupt", "pets", "--name", "x", words=words)
 
     def test_an_unknown_set(self, zoo):
@@ -232,8 +232,8 @@ class TestRefused:
         words = ("'zoo-c' is stored with other examples", "choose another name")
         refused(zoo, "corrupt", "zoo", "--name", "zoo-c", "--severity", 2, words=words)
 
-    def test_a_name_of_the_catalogue(self, zoo):
-        refused(zoo, "corrupt", "zoo", "--name", "imagenet-c", words=("imagenet-c is a set of the catalogue",))
+    def test_a_name_of_the_catalog(self, zoo):
+        refused(zoo, "corrupt", "zoo", "--name", "imagenet-c", words=("imagenet-c is a set of the catalog",))
 
     def test_a_corrupted_set(self, zoo):
         run_well("testsets", "corrupt", "zoo", "--name", "zoo-c", "--severity", 1, "-w", zoo)

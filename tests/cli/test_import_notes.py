@@ -178,7 +178,7 @@ class TestOthers:
         content = "image,class,state\np0,cat,correct\np0,dog,wrong\np0,dog,wrong\np1,dog,unclear\n"
         lines, data = imported("labels", "a.csv", content, "--name", "own")
         assert lines[0] == (
-            "imported own@1 for pets: 2 images, 3 judgements (1 correct, 1 unclear, 1 wrong), 0 problematic images"
+            "imported own@1 for pets: 2 images, 3 judgments (1 correct, 1 unclear, 1 wrong), 0 problematic images"
         )
         assert data["judgments"] == {"correct": 1, "unclear": 1, "wrong": 1}
         assert data["notes"] == ["1 judgment repeated and counted once"]

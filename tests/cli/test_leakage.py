@@ -1,4 +1,4 @@
-"""regrade study leakage and regrade neighbours, as people type them."""
+"""regrade study leakage and regrade neighbors, as people type them."""
 
 import csv
 import json
@@ -15,7 +15,7 @@ from regrade.store import PartialSignatures
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """Folders `test` and `train` of digits: one exact twin, one packed again, one mirrored; and one broken picture."""
+    """Folders `test` and `train` of digits: one exact twin, one packed again, one mirrored; and one broken image."""
     root = tmp_path_factory.mktemp("folders")
     some = textures(10)
     test = {f"{i}/t{i}.png": some[i] for i in range(5)} | {"4/<b>&.png": some[5]}
@@ -23,8 +23,8 @@ def folders(tmp_path_factory):
         "0/exact.png": some[0], "2/packed.png": reencoded(some[1]), "2/mirrored.png": flipped(some[2]),
         "3/q.png": some[8], "5/same & <i>.png": some[5],
     }  # fmt: skip
-    for name, pictures in (("test", test), ("train", train)):
-        for path, pixels in pictures.items():
+    for name, images in (("test", test), ("train", train)):
+        for path, pixels in images.items():
             (root / name / path).parent.mkdir(parents=True, exist_ok=True)
             Image.fromarray(np.ascontiguousarray(pixels)).save(root / name / path)
     (root / "train" / "3" / "broken.jpg").write_bytes(b"")
@@ -116,9 +116,9 @@ def test_cuts_and_distances(work):
 def test_two_folders(folders, tmp_path):
     test, train = folders / "test", folders / "train"
     page = tmp_path / "twins.html"
-    ran = run_well("neighbours", test, train, "--size", "64", "--pairs", page)
+    ran = run_well("neighbors", test, train, "--size", "64", "--pairs", page)
     assert "packed.png" in ran.out and "q.png" not in ran.out and page.is_file()
-    data = json.loads(run_well("neighbours", test, train, "--size", "64", "--json").out)
+    data = json.loads(run_well("neighbors", test, train, "--size", "64", "--json").out)
     assert {(pair["image"], pair["reference"]) for pair in data["pairs"]} == TWINS
     assert data["models"] == [] and data["pairs"][0]["differs"] is None
 
@@ -126,17 +126,17 @@ def test_two_folders(folders, tmp_path):
 def test_what_could_not_be_read_is_told_in_every_table(folders):
     test, train = folders / "test", folders / "train"
     for show, line in (("pairs", "the file is empty"), ("distances", "train (1 unreadable)")):
-        assert line in run_well("neighbours", test, train, "--size", "64", "--show", show).out
+        assert line in run_well("neighbors", test, train, "--size", "64", "--show", show).out
 
 
 def test_nothing_to_show_or_to_search_in_is_one_line(folders, tmp_path):
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "x.png").write_bytes(b"no picture")
+    (tmp_path / "broken" / "x.png").write_bytes(b"no image")
     for arguments, line in (
         ((folders / "train", "--show", "groups"), "there are no groups to show"),
-        ((folders / "train", tmp_path / "broken"), "broken can be read, for instance x.png: not a picture"),
+        ((folders / "train", tmp_path / "broken"), "broken can be read, for instance x.png: not a image"),
     ):
-        ran = run("neighbours", *arguments, "--size", "64")
+        ran = run("neighbors", *arguments, "--size", "64")
         assert ran.code == 1 and line in ran.err and ran.err.count("\n") == 1, ran.err
 
 
@@ -146,11 +146,11 @@ def test_one_folder(folders, tmp_path):
         for path in (folders / name).rglob("*.png"):
             (folder / f"{name}-{path.name}").parent.mkdir(exist_ok=True)
             (folder / f"{name}-{path.name}").write_bytes(path.read_bytes())
-    shown = run_well("neighbours", folder, "--size", "64").out
+    shown = run_well("neighbors", folder, "--size", "64").out
     assert "keep" in shown and "train-exact.png" in shown
-    data = json.loads(run_well("neighbours", folder, "--size", "64", "--json").out)
+    data = json.loads(run_well("neighbors", folder, "--size", "64", "--json").out)
     assert len(data["groups"]) == 4 and data["found"][0]["images"] == 4
-    nothing = run_well("neighbours", folders / "test", "--by", "exact").out
+    nothing = run_well("neighbors", folders / "test", "--by", "exact").out
     assert "0.0 [0.0, 45.9]" in nothing
 
 
@@ -161,14 +161,14 @@ def test_what_folders_cannot_do(folders, tmp_path):
         ((folders / "test", "--by", "features"), "folders have no features"),
         ((folders / "test", "--size", "50"), "multiple of 32, got 50"),
         ((folders / "test", "--pairs", tmp_path / "x.txt"), "written as .csv or .html"),
-        ((tmp_path,), "there is no picture below"),
+        ((tmp_path,), "there is no image below"),
     ):
-        ran = run("neighbours", *arguments)
+        ran = run("neighbors", *arguments)
         assert ran.code == 1 and line in ran.err and ran.err.count("\n") == 1, ran.err
 
 
-def test_all_pictures_unreadable(tmp_path):
+def test_all_images_unreadable(tmp_path):
     for name in ("a.png", "b.png"):
         Path(tmp_path, name).write_bytes(b"nothing")
-    ran = run_well("neighbours", tmp_path)
+    ran = run_well("neighbors", tmp_path)
     assert "unreadable" in ran.out and "–" in ran.out

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from releases import (
-    OBJECTNET_PICTURES,
+    OBJECTNET_IMAGES,
     OBJECTNET_TO_IMAGENET,
     STREET,
     write_csv,
@@ -91,7 +91,7 @@ class TestObjectNet:
     def test_adding_says_what_came_along(self, empty, release):
         done = run_well("testsets", "add", "objectnet", release, "-w", empty)
         assert done.err == (
-            "added test set objectnet: 8 examples, pictures by reader folder, "
+            "added test set objectnet: 8 examples, images by reader folder, "
             "class map from imagenet-1k onto 4 of 5 classes\n"
             "note: passed over 3 files that are not images regrade reads: 2 .json, 1 without a suffix\n"
         )
@@ -114,7 +114,7 @@ class TestObjectNet:
 
     def test_the_border_is_cut_off(self, objectnet):
         store = open_workspace(objectnet).store
-        assert store.pictures(store.test_set("objectnet")).border == 2
+        assert store.images(store.test_set("objectnet")).border == 2
         checked = json.loads(run("testsets", "check", "objectnet", "--json", "-w", objectnet).out)
         assert (checked["unreadable"], checked["expected"]) == ([], 50_273)
 
@@ -138,7 +138,7 @@ class TestObjectNet:
         assert (result["images"], pair["only_first"], pair["only_second"]) == (6, 2, 1)
 
     def test_a_model_that_predicts_objectnet_s_own_classes_needs_no_map(self, objectnet, tmp_path):
-        folders = {place.rpartition("/")[2]: place.partition("/")[0] for place in OBJECTNET_PICTURES}
+        folders = {place.rpartition("/")[2]: place.partition("/")[0] for place in OBJECTNET_IMAGES}
         path = write_csv(tmp_path / "own.csv", ("id", "own"), *folders.items())
         run_well("import", "predictions", path, "-t", "objectnet", "-w", objectnet)
         result = json.loads(run_well("grade", "-t", "objectnet", "--model", "own", "--json", "-w", objectnet).out)
@@ -208,7 +208,7 @@ class TestGeography:
         path = write_geode(tmp_path)
         done = run_well("testsets", "add", "geode", path, "-w", empty)
         assert done.err == (
-            "added test set geode: 5 examples, pictures by reader manifest, "
+            "added test set geode: 5 examples, images by reader manifest, "
             "class map from imagenet-1k onto 2 of 3 classes\n"
         )
         answers = {"g1": (748,), "g2": (10, 414), "g3": (), "g4": (844,), "g5": (844,)}
@@ -224,15 +224,15 @@ class TestGeography:
         }
         assert "1 of 5 labeled examples are left out" in notes[0]
 
-    def test_geode_s_pictures_may_come_later(self, empty, tmp_path):
-        path = write_geode(tmp_path, pictures=False)
+    def test_geode_s_images_may_come_later(self, empty, tmp_path):
+        path = write_geode(tmp_path, images=False)
         done = run_well("testsets", "add", "geode", path, "-w", empty)
-        assert "5 examples, without pictures, none of those it lists is there, class map" in done.err
+        assert "5 examples, without images, none of those it lists is there, class map" in done.err
         before = open_workspace(empty).store.test_set("geode").digest
         write_geode(tmp_path)
         (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
         done = run_well("testsets", "add", "geode", path, "-w", empty)
-        assert done.err.startswith("added test set geode: 5 examples, pictures by reader manifest, 1 of them missing")
+        assert done.err.startswith("added test set geode: 5 examples, images by reader manifest, 1 of them missing")
         assert open_workspace(empty).store.test_set("geode").digest == before
         checked = json.loads(run("testsets", "check", "geode", "--json", "-w", empty).out)
         assert [name for name, _ in checked["unreadable"]] == ["g2"]
@@ -244,7 +244,7 @@ class TestGeography:
 
     def test_dollar_street(self, empty, tmp_path):
         done = run_well("testsets", "add", "dollarstreet", write_dollarstreet(tmp_path), "-w", empty)
-        assert "6 examples, pictures by reader manifest, class map from imagenet-1k onto 4 of 4 classes" in done.err
+        assert "6 examples, images by reader manifest, class map from imagenet-1k onto 4 of 4 classes" in done.err
         answers = {"s1": (851,), "s2": (10, 861), "s3": (), "s4": (504,), "s5": (968,), "s6": (504,)}
         import_answers(empty, "dollarstreet", answers)
         rows, _ = graded(empty, "dollarstreet", "--slice", "region.id", "--slice", "income=45")
@@ -261,7 +261,7 @@ class TestGeography:
 
     def test_a_table_without_its_columns(self, empty, tmp_path):
         path = write_csv(tmp_path / "x.csv", ("id", "topics"), ("a", "['tv']"))
-        words = ("no column 'imagenet_sysnet_id'", "regrade testsets catalogue dollarstreet")
+        words = ("no column 'imagenet_sysnet_id'", "regrade testsets catalog dollarstreet")
         refused(empty, "testsets", "add", "dollarstreet", path, words=words)
 
 
@@ -281,7 +281,7 @@ class TestOwnMap:
         add = ("testsets", "add", "homes", files["homes.csv"], "--classes", files["things.csv"], "-w", empty)
         done = run_well(*add, "--map", files["map.json"])
         assert done.err == (
-            "added test set homes: 4 examples, without pictures, class map from imagenet-1k onto 2 of 3 classes\n"
+            "added test set homes: 4 examples, without images, class map from imagenet-1k onto 2 of 3 classes\n"
         )
         for file in files.values():
             file.unlink()
@@ -333,7 +333,7 @@ class TestOwnMap:
 
 
 class TestRecipes:
-    """What the catalogue says adds a set, word for word, on a release made small."""
+    """What the catalog says adds a set, word for word, on a release made small."""
 
     @pytest.mark.parametrize("name", ["objectnet", "geode", "dollarstreet"])
     def test_it_adds_the_set(self, empty, tmp_path, monkeypatch, name):
@@ -346,7 +346,7 @@ class TestRecipes:
         test_set = store.test_set(name)
         assert store.class_map(test_set).source == class_space("imagenet-1k")
         assert tuple(test_set.groups) == entry(name).groups
-        assert store.has_pictures(name)
+        assert store.has_images(name)
 
 
 @pytest.mark.parametrize("name", ["real", "multilabel-v3", "imagenet-m", "imagenet-x"])
@@ -358,5 +358,5 @@ def test_what_is_no_test_set_is_not_added_as_one(empty, tmp_path, name):
         "add",
         name,
         tmp_path / "x.csv",
-        words=(f"{name} of the catalogue is no test set", "regrade import"),
+        words=(f"{name} of the catalog is no test set", "regrade import"),
     )

@@ -168,7 +168,7 @@ LABELS = "image,class,state\n" + "".join(
 
 @pytest.fixture
 def labeled(pets, tmp_path):
-    """The six pictures with labels of their own, under which `first` has two novel mistakes."""
+    """The six images with labels of their own, under which `first` has two novel mistakes."""
     (tmp_path / "labels.csv").write_text(LABELS)
     run_well("import", "labels", tmp_path / "labels.csv", "-t", "pets", "--name", "plain", "-w", pets)
     return pets

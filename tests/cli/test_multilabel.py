@@ -128,7 +128,7 @@ def test_what_the_import_says(annotated):
     own = set(images.names)
     annotations = {i: lists for i, lists in content["initial_annots"].items() if i in own}
     assert row["images"] == len(annotations.keys() | (content["problematic_images"].keys() & own))
-    assert row["judgements"] == sum(len(v) for lists in annotations.values() for v in lists.values())
+    assert row["judgments"] == sum(len(v) for lists in annotations.values() for v in lists.values())
     assert row["problematic"] == len(content["problematic_images"].keys() & own) > 50
 
 
@@ -199,4 +199,4 @@ def test_a_class_in_two_lists_counts_by_the_kindest(pets, tmp_path):
     content = {"initial_annots": {"p0": {"correct": ["cat"], "wrong": ["cat"], "unclear": ["dog"]}}}
     (tmp_path / "v3.json").write_text(json.dumps(content))
     command = ("import", "labels", tmp_path / "v3.json", "--format", "multilabel-v3", "-t", "pets", "--name", "v3")
-    assert "2 judgements" in run_well(*command, "-w", pets).err
+    assert "2 judgments" in run_well(*command, "-w", pets).err

@@ -68,11 +68,11 @@ RECIPE = ("--classes", "cifar-10", "--size", 8, "--mean", "0.5,0.5,0.5", "--std"
 
 @pytest.fixture
 def workspace(tmp_path) -> Path:
-    """A workspace with forty pictures of noise, and a file with models beside it."""
+    """A workspace with forty images of noise, and a file with models beside it."""
     (tmp_path / "toy.py").write_text(MODEL)
     run_well("init", tmp_path / "W")
-    pictures = noise(tmp_path / "pictures", 40)
-    run_well("testsets", "add", "noise", pictures, "--classes", "cifar-10", "--layout", "index", "-w", tmp_path / "W")
+    images = noise(tmp_path / "images", 40)
+    run_well("testsets", "add", "noise", images, "--classes", "cifar-10", "--layout", "index", "-w", tmp_path / "W")
     return tmp_path / "W"
 
 
@@ -82,7 +82,7 @@ def predict(workspace: Path, *more: object, function: str = "scores", test_set: 
 
 
 def many(workspace: Path, count: int) -> Path:
-    """A test set of many pictures, ``many``."""
+    """A test set of many images, ``many``."""
     pixels = np.random.default_rng(1).integers(0, 256, (count, 8, 8, 3), dtype=np.uint8)
     np.savez(workspace.parent / "many.npz", images=pixels, labels=np.arange(count) % 10)
     run_well("testsets", "add", "many", workspace.parent / "many.npz", "--classes", "cifar-10", "-w", workspace)
@@ -118,8 +118,8 @@ class TestResult:
         assert row["top1"]["n"] == 40 and row["unanswered"] == 0
 
 
-def test_unreadable_pictures(workspace, tmp_path):
-    gone, cut = tmp_path / "pictures" / "0" / "x000.png", tmp_path / "pictures" / "1" / "x001.png"
+def test_unreadable_images(workspace, tmp_path):
+    gone, cut = tmp_path / "images" / "0" / "x000.png", tmp_path / "images" / "1" / "x001.png"
     gone.unlink()
     cut.write_bytes(cut.read_bytes()[:-60])
     ran = run(*predict(workspace))
@@ -138,18 +138,18 @@ class TestUnreadableFolder:
 
     @pytest.fixture
     def unmounted(self, workspace, tmp_path):
-        (tmp_path / "pictures").rename(tmp_path / "disk")
-        (tmp_path / "pictures").mkdir()
+        (tmp_path / "images").rename(tmp_path / "disk")
+        (tmp_path / "images").mkdir()
         return workspace
 
     def mount(self, tmp_path):
-        (tmp_path / "pictures").rmdir()
-        (tmp_path / "disk").rename(tmp_path / "pictures")
+        (tmp_path / "images").rmdir()
+        (tmp_path / "disk").rename(tmp_path / "images")
 
     def test_predict_reports_it_and_resumes_when_it_is_mounted(self, unmounted, tmp_path):
         ran = run(*predict(unmounted))
         assert_one_line(
-            ran, "40 of 40 images of noise", "No such file", str(tmp_path / "pictures"), "run the same command"
+            ran, "40 of 40 images of noise", "No such file", str(tmp_path / "images"), "run the same command"
         )
         assert not list(unmounted.glob("predictions/*/*"))
         self.mount(tmp_path)
@@ -168,7 +168,7 @@ class TestUnreadableFolder:
         assert json.loads(run_well(*predict(unmounted, "--json")).out)["pairs"][0]["already"]
 
     def test_predict_says_how_many_were_recovered(self, workspace, tmp_path):
-        path = tmp_path / "pictures" / "0" / "x000.png"
+        path = tmp_path / "images" / "0" / "x000.png"
         path.rename(tmp_path / "x000.png")
         assert run(*predict(workspace)).code == 3
         (tmp_path / "x000.png").rename(path)
@@ -176,8 +176,8 @@ class TestUnreadableFolder:
 
     def test_predict_notices_other_images_under_the_same_paths(self, workspace, tmp_path):
         run_well(*predict(workspace))
-        path = tmp_path / "pictures" / "0" / "x000.png"
-        path.write_bytes((tmp_path / "pictures" / "1" / "x001.png").read_bytes())
+        path = tmp_path / "images" / "0" / "x000.png"
+        path.write_bytes((tmp_path / "images" / "1" / "x001.png").read_bytes())
         assert_one_line(run(*predict(workspace)), "1 image of noise changed after", "'x000.png'", "remove ")
 
 
@@ -192,10 +192,10 @@ class TestTrouble:
         assert_one_line(run("predict", "tochr:x:y", "-t", "noise", "-w", workspace), "unknown model prefix", "torch")
         assert_one_line(run(*predict(workspace, function="scoers")), "'scoers'", "scores")
 
-    def test_a_test_set_without_pictures(self, workspace, tmp_path):
+    def test_a_test_set_without_images(self, workspace, tmp_path):
         (tmp_path / "bare.csv").write_text("image,label\na,cat\n")
         run_well("testsets", "add", "bare", tmp_path / "bare.csv", "--classes", "cifar-10", "-w", workspace)
-        assert_one_line(run(*predict(workspace, test_set="bare")), "test set bare has no pictures", "testsets add")
+        assert_one_line(run(*predict(workspace, test_set="bare")), "test set bare has no images", "testsets add")
 
     @pytest.mark.parametrize(
         ("function", "words"),
@@ -213,7 +213,7 @@ class TestTrouble:
         ("options", "word"),
         [
             (["--mean", "0.5"], "needs --size"),
-            (["--size", "8", "--mean", "grey"], "numbers with commas"),
+            (["--size", "8", "--mean", "gray"], "numbers with commas"),
             (["--batch", "0"], "batch"),
             (["--memory", "0"], "memory"),
             (["--memory", "much"], "memory"),
@@ -349,8 +349,8 @@ class TestSeveralModels:
         assert [failure["model"].rpartition(":")[2] for failure in told["failures"]] == ["narrow", "missing"]
         assert all(failure["reason"] in ran.err for failure in told["failures"])
 
-    def test_a_failure_goes_before_unreadable_pictures(self, workspace, tmp_path):
-        (tmp_path / "pictures" / "0" / "x000.png").unlink()
+    def test_a_failure_goes_before_unreadable_images(self, workspace, tmp_path):
+        (tmp_path / "images" / "0" / "x000.png").unlink()
         ran = run(*self.several(workspace, "scores", "narrow"))
         assert ran.code == 1 and ran.err.startswith("unreadable images: 1; ") and "\nerror: " in ran.err
 
@@ -380,7 +380,7 @@ class TestHow:
             skip("torch is not installed")
         used = given[-1] if given else "torch" if there else "pillow"
         (pair,) = json.loads(run_well(*predict(workspace, *given, "--json")).out)["pairs"]
-        assert pair["runtime"].endswith(f", pictures by {used} {metadata.version(used)}")
+        assert pair["runtime"].endswith(f", images by {used} {metadata.version(used)}")
 
     def test_a_gpu_resizes_only_for_models_that_run_there(self, workspace):
         assert_one_line(run(*predict(workspace, "--resizer", "gpu")), "give device cuda")
@@ -396,7 +396,7 @@ class TestHow:
         (workspace.parent / "net.py").write_text(text)
         command = ("predict", f"torch:{workspace.parent / 'net.py'}:net", "-t", "noise", "-w", workspace, *RECIPE)
         (pair,) = json.loads(run_well(*command, "--compile", "--json").out)["pairs"]
-        assert len(compiled) == 1 and " cpu fp32 compiled, pictures by " in pair["runtime"]
+        assert len(compiled) == 1 and " cpu fp32 compiled, images by " in pair["runtime"]
 
 
 LIMITED = """

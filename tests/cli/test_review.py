@@ -148,16 +148,16 @@ class TestVerdicts:
             assert row["multilabel"]["value"] >= before[model]["multilabel"]["value"]
             assert row["multilabel_upper"]["value"] <= before[model]["multilabel_upper"]["value"]
 
-    def test_more_judgements_for_a_narrower_interval(self, workspace):
+    def test_more_judgments_for_a_narrower_interval(self, workspace):
         run_well(*bring(workspace, judge(sample(workspace, 30), workspace.parent / "judged.csv")))
         now = graded(workspace)["vgg16"]
         half = (now["reviewed"]["high"] - now["reviewed"]["low"]) / 2
         widths = (0.5, half * 0.99, half * 0.98, 1e-4)
-        needed = [graded(workspace, "--half-width", width)["vgg16"]["judgements_needed"] for width in widths]
+        needed = [graded(workspace, "--half-width", width)["vgg16"]["judgments_needed"] for width in widths]
         assert needed[0] == 0
         assert 0 < needed[1] < needed[2] < now["novel"]
         assert needed[3] is None  # the images themselves are too few
-        assert graded(workspace)["vgg16"]["judgements_needed"] is None
+        assert graded(workspace)["vgg16"]["judgments_needed"] is None
         assert_one_line(run("grade", *SET, *LABELS, "-w", workspace, "--half-width", 0), "half-width", "above 0")
 
     def test_judging_all_gives_the_bound_itself(self, workspace):
@@ -341,7 +341,7 @@ def test_a_model_that_came_after_the_sample_has_no_estimate(template, workspace)
     before = graded(workspace)
     run_well("import", "predictions", template.parent / "fifth.csv", *SET, "-w", workspace)
     after = graded(workspace, "--half-width", 0.02)
-    assert after["alexnet"]["reviewed"] is None and after["alexnet"]["judgements_needed"] is None
+    assert after["alexnet"]["reviewed"] is None and after["alexnet"]["judgments_needed"] is None
     assert after["alexnet"]["multilabel"]["value"] < after["alexnet"]["multilabel_upper"]["value"]
     for model in MODELS[1:]:
         assert after[model]["reviewed"] == before[model]["reviewed"]

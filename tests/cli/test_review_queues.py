@@ -184,7 +184,7 @@ class TestAgreement:
         (["mistakes", *ASK, "--model", "second"], ["unknown model"]),
         (["mistakes", *ASK, "--model", "first"], ["no mistake of first is left", "2 novel predictions"]),
         (["label", "-t", "pets", "--family", "insects"], ["unknown family"]),
-        (["label", "-t", "pets", "--size", 7], ["6 pictures of pets can be drawn"]),
+        (["label", "-t", "pets", "--size", 7], ["6 images of pets can be drawn"]),
         (["label", "-t", "pets", "--overlap", -1], ["overlap of -1"]),
     ],
 )

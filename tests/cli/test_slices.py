@@ -140,7 +140,7 @@ class TestImageNetX:
         words = ("names 2 images not in test set imagenet-val", "ILSVRC2012_val_00000070.JPEG")
         refused(val, path, "imagenet-x", "imagenet-x", words=words)
 
-    def test_the_recipe_of_the_catalogue(self, val, factors, monkeypatch):
+    def test_the_recipe_of_the_catalog(self, val, factors, monkeypatch):
         monkeypatch.chdir(factors.parent)
         run_well(*entry("imagenet-x").recipe.split()[1:], "-w", val)
         assert "imagenet-x:pose" in open_workspace(val).store.test_set("imagenet-val").subsets
@@ -164,7 +164,7 @@ class TestImageNetM:
         return tmp_path / "human_accuracy_v3.0.0.json"
 
     @pytest.mark.parametrize("name", ["imagenet-m", "multilabel-v3"])
-    def test_the_recipe_of_the_catalogue_brings_both(self, val, annotations, monkeypatch, name):
+    def test_the_recipe_of_the_catalog_brings_both(self, val, annotations, monkeypatch, name):
         monkeypatch.chdir(annotations.parent)
         done = run_well(*entry(name).recipe.split()[1:], "-w", val)
         assert done.err.splitlines()[1] == "slice imagenet-m of imagenet-val: 4 images"

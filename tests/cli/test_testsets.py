@@ -1,4 +1,4 @@
-"""regrade testsets: add, check, list, catalogue, download, as a hurried user types them."""
+"""regrade testsets: add, check, list, catalog, download, as a hurried user types them."""
 
 import csv
 import io
@@ -28,9 +28,9 @@ def fill(root: Path, places: tuple[str, ...] = PETS) -> Path:
 
 
 @pytest.fixture
-def pictures(tmp_path: Path) -> Path:
-    """The pictures of the test set pets, in folders by class."""
-    return fill(tmp_path / "pictures")
+def images(tmp_path: Path) -> Path:
+    """The images of the test set pets, in folders by class."""
+    return fill(tmp_path / "images")
 
 
 @pytest.fixture
@@ -47,31 +47,31 @@ def refused(workspace: Path, *arguments: object, words: tuple[str, ...]) -> None
 
 class TestAdd:
     @pytest.mark.parametrize("name", ["p\t6.png", "p\n6.png", " p6.png"], ids=["tab", "newline", "blank"])
-    def test_a_file_name_that_cannot_be_an_id_is_refused(self, empty, pictures, name):
-        fill(pictures, (f"cat/{name}",))
+    def test_a_file_name_that_cannot_be_an_id_is_refused(self, empty, images, name):
+        fill(images, (f"cat/{name}",))
         words = (f"example {name!a} has blanks around it or control characters in it",)
-        refused(empty, "add", "zoo", pictures, *CLASSES, words=words)
+        refused(empty, "add", "zoo", images, *CLASSES, words=words)
 
-    def test_a_folder(self, empty, pictures):
-        done = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
-        assert done.err == "added test set zoo: 6 examples, pictures by reader folder\n"
+    def test_a_folder(self, empty, images):
+        done = run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 6 examples, images by reader folder\n"
         assert done.out == ""
-        again = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
-        assert again.err == "unchanged: test set zoo: 6 examples, pictures by reader folder\n"
+        again = run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
+        assert again.err == "unchanged: test set zoo: 6 examples, images by reader folder\n"
 
-    def test_the_pictures_stay_where_they_are(self, empty, pictures):
-        before = snapshot(pictures)
-        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
-        assert snapshot(pictures) == before
+    def test_the_images_stay_where_they_are(self, empty, images):
+        before = snapshot(images)
+        run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
+        assert snapshot(images) == before
         assert not list(empty.rglob("*.png"))
 
-    def test_by_a_relative_path(self, empty, pictures, monkeypatch):
-        monkeypatch.chdir(pictures.parent)
-        run_well("testsets", "add", "zoo", "pictures/", *CLASSES, "-w", empty)
+    def test_by_a_relative_path(self, empty, images, monkeypatch):
+        monkeypatch.chdir(images.parent)
+        run_well("testsets", "add", "zoo", "images/", *CLASSES, "-w", empty)
         monkeypatch.chdir("/")
         run_well("testsets", "check", "zoo", "-w", empty)
 
-    def test_a_name_of_the_catalogue_brings_its_classes(self, empty, tmp_path):
+    def test_a_name_of_the_catalog_brings_its_classes(self, empty, tmp_path):
         np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
         run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
         assert open_workspace(empty).store.test_set("cifar-10.2").class_space.name == "cifar-10"
@@ -92,48 +92,48 @@ class TestAdd:
         run_well("testsets", *options, "--layout", "index", "-w", empty)
         assert open_workspace(empty).store.test_set("odd").labels.tolist() == [1, 2]
 
-    def test_without_labels(self, empty, pictures):
-        run_well("testsets", "add", "zoo", pictures, *CLASSES, "--layout", "flat", "-w", empty)
+    def test_without_labels(self, empty, images):
+        run_well("testsets", "add", "zoo", images, *CLASSES, "--layout", "flat", "-w", empty)
         assert open_workspace(empty).store.test_set("zoo").labels.tolist() == [-1] * 6
 
-    def test_a_table_without_pictures(self, empty, tmp_path):
+    def test_a_table_without_images(self, empty, tmp_path):
         (tmp_path / "x.csv").write_text("image,label,region\na,cat,north\nb,dog,south\n")
         done = run_well("testsets", "add", "zoo", tmp_path / "x.csv", *CLASSES, "--group", "region", "-w", empty)
-        assert done.err == "added test set zoo: 2 examples, without pictures\n"
-        refused(empty, "check", "zoo", words=("test set zoo has no pictures: regrade testsets add zoo PATH",))
+        assert done.err == "added test set zoo: 2 examples, without images\n"
+        refused(empty, "check", "zoo", words=("test set zoo has no images: regrade testsets add zoo PATH",))
 
-    def test_groups_of_a_manifest(self, empty, pictures):
+    def test_groups_of_a_manifest(self, empty, images):
         rows = "".join(f"{place},{place.split('/')[0]},r{n % 2}\n" for n, place in enumerate(PETS))
-        (pictures / "list.csv").write_text("path,label,region\n" + rows)
-        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "--group", "region", "-w", empty)
+        (images / "list.csv").write_text("path,label,region\n" + rows)
+        run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "--group", "region", "-w", empty)
         assert open_workspace(empty).store.test_set("zoo").groups["region"] == ("r0", "r1") * 3
         run_well("testsets", "check", "zoo", "-w", empty)
 
-    def test_pictures_of_a_manifest_that_are_missing_are_counted(self, empty, pictures):
+    def test_images_of_a_manifest_that_are_missing_are_counted(self, empty, images):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in (*PETS, "cat/p8.png", "dog/p9.png"))
-        (pictures / "list.csv").write_text("path,label\n" + rows)
-        done = run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "-w", empty)
-        assert done.err == "added test set zoo: 8 examples, pictures by reader manifest, 2 of them missing\n"
+        (images / "list.csv").write_text("path,label\n" + rows)
+        done = run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 8 examples, images by reader manifest, 2 of them missing\n"
 
-    def test_a_manifest_whose_pictures_are_all_missing(self, empty, tmp_path):
+    def test_a_manifest_whose_images_are_all_missing(self, empty, tmp_path):
         (tmp_path / "list.csv").write_text("path,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
-        words = ("none of the 2 pictures", "'cat/p0.png'", "call the column image instead of path")
+        words = ("none of the 2 images", "'cat/p0.png'", "call the column image instead of path")
         refused(empty, "add", "zoo", tmp_path / "list.csv", *CLASSES, words=words)
         (tmp_path / "list.csv").write_text("image,label\ncat/p0.png,cat\ndog/p1.png,dog\n")
         done = run_well("testsets", "add", "zoo", tmp_path / "list.csv", *CLASSES, "-w", empty)
-        assert done.err == "added test set zoo: 2 examples, without pictures\n"
+        assert done.err == "added test set zoo: 2 examples, without images\n"
 
     @pytest.mark.parametrize("heading", ["path,label", "image,label", "path,what"])
-    def test_a_table_with_labels_is_not_flat(self, empty, pictures, heading):
+    def test_a_table_with_labels_is_not_flat(self, empty, images, heading):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
-        (pictures / "list.csv").write_text(f"{heading}\n{rows}")
+        (images / "list.csv").write_text(f"{heading}\n{rows}")
         options = () if heading.endswith("label") else ("--label-column", "what")
         words = ("list.csv has labels in column", heading.rpartition(",")[2], "--layout flat")
-        refused(empty, "add", "zoo", pictures / "list.csv", *CLASSES, *options, "--layout", "flat", words=words)
+        refused(empty, "add", "zoo", images / "list.csv", *CLASSES, *options, "--layout", "flat", words=words)
 
-    def test_a_table_without_labels_may_be_flat(self, empty, pictures):
-        (pictures / "list.csv").write_text("path,what\n" + "".join(f"{place},x\n" for place in PETS))
-        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "--layout", "flat", "-w", empty)
+    def test_a_table_without_labels_may_be_flat(self, empty, images):
+        (images / "list.csv").write_text("path,what\n" + "".join(f"{place},x\n" for place in PETS))
+        run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "--layout", "flat", "-w", empty)
         assert open_workspace(empty).store.test_set("zoo").labels.tolist() == [-1] * 6
 
     def test_parquet_with_labels_is_not_flat(self, empty, tmp_path):
@@ -147,7 +147,7 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("places", "options", "words"),
         [
-            ((), CLASSES, ("there is no picture below",)),
+            ((), CLASSES, ("there is no image below",)),
             (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
             (("a.png",), CLASSES, ("--layout flat",)),
             (("cat/a.png",), (), ("say what its classes are with --classes",)),
@@ -185,7 +185,7 @@ class TestAdd:
         (root / "README").write_text("x")
         ran = run_well("testsets", "add", "zoo", root, *CLASSES, "--json", "-w", empty)
         note = "passed over 2 files that are not images regrade reads: "
-        assert ran.err.startswith("added test set zoo: 2 examples, pictures by reader folder\nnote: " + note)
+        assert ran.err.startswith("added test set zoo: 2 examples, images by reader folder\nnote: " + note)
         data = json.loads(ran.out)
         assert data["notes"][0].startswith(note)
         assert "1 .heic" in data["notes"][0] and "1 without a suffix" in data["notes"][0]
@@ -197,7 +197,7 @@ class TestAdd:
         (tmp_path / "s.csv").write_text("image,split\na,x\nb,y\n")
         ran = run_well("testsets", "add", "zoo", tmp_path / "s.csv", *CLASSES, "-w", empty)
         assert ran.err == (
-            "added test set zoo: 2 examples without labels, without pictures\nnote: ignored the column split\n"
+            "added test set zoo: 2 examples without labels, without images\nnote: ignored the column split\n"
         )
         (tmp_path / "t.csv").write_text("image,lable\na,cat\n")
         refused(empty, "add", "cats", tmp_path / "t.csv", *CLASSES, words=("'lable'", "did you mean label?"))
@@ -211,33 +211,33 @@ class TestAdd:
             write_tar(tmp_path / "set" / f"{shard}.tar", ("x.png", PNG), ("x.cls", "3"))
         refused(empty, "add", "zoo", tmp_path / "set", *CLASSES, words=("'x' stands more than once",))
 
-    def test_a_layout_that_does_not_exist(self, empty, pictures):
-        ran = run("testsets", "add", "zoo", pictures, *CLASSES, "--layout", "sorted", "-w", empty)
+    def test_a_layout_that_does_not_exist(self, empty, images):
+        ran = run("testsets", "add", "zoo", images, *CLASSES, "--layout", "sorted", "-w", empty)
         assert ran.code == 2
         assert "sorted" in ran.err
 
-    def test_a_broken_reader_of_a_third_party(self, empty, pictures, monkeypatch):
+    def test_a_broken_reader_of_a_third_party(self, empty, images, monkeypatch):
         install(monkeypatch, mine="no_such_module:Reader")
-        refused(empty, "add", "zoo", pictures, *CLASSES, words=("entry point 'mine'", "no_such_module"))
+        refused(empty, "add", "zoo", images, *CLASSES, words=("entry point 'mine'", "no_such_module"))
 
-    def test_a_reader_of_a_third_party(self, empty, pictures, monkeypatch):
-        (pictures / "drawers").touch()
+    def test_a_reader_of_a_third_party(self, empty, images, monkeypatch):
+        (images / "drawers").touch()
         install(monkeypatch, mine="Drawers")
-        done = run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
-        assert done.err == "added test set zoo: 2 examples, pictures by reader drawers\n"
+        done = run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
+        assert done.err == "added test set zoo: 2 examples, images by reader drawers\n"
         checked = run("testsets", "check", "zoo", "--json", "-w", empty)
         assert checked.code == 3
         assert json.loads(checked.out)["unreadable"] == [["two", "reader mine: KeyError: 'drawer 2'"]]
 
 
 class TestAttach:
-    """The test set pets came with predictions; its pictures come later."""
+    """The test set pets came with predictions; its images come later."""
 
-    def test_by_id_without_ending(self, pets, pictures):
-        run_well("testsets", "add", "pets", pictures, "-w", pets)
+    def test_by_id_without_ending(self, pets, images):
+        run_well("testsets", "add", "pets", images, "-w", pets)
         workspace = open_workspace(pets)
         test_set = workspace.store.test_set("pets")
-        assert workspace.store.pictures(test_set).locations == PETS
+        assert workspace.store.images(test_set).locations == PETS
         run_well("testsets", "check", "pets", "-w", pets)
         run_well("grade", "-t", "pets", "-w", pets)
 
@@ -247,29 +247,29 @@ class TestAttach:
         run_well("testsets", "add", "pets", tmp_path / "flat", "--layout", "flat", "-w", pets)
         assert open_workspace(pets).store.test_set("pets").labels.tolist() == [3, 5, 2, 3, 8, 6]
 
-    def test_a_missing_picture(self, pets, pictures):
-        (pictures / PETS[1]).unlink()
-        refused(pets, "add", "pets", pictures, words=("1 of the 6 examples of pets have no picture here", "'p1'"))
+    def test_a_missing_image(self, pets, images):
+        (images / PETS[1]).unlink()
+        refused(pets, "add", "pets", images, words=("1 of the 6 examples of pets have no image here", "'p1'"))
 
-    def test_a_picture_too_many(self, pets, pictures):
-        fill(pictures, ("cat/p7.png",))
-        refused(pets, "add", "pets", pictures, words=("belong to no example of pets", "'p7.png'"))
+    def test_a_image_too_many(self, pets, images):
+        fill(images, ("cat/p7.png",))
+        refused(pets, "add", "pets", images, words=("belong to no example of pets", "'p7.png'"))
 
-    def test_labels_that_disagree(self, pets, pictures):
-        (pictures / "deer").mkdir()
-        (pictures / PETS[0]).rename(pictures / "deer" / "p0.png")
-        refused(pets, "add", "pets", pictures, words=("1 pictures lie under another class", "'p0'"))
+    def test_labels_that_disagree(self, pets, images):
+        (images / "deer").mkdir()
+        (images / PETS[0]).rename(images / "deer" / "p0.png")
+        refused(pets, "add", "pets", images, words=("1 images lie under another class", "'p0'"))
 
-    def test_pictures_elsewhere_are_refused(self, pets, pictures, tmp_path):
-        run_well("testsets", "add", "pets", pictures, "-w", pets)
-        shutil.copytree(pictures, tmp_path / "copy")
+    def test_images_elsewhere_are_refused(self, pets, images, tmp_path):
+        run_well("testsets", "add", "pets", images, "-w", pets)
+        shutil.copytree(images, tmp_path / "copy")
         refused(pets, "add", "pets", tmp_path / "copy", words=("which exists: remove",))
 
 
 class TestCheck:
     @pytest.fixture
-    def zoo(self, empty, pictures) -> Path:
-        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", empty)
+    def zoo(self, empty, images) -> Path:
+        run_well("testsets", "add", "zoo", images, *CLASSES, "-w", empty)
         return empty
 
     def test_a_sound_set(self, zoo):
@@ -285,20 +285,20 @@ class TestCheck:
         rows = list(csv.reader(io.StringIO(run_well("testsets", "check", "zoo", "--csv", "-w", zoo).out)))
         assert ["examples", "6"] in rows
 
-    def test_an_unreadable_picture_exits_with_3(self, zoo, pictures):
-        (pictures / PETS[3]).write_bytes(b"")
+    def test_an_unreadable_image_exits_with_3(self, zoo, images):
+        (images / PETS[3]).write_bytes(b"")
         ran = run("testsets", "check", "zoo", "--csv", "-w", zoo)
         assert ran.code == 3
         assert "unreadable: p3.JPEG,the file is empty" in ran.out
         assert ran.err == ""
 
-    def test_checking_changes_nothing(self, zoo, pictures):
-        (pictures / PETS[3]).write_bytes(b"")
+    def test_checking_changes_nothing(self, zoo, images):
+        (images / PETS[3]).write_bytes(b"")
         before = snapshot(zoo)
         run("testsets", "check", "zoo", "-w", zoo)
         assert snapshot(zoo) == before
 
-    def test_the_count_of_the_catalogue(self, empty, tmp_path):
+    def test_the_count_of_the_catalog(self, empty, tmp_path):
         np.savez(tmp_path / "x.npz", images=np.zeros((3, 32, 32, 3), np.uint8), labels=np.array([0, 1, 9]))
         run_well("testsets", "add", "cifar-10.2", tmp_path / "x.npz", "-w", empty)
         ran = run("testsets", "check", "cifar-10.2", "-w", empty)
@@ -306,7 +306,7 @@ class TestCheck:
         assert "cifar-10.2: not sound" in ran.out
         assert "3 (expected 2,000)" in ran.out
 
-    def test_the_catalogue_says_how_to_hold_pictures(self, empty, tmp_path):
+    def test_the_catalog_says_how_to_hold_images(self, empty, tmp_path):
         exif = Image.Exif()
         exif[0x0112] = 6
         for name, size in (("imagenetv2-top-images", [20, 24]), ("mine", [24, 20])):
@@ -316,18 +316,18 @@ class TestCheck:
             found = json.loads(run("testsets", "check", name, "--json", "-w", empty).out)
             assert found["largest"] == size
 
-    def test_pictures_of_a_manifest_that_vanished(self, empty, pictures):
+    def test_images_of_a_manifest_that_vanished(self, empty, images):
         rows = "".join(f"{place},{place.split('/')[0]}\n" for place in PETS)
-        (pictures / "list.csv").write_text("path,label\n" + rows)
-        run_well("testsets", "add", "zoo", pictures / "list.csv", *CLASSES, "-w", empty)
-        shutil.rmtree(pictures / "cat")
+        (images / "list.csv").write_text("path,label\n" + rows)
+        run_well("testsets", "add", "zoo", images / "list.csv", *CLASSES, "-w", empty)
+        shutil.rmtree(images / "cat")
         ran = run("testsets", "check", "zoo", "--json", "-w", empty)
         assert ran.code == 3
         assert [name for name, _ in json.loads(ran.out)["unreadable"]] == ["cat/p0.png", "cat/p3.JPEG"]
 
-    def test_a_folder_that_moved_is_one_line(self, zoo, pictures):
-        pictures.rename(pictures.with_name("moved"))
-        refused(zoo, "check", "zoo", words=("the images were at", "pictures, which is gone", "regrade testsets add"))
+    def test_a_folder_that_moved_is_one_line(self, zoo, images):
+        images.rename(images.with_name("moved"))
+        refused(zoo, "check", "zoo", words=("the images were at", "images, which is gone", "regrade testsets add"))
         refused(zoo, "check", "zoo", "--sheet", zoo.parent / "s.png", words=("which is gone",))
         assert not (zoo.parent / "s.png").exists()
 
@@ -347,15 +347,15 @@ class TestCheck:
     def test_an_unknown_name(self, zoo):
         refused(zoo, "check", "zo", words=("'zo'", "zoo"))
 
-    def test_in_a_process_of_its_own(self, zoo, pictures, run_warm):
-        (pictures / PETS[0]).write_bytes(PNG[:200])
+    def test_in_a_process_of_its_own(self, zoo, images, run_warm):
+        (images / PETS[0]).write_bytes(PNG[:200])
         ran = run_warm("testsets", "check", "zoo", "-w", zoo)
         assert (ran.code, ran.err) == (3, "")
 
 
 class TestList:
-    def test_sets_with_and_without_pictures(self, pets, pictures):
-        run_well("testsets", "add", "zoo", pictures, *CLASSES, "-w", pets)
+    def test_sets_with_and_without_images(self, pets, images):
+        run_well("testsets", "add", "zoo", images, *CLASSES, "-w", pets)
         rows = json.loads(run_well("testsets", "list", "--json", "-w", pets).out)["test_sets"]
         assert [(row["test_set"], row["examples"], row["classes"]) for row in rows] == [("pets", 6, 5), ("zoo", 6, 5)]
 
@@ -366,15 +366,15 @@ class TestList:
         assert_one_line(run("testsets", "list", "-w", tmp_path / "nowhere"), "nowhere")
 
 
-class TestCatalogue:
+class TestCatalog:
     def test_all(self):
-        rows = json.loads(run_well("testsets", "catalogue", "--json").out)["catalogue"]
+        rows = json.loads(run_well("testsets", "catalog", "--json").out)["catalog"]
         assert {"imagenet-val", "imagenetv2-matched-frequency", "objectnet", "real"} <= {row["name"] for row in rows}
 
     def test_one_in_full(self):
-        done = run_well("testsets", "catalogue", "imagenet-a")
+        done = run_well("testsets", "catalog", "imagenet-a")
         assert "200-way" in done.out
-        row = json.loads(run_well("testsets", "catalogue", "objectnet", "--json").out)["catalogue"][0]
+        row = json.loads(run_well("testsets", "catalog", "objectnet", "--json").out)["catalog"][0]
         assert (row["border"], row["examples"], row["files"]) == (
             2,
             50_273,
@@ -383,13 +383,13 @@ class TestCatalogue:
 
     @pytest.mark.parametrize("form", ["--csv", "--markdown", "--latex"])
     def test_other_forms(self, form):
-        assert "imagenet-sketch" in run_well("testsets", "catalogue", form).out
+        assert "imagenet-sketch" in run_well("testsets", "catalog", form).out
 
     def test_an_unknown_name(self):
-        assert_one_line(run("testsets", "catalogue", "imagenet-vla"), "'imagenet-vla'", "imagenet-val")
+        assert_one_line(run("testsets", "catalog", "imagenet-vla"), "'imagenet-vla'", "imagenet-val")
 
     def test_two_forms_at_once(self):
-        assert run("testsets", "catalogue", "--csv", "--json").code == 2
+        assert run("testsets", "catalog", "--csv", "--json").code == 2
 
 
 class TestDownload:

@@ -52,7 +52,7 @@ LISTING = {
 
 DAMAGED_LISTS = {
     "test sets": ("testsets", "test_sets", "test_set", "testsets/shelf.parquet"),
-    "pictures": ("testsets", "test_sets", "test_set", "pictures/shelf.parquet"),
+    "images": ("testsets", "test_sets", "test_set", "images/shelf.parquet"),
     "slices": ("testsets", "test_sets", "test_set", "slices/shelf/*.parquet"),
     "models": ("models", "models", "model", "predictions/shelf/first/manifest.json"),
     "labels": ("labels", "label_sets", "labels", "labels/shelf/own@1.parquet"),
@@ -179,7 +179,7 @@ def without_checksums(root) -> None:
             table = pq.read_table(path)
             meta = json.loads(table.schema.metadata[b"regrade"])
             meta = {key: value for key, value in meta.items() if key not in ("sha256", "files", "place", "frame")}
-            if path.parent.name == "pictures":
+            if path.parent.name == "images":
                 meta["root"] = str((root / meta["root"]).resolve())
             pq.write_table(table.replace_schema_metadata({b"regrade": json.dumps(meta)}), path)
     for pattern in (*OBJECTS, PREDICTIONS, CHECKPOINTS):
@@ -201,7 +201,7 @@ def test_upgrade_brings_an_older_workspace_along(root):
     assert_one_line(run("upgrade", "-w", root), "has layout 2")
 
 
-@pytest.mark.parametrize("kind", ["labels/shelf", "slices/shelf", "mistakes/shelf", "testsets", "classes", "pictures"])
+@pytest.mark.parametrize("kind", ["labels/shelf", "slices/shelf", "mistakes/shelf", "testsets", "classes", "images"])
 def test_upgrade_keeps_a_swapped_file_noticeable(root, kind):
     without_checksums(root)
     (path, *_) = sorted((root / kind).iterdir())

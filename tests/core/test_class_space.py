@@ -30,7 +30,7 @@ def test_index_goes_from_id_to_position():
     assert [PETS.index(class_id) for class_id in PETS.ids] == [0, 1, 2, 3]
 
 
-def test_an_unknown_id_names_its_neighbours():
+def test_an_unknown_id_names_its_neighbors():
     with pytest.raises(UnknownName, match="unknown class id of pets 'wolff'; did you mean wolf"):
         PETS.index("wolff")
 

@@ -58,7 +58,7 @@ def test_wrong_input_is_a_value_error_and_trouble_with_the_store_is_not():
         ("v2", [f"v2-{i}" for i in range(13)], "unknown model 'v2'; did you mean v2-0, v2-1, v2-2?"),
     ],
 )
-def test_an_unknown_name_is_told_with_its_neighbours(name, known, message):
+def test_an_unknown_name_is_told_with_its_neighbors(name, known, message):
     assert str(UnknownName("model", name, known)) == message
 
 

@@ -8,14 +8,14 @@ from regrade.core import InputError, LabelSet, LabelState, MismatchError, Unlist
 CLASSES, EXAMPLES = 4, 3
 
 
-def label_set(judgements, covered=(True,) * EXAMPLES, reasons=("",) * EXAMPLES, unlisted=Unlisted.NOVEL):
+def label_set(judgments, covered=(True,) * EXAMPLES, reasons=("",) * EXAMPLES, unlisted=Unlisted.NOVEL):
     """A label set from {(example, class): state}."""
-    pairs = np.array(list(judgements), dtype=int).reshape(-1, 2)
-    states = np.array(list(judgements.values()), dtype=np.int8)
+    pairs = np.array(list(judgments), dtype=int).reshape(-1, 2)
+    states = np.array(list(judgments.values()), dtype=np.int8)
     return LabelSet(
         "labels",
         1,
-        "pictures",
+        "images",
         CLASSES,
         pairs[:, 0],
         pairs[:, 1],
@@ -48,7 +48,7 @@ def test_a_missing_answer_is_wrong(unlisted):
     assert states.tolist() == [LabelState.WRONG] * 3
 
 
-def test_no_judgements_leave_everything_unjudged():
+def test_no_judgments_leave_everything_unjudged():
     assert label_set({}).states_of(np.array([0, 1, 3])).tolist() == [LabelState.UNJUDGED] * 3
 
 
@@ -59,12 +59,12 @@ def test_no_judgements_leave_everything_unjudged():
     ),
     st.lists(st.integers(-1, CLASSES - 1), min_size=EXAMPLES, max_size=EXAMPLES),
 )
-def test_states_are_those_of_a_plain_lookup(judgements, asked):
+def test_states_are_those_of_a_plain_lookup(judgments, asked):
     def state(example, label):
-        return LabelState.WRONG if label < 0 else judgements.get((example, label), LabelState.UNJUDGED)
+        return LabelState.WRONG if label < 0 else judgments.get((example, label), LabelState.UNJUDGED)
 
     expected = [state(example, label) for example, label in enumerate(asked)]
-    assert label_set(judgements).states_of(np.array(asked)).tolist() == expected
+    assert label_set(judgments).states_of(np.array(asked)).tolist() == expected
 
 
 def test_scored_are_the_covered_examples_that_are_not_problematic():
@@ -78,7 +78,7 @@ def test_a_class_is_judged_once_an_example():
     twice = LabelState.CORRECT, LabelState.WRONG
     with pytest.raises(InputError, match="class 2 of example 1 is judged twice"):
         LabelSet(
-            "labels", 1, "pictures", CLASSES, np.array([1, 1]), np.array([2, 2]), np.array(twice),
+            "labels", 1, "images", CLASSES, np.array([1, 1]), np.array([2, 2]), np.array(twice),
             np.ones(EXAMPLES, bool), ("",) * EXAMPLES, Unlisted.NOVEL,
         )  # fmt: skip
 
@@ -87,7 +87,7 @@ def test_a_class_is_judged_once_an_example():
     ("pair", "what"),
     [((0, CLASSES), "class"), ((0, -1), "class"), ((EXAMPLES, 0), "example"), ((-1, 0), "example")],
 )
-def test_a_judgement_outside_the_test_set_or_its_classes_is_refused(pair, what):
+def test_a_judgment_outside_the_test_set_or_its_classes_is_refused(pair, what):
     with pytest.raises(InputError, match=f"a judged {what} is not among"):
         label_set({pair: LabelState.CORRECT})
 
@@ -102,7 +102,7 @@ def test_every_example_has_a_reason_or_an_empty_one():
         label_set(JUDGED, reasons=("", ""))
 
 
-def test_the_digest_does_not_depend_on_the_order_of_the_judgements():
+def test_the_digest_does_not_depend_on_the_order_of_the_judgments():
     backwards = dict(reversed(JUDGED.items()))
     assert label_set(JUDGED).digest == label_set(backwards).digest
 

@@ -51,7 +51,7 @@ def test_severities_whatever_their_case(severity):
     assert severity_named(severity.value.upper()) is severity
 
 
-def test_unknown_words_name_their_neighbours():
+def test_unknown_words_name_their_neighbors():
     with pytest.raises(UnknownName, match="did you mean spurious correlation"):
         category_named("spurious corelation")
     with pytest.raises(UnknownName, match="severity of a mistake 'grave'; there are major, minor, borderline"):

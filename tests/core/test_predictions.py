@@ -8,7 +8,7 @@ from regrade.core import InputError, Predictions, ScoreKind, UndefinedError
 
 BEST = np.array([[2, 0], [1, 2], [-1, -1]])
 SCORES = np.array([[0.7, 0.2], [0.6, 0.3], [0.0, 0.0]], dtype=np.float32)
-ANSWERS = Predictions("timm:resnet50", "pictures", "pets", BEST, SCORES, score_kind=ScoreKind.PROBABILITIES)
+ANSWERS = Predictions("timm:resnet50", "images", "pets", BEST, SCORES, score_kind=ScoreKind.PROBABILITIES)
 
 
 def test_the_best_class_comes_first():

@@ -5,14 +5,14 @@ from regrade.core import ClassSpace, InputError, MismatchError, SliceSet, TestSe
 
 PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
 POSE, SHAPE = np.array([True, False, True, False]), np.array([False, False, False, True])
-FACTORS = SliceSet("x", "pictures", 4, {"x:pose": POSE, "x:shape": SHAPE})
-HARD = SliceSet("hard", "pictures", 4, {"hard": SHAPE})
-PLACES = SliceSet("geo", "pictures", 4, columns={"geo:region": ("n", "s", "n", "s")})
+FACTORS = SliceSet("x", "images", 4, {"x:pose": POSE, "x:shape": SHAPE})
+HARD = SliceSet("hard", "images", 4, {"hard": SHAPE})
+PLACES = SliceSet("geo", "images", 4, columns={"geo:region": ("n", "s", "n", "s")})
 
 
-def pictures(*slice_sets: SliceSet) -> TestSet:
+def images(*slice_sets: SliceSet) -> TestSet:
     return TestSet(
-        "pictures", PETS, ("w", "x", "y", "z"), np.array([0, 1, -1, 2]), {"light": ("dim", "dim", "dim", "lit")},
+        "images", PETS, ("w", "x", "y", "z"), np.array([0, 1, -1, 2]), {"light": ("dim", "dim", "dim", "lit")},
         slice_sets,
     )  # fmt: skip
 
@@ -28,7 +28,7 @@ def pictures(*slice_sets: SliceSet) -> TestSet:
     ],
 )
 def test_slices_that_came_later_are_found_beside_the_others(name, inside):
-    assert pictures(FACTORS, HARD, PLACES).slice(name).tolist() == inside
+    assert images(FACTORS, HARD, PLACES).slice(name).tolist() == inside
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_slices_that_came_later_are_found_beside_the_others(name, inside):
     ],
 )
 def test_the_name_of_a_set_or_column_stands_for_all_its_slices(name, slices):
-    assert pictures(FACTORS, HARD, PLACES).slices_of(name) == slices
+    assert images(FACTORS, HARD, PLACES).slices_of(name) == slices
 
 
 @pytest.mark.parametrize(
@@ -54,45 +54,45 @@ def test_the_name_of_a_set_or_column_stands_for_all_its_slices(name, slices):
 )
 def test_one_slice_is_wanted_where_a_name_stands_for_several(name, message):
     with pytest.raises(InputError, match=message):
-        pictures(FACTORS, PLACES).slice(name)
+        images(FACTORS, PLACES).slice(name)
 
 
 def test_an_unknown_slice_suggests_what_came_later():
     with pytest.raises(UnknownName, match="'x:poze'; did you mean x:pose"):
-        pictures(FACTORS).slice("x:poze")
+        images(FACTORS).slice("x:poze")
 
 
 def test_they_are_no_part_of_what_the_test_set_is():
-    plain = pictures()
-    assert pictures(FACTORS, HARD, PLACES).digest == plain.digest
-    assert pictures(PLACES).groups == plain.groups
-    assert pictures(PLACES).group_columns == {**plain.groups, "geo:region": ("n", "s", "n", "s")}
-    assert pictures(PLACES).example(1).groups == {"light": "dim", "geo:region": "s"}
+    plain = images()
+    assert images(FACTORS, HARD, PLACES).digest == plain.digest
+    assert images(PLACES).groups == plain.groups
+    assert images(PLACES).group_columns == {**plain.groups, "geo:region": ("n", "s", "n", "s")}
+    assert images(PLACES).example(1).groups == {"light": "dim", "geo:region": "s"}
 
 
 def test_the_digest_is_of_the_content_whatever_its_order():
-    turned = SliceSet("x", "pictures", 4, {"x:shape": SHAPE, "x:pose": POSE}, origin="elsewhere")
+    turned = SliceSet("x", "images", 4, {"x:shape": SHAPE, "x:pose": POSE}, origin="elsewhere")
     assert turned.digest == FACTORS.digest
     others = [
         HARD,
         PLACES,
-        SliceSet("x", "pictures", 4, {"x:pose": SHAPE, "x:shape": POSE}),
-        SliceSet("x", "pictures", 4, {"x:pose": POSE}),
-        SliceSet("x", "pictures", 5, {"x:pose": np.append(POSE, False), "x:shape": np.append(SHAPE, False)}),
-        SliceSet("geo", "pictures", 4, columns={"geo:region": ("n", "s", "n", "n")}),
+        SliceSet("x", "images", 4, {"x:pose": SHAPE, "x:shape": POSE}),
+        SliceSet("x", "images", 4, {"x:pose": POSE}),
+        SliceSet("x", "images", 5, {"x:pose": np.append(POSE, False), "x:shape": np.append(SHAPE, False)}),
+        SliceSet("geo", "images", 4, columns={"geo:region": ("n", "s", "n", "n")}),
     ]
     assert len({found.digest for found in [FACTORS, *others]}) == 7
 
 
 def test_every_slice_speaks_of_every_example():
     with pytest.raises(MismatchError, match="'x:pose': 4 values for 5 examples"):
-        SliceSet("x", "pictures", 5, {"x:pose": POSE})
+        SliceSet("x", "images", 5, {"x:pose": POSE})
     with pytest.raises(MismatchError, match="4 ids but 2 entries of x"):
-        pictures(SliceSet("x", "pictures", 2, {"x": POSE[:2]}))
+        images(SliceSet("x", "images", 2, {"x": POSE[:2]}))
 
 
 def test_slices_are_called_after_their_set():
     with pytest.raises(InputError, match="'pose' must be called x, or x:"):
-        SliceSet("x", "pictures", 4, {"pose": POSE})
+        SliceSet("x", "images", 4, {"pose": POSE})
     with pytest.raises(InputError, match="has no slices"):
-        SliceSet("x", "pictures", 4)
+        SliceSet("x", "images", 4)

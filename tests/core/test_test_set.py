@@ -9,25 +9,25 @@ PETS = ClassSpace("pets", ("cat", "dog", "carp"), groups={"furry": (0, 1)})
 HERE = {"region": ("Africa", "Europe", "Africa", "Asia")}
 
 
-def pictures(ids=("w", "x", "y", "z"), labels=(0, 1, UNLABELED, 2), space=PETS, **groups):
-    return TestSet("pictures", space, ids, np.array(labels), groups or HERE)
+def images(ids=("w", "x", "y", "z"), labels=(0, 1, UNLABELED, 2), space=PETS, **groups):
+    return TestSet("images", space, ids, np.array(labels), groups or HERE)
 
 
 def test_an_example_has_its_id_label_and_groups():
-    example = pictures().example(1)
+    example = images().example(1)
     assert (example.id, example.label, example.groups) == ("x", "dog", {"region": "Europe"})
 
 
 def test_an_example_may_have_no_label():
-    assert pictures().example(2).label is None
-    assert pictures().labeled.tolist() == [True, True, False, True]
+    assert images().example(2).label is None
+    assert images().labeled.tolist() == [True, True, False, True]
 
 
 def test_positions_follow_the_order_of_the_ids():
-    assert pictures().position_of == {"w": 0, "x": 1, "y": 2, "z": 3}
-    assert pictures().position("y") == 2
-    with pytest.raises(UnknownName, match="unknown picture of pictures 'v'"):
-        pictures().position("v")
+    assert images().position_of == {"w": 0, "x": 1, "y": 2, "z": 3}
+    assert images().position("y") == 2
+    with pytest.raises(UnknownName, match="unknown image of images 'v'"):
+        images().position("v")
 
 
 @pytest.mark.parametrize(
@@ -39,37 +39,37 @@ def test_positions_follow_the_order_of_the_ids():
     ],
 )
 def test_a_slice_is_a_group_value_or_a_group_of_classes(name, inside):
-    assert pictures().slice(name).tolist() == inside
+    assert images().slice(name).tolist() == inside
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("country=Mali", "group column of pictures 'country'"),
-        ("region=Afrika", "region of pictures 'Afrika'; did you mean Africa"),
-        ("scaly", "slice of pictures 'scaly'"),
+        ("country=Mali", "group column of images 'country'"),
+        ("region=Afrika", "region of images 'Afrika'; did you mean Africa"),
+        ("scaly", "slice of images 'scaly'"),
     ],
 )
 def test_an_unknown_slice_raises(name, message):
     with pytest.raises(UnknownName, match=message):
-        pictures().slice(name)
+        images().slice(name)
 
 
 def test_every_field_speaks_of_every_example():
     with pytest.raises(MismatchError, match="4 ids but 3 labels"):
-        pictures(labels=(0, 1, 2))
+        images(labels=(0, 1, 2))
     with pytest.raises(MismatchError, match="4 ids but 1 income"):
-        pictures(income=("low",))
+        images(income=("low",))
 
 
 def test_an_id_stands_once():
     with pytest.raises(InputError, match="an example id stands twice"):
-        pictures(ids=("w", "x", "y", "w"))
+        images(ids=("w", "x", "y", "w"))
 
 
 def test_an_id_stands_once_among_packed_ones():
     with pytest.raises(InputError, match="an example id stands twice"):
-        pictures(ids=PackedTexts.of(["w", "x", "y", "w"]))
+        images(ids=PackedTexts.of(["w", "x", "y", "w"]))
 
 
 def test_ids_that_only_hash_alike_differ():
@@ -77,25 +77,25 @@ def test_ids_that_only_hash_alike_differ():
         def __hash__(self):
             return 1
 
-    assert len(pictures(ids=tuple(map(Alike, "wxyz")))) == 4
+    assert len(images(ids=tuple(map(Alike, "wxyz")))) == 4
 
 
 @pytest.mark.parametrize("label", [3, -2])
 def test_a_label_is_a_class_or_unlabeled(label):
     with pytest.raises(InputError, match="a label is no class of 'pets'"):
-        pictures(labels=(0, 1, label, 2))
+        images(labels=(0, 1, label, 2))
 
 
 def test_the_digest_tells_ids_labels_groups_and_classes_apart():
     others = [
-        pictures(ids=("w", "x", "z", "y")),
-        pictures(labels=(0, 1, 2, 2)),
-        pictures(region=("Africa", "Europe", "Africa", "Africa")),
-        pictures(space=ClassSpace("pets", ("dog", "cat", "carp"))),
+        images(ids=("w", "x", "z", "y")),
+        images(labels=(0, 1, 2, 2)),
+        images(region=("Africa", "Europe", "Africa", "Africa")),
+        images(space=ClassSpace("pets", ("dog", "cat", "carp"))),
     ]
-    digests = {test_set.digest for test_set in [pictures(), *others]}
+    digests = {test_set.digest for test_set in [images(), *others]}
     assert len(digests) == 5
-    assert pictures().digest == pictures(labels=np.array([0, 1, -1, 2], dtype=np.int8)).digest
+    assert images().digest == images(labels=np.array([0, 1, -1, 2], dtype=np.int8)).digest
 
 
 @pytest.mark.parametrize("form", [tuple, PackedTexts.of])
@@ -104,4 +104,4 @@ def test_the_digest_is_that_of_all_ids_whatever_their_form(form, size):
     ids = [f"Käfer {number}.png" for number in range(size)]
     labels = np.zeros(size, dtype="<i4")
     expected = hashlib.sha256(PETS.digest.encode() + "\n".join(ids).encode() + labels.tobytes()).hexdigest()
-    assert TestSet("pictures", PETS, form(ids), labels).digest == expected
+    assert TestSet("images", PETS, form(ids), labels).digest == expected

@@ -30,9 +30,9 @@ def given(ledger, queue, person):
 
 def test_report_keeps_an_item_from_its_reporter_until_it_is_cleared(ledger, queue, panel, items, reports):
     first = ledger.next_item(items, panel[0])
-    added = reports.add(first.id, panel[0], " half of it is grey ")
+    added = reports.add(first.id, panel[0], " half of it is gray ")
     assert (added.queue, added.example, added.person) == (queue.name, first.example, "Ada")
-    assert added.text == "half of it is grey"
+    assert added.text == "half of it is gray"
     assert first.example not in given(ledger, queue, panel[0])
     assert first.example in given(ledger, queue, panel[1])
     assert ledger.pace(queue, panel[0]).left == 0
@@ -52,7 +52,7 @@ def test_report_ends_a_lease_that_comes_back_by_undo(ledger, queue, panel, items
 def test_report_twice_is_one_report(ledger, panel, items, reports):
     item = ledger.next_item(items, panel[0])
     added = reports.add(item.id, panel[0])
-    assert reports.add(item.id, panel[0], "still grey") == added
+    assert reports.add(item.id, panel[0], "still gray") == added
     reports.add(item.id, panel[1])
     assert [report.person for report in reports.open()] == ["Ada", "Bob"]
     assert ledger.progress(items).reported == 1
@@ -71,7 +71,7 @@ def test_report_of_an_unknown_item_or_a_clear_of_an_unknown_report_raises(panel,
 
 def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel, items, reports, tmp_path):
     item = ledger.next_item(items, panel[0])
-    added = reports.add(item.id, panel[0], "grey")
+    added = reports.add(item.id, panel[0], "gray")
     copy = Ledger(open_database(tmp_path / "copy.sqlite"))
     copy.read_back(ledger.rows())
     assert copy.rows() == ledger.rows()
@@ -79,7 +79,7 @@ def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel
     copy.read_back(ledger.rows())
     assert copy.rows() == ledger.rows()
     row = next(row for row in copy.rows() if row["kind"] == "report")
-    assert (row["person"], row["text"], row["cleared_by"]) == ("Ada", "grey", "Bob")
+    assert (row["person"], row["text"], row["cleared_by"]) == ("Ada", "gray", "Bob")
     assert Reports(copy.engine).open() == ()
     copy.engine.dispose()
 

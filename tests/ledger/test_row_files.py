@@ -87,7 +87,7 @@ def lively(ledger):
     ledger.reopen(item.id, panel[1], why="once more")
     ledger.vote(item.id, panel[1], Ballot("back", None, why="no idea"))
     for text in HARD:
-        added = Reports(ledger.engine).add(item.id, panel[2], f"grey {text} half")
+        added = Reports(ledger.engine).add(item.id, panel[2], f"gray {text} half")
         Reports(ledger.engine).clear(added.id, panel[0])
     Reports(ledger.engine).add(item.id, panel[2])
     with writing(ledger.engine) as connection:

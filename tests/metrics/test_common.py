@@ -49,7 +49,7 @@ class Graded:
     def label_set(self):
         examples, classes = np.nonzero(self.states)
         return LabelSet(
-            "labels", 1, "pictures", CLASSES, examples, classes, self.states[examples, classes],
+            "labels", 1, "images", CLASSES, examples, classes, self.states[examples, classes],
             self.covered, ("",) * len(self.labels), Unlisted.NOVEL,
         )  # fmt: skip
 

@@ -22,7 +22,7 @@ def label_set(lists, *, covered=None, reasons=None, unlisted=Unlisted.NOVEL, cla
     rows = [(image, label, state) for image, states in enumerate(lists) for label, state in states.items()]
     examples, classes, states = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return LabelSet(
-        "labels", 1, "pictures", class_count, examples, classes, states.astype(np.int8),
+        "labels", 1, "images", class_count, examples, classes, states.astype(np.int8),
         np.ones(len(lists), bool) if covered is None else np.array(covered),
         tuple(reasons or [""] * len(lists)), unlisted,
     )  # fmt: skip
@@ -127,7 +127,7 @@ def test_collapsed_classes_count_in_their_direction(rule, label, prediction, cou
     assert (without.right.tolist(), without.novel.tolist()) == ([False], [True])
 
 
-def test_collapsed_classes_count_against_a_judgement_but_not_for_other_labels_of_the_image():
+def test_collapsed_classes_count_against_a_judgment_but_not_for_other_labels_of_the_image():
     labels = label_set([{250: CORRECT, 248: WRONG}, {250: CORRECT, 7: CORRECT}])
     judged = judge(
         np.array([248, 248]), labels, rule=MultilabelRule.CLASSES, originals=np.array([250, 7]),
@@ -227,7 +227,7 @@ def test_a_scored_image_without_an_original_label_belongs_to_no_class():
 
 
 @pytest.mark.parametrize(("predictions", "originals"), [(7, 8), (8, 7), (1, 1)])
-def test_predictions_labels_and_judgements_speak_of_the_same_images(predictions, originals):
+def test_predictions_labels_and_judgments_speak_of_the_same_images(predictions, originals):
     with pytest.raises(MismatchError, match="8 judged images"):
         judge(PREDICTIONS[:predictions], LABELS, rule=MultilabelRule.IMAGES, originals=ORIGINALS[:originals])
 

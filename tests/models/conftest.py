@@ -22,11 +22,11 @@ KEPT = []  # a torch library is gone when its object is
 
 @dataclass(frozen=True)
 class Photographs:
-    pictures: list[Image.Image]
+    images: list[Image.Image]
     labels: np.ndarray
 
     def batch(self, recipe):
-        return np.stack([preprocess(picture, recipe) for picture in self.pictures])
+        return np.stack([preprocess(image, recipe) for image in self.images])
 
 
 @pytest.fixture(scope="session")
@@ -43,7 +43,7 @@ def photographs() -> Photographs:
 
 @pytest.fixture
 def settings() -> Settings:
-    """Ten digits, colour pictures of 8 x 8."""
+    """Ten digits, color images of 8 x 8."""
     return Settings(class_space=digits(), preprocessing=SMALL)
 
 

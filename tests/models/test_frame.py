@@ -1,4 +1,4 @@
-"""The part of a picture that a model sees, in numbers."""
+"""The part of a image that a model sees, in numbers."""
 
 import pytest
 from hypothesis import given
@@ -9,7 +9,7 @@ from regrade.models.frame import Frame, frame_of
 
 
 @pytest.mark.parametrize(
-    ("picture", "recipe", "expected"),
+    ("image", "recipe", "expected"),
     [
         # 256 * 500 // 375 = 341 wide; 58.5 and 16 to the left and above, halves to the even number
         ((500, 375), Preprocessing(224, 256), Frame(None, (341, 256), (58, 16, 282, 240))),
@@ -22,26 +22,26 @@ from regrade.models.frame import Frame, frame_of
         ((1, 1), Preprocessing(2, 9, Framing.CROP_THEN_RESIZE), Frame((0, 0, 1, 1), (2, 2), (0, 0, 2, 2))),
     ],
 )
-def test_by_hand(picture, recipe, expected):
-    assert frame_of(picture, recipe) == expected
+def test_by_hand(image, recipe, expected):
+    assert frame_of(image, recipe) == expected
 
 
-def test_a_long_picture_has_many_pixels():
+def test_a_long_image_has_many_pixels():
     assert frame_of((30_000, 2), Preprocessing(224, 256)).pixels == 256 * 15_000 * 256
 
 
 @given(
-    picture=st.tuples(st.integers(1, 900), st.integers(1, 900)),
+    image=st.tuples(st.integers(1, 900), st.integers(1, 900)),
     size=st.integers(1, 300),
     extra=st.integers(0, 60),
     framing=st.sampled_from(Framing),
 )
-def test_what_is_seen_is_a_square_inside_the_picture(picture, size, extra, framing):
-    frame = frame_of(picture, Preprocessing(size, size + extra, framing))
+def test_what_is_seen_is_a_square_inside_the_image(image, size, extra, framing):
+    frame = frame_of(image, Preprocessing(size, size + extra, framing))
     left, top, right, bottom = frame.then
     assert (right - left, bottom - top) == (size, size)
     assert left >= 0 and top >= 0 and right <= frame.size[0] and bottom <= frame.size[1]
     if frame.first is not None:
         left, top, right, bottom = frame.first
         assert right - left == bottom - top >= 1
-        assert left >= 0 and top >= 0 and right <= picture[0] and bottom <= picture[1]
+        assert left >= 0 and top >= 0 and right <= image[0] and bottom <= image[1]

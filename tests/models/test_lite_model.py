@@ -19,7 +19,7 @@ def lite(request, library):
     return request.param, load_model(f"lite:efficientnet_lite{request.param}", Settings())
 
 
-def test_photographs_are_recognised_and_onnxruntime_agrees(lite, photographs, library):
+def test_photographs_are_recognized_and_onnxruntime_agrees(lite, photographs, library):
     number, model = lite
     batch = photographs.batch(model.preprocessing)
     scores = model.scores(batch)

@@ -200,7 +200,7 @@ def test_a_torch_export_gives_the_scores_of_torch(tmp_path, settings, batch, use
 @pytest.mark.parametrize(
     "graph, kind, what",
     [
-        ({"outputs": 2}, InputError, r"has 2 outputs \(y, y1\), expected one: pictures in, scores out"),
+        ({"outputs": 2}, InputError, r"has 2 outputs \(y, y1\), expected one: images in, scores out"),
         ({"inputs": 2}, InputError, r"has 2 inputs \(x, x1\), expected one"),
         ({"shape": ("n", 8, 8, 3)}, InputError, "takes the channels last"),
         ({"shape": ("n", 192)}, InputError, "takes an input of 2 axes"),
@@ -220,7 +220,7 @@ def test_another_graph_is_refused_in_one_line(write, settings, graph, kind, what
 def test_another_number_of_classes_is_refused(write, settings):
     from regrade.classes import imagenet_1k
 
-    with pytest.raises(MismatchError, match="gives 10 scores a picture, but imagenet-1k has 1000 classes"):
+    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000 classes"):
         load_model(f"onnx:{write()}", replace(settings, class_space=imagenet_1k()))
 
 

@@ -1,4 +1,4 @@
-"""A picture becomes an input as torchvision makes it, to the bit, and no shape of picture breaks it."""
+"""A image becomes an input as torchvision makes it, to the bit, and no shape of image breaks it."""
 
 import importlib.util
 import sys
@@ -41,9 +41,9 @@ def test_the_same_as_torchvision(size, interpolation, framing, sides, library):
             transforms.Normalize(IMAGENET.mean, IMAGENET.std),
         ]
     )
-    picture = noise(*size)
-    ours = preprocess(picture, Preprocessing(side, short_side, framing, interpolation))
-    np.testing.assert_array_equal(ours, theirs(picture).numpy())
+    image = noise(*size)
+    ours = preprocess(image, Preprocessing(side, short_side, framing, interpolation))
+    np.testing.assert_array_equal(ours, theirs(image).numpy())
 
 
 def test_cropping_first_by_hand():
@@ -64,14 +64,14 @@ EVERY_LEVEL = np.arange(256, dtype=np.uint8).reshape(16, 16)
 
 
 @given(st.tuples(*[st.floats(0, 1)] * 3), st.tuples(*[st.floats(0.01, 2)] * 3))
-def test_normalisation_is_the_plain_formula_to_the_bit(mean, std):
+def test_normalization_is_the_plain_formula_to_the_bit(mean, std):
     pixels = np.stack([EVERY_LEVEL, EVERY_LEVEL.T, EVERY_LEVEL[::-1]], axis=2)
     ours = preprocess(Image.fromarray(pixels), Preprocessing(16, 16, mean=mean, std=std))
     plain = (pixels.astype(np.float32) / np.float32(255) - np.float32(mean)) / np.float32(std)
     np.testing.assert_array_equal(ours, plain.transpose(2, 0, 1))
 
 
-def test_normalisation_of_grey_pictures_is_the_plain_formula_to_the_bit():
+def test_normalization_of_gray_images_is_the_plain_formula_to_the_bit():
     ours = preprocess(Image.fromarray(EVERY_LEVEL), Preprocessing(16, 16, mean=(0.1307,), std=(0.3081,)))
     plain = (EVERY_LEVEL.astype(np.float32) / np.float32(255) - np.float32(0.1307)) / np.float32(0.3081)
     np.testing.assert_array_equal(ours, plain[None])
@@ -82,24 +82,24 @@ def test_a_list_of_means_will_do():
     np.testing.assert_array_equal(preprocess(Image.new("RGB", (4, 4), "white"), recipe), np.ones((3, 4, 4)))
 
 
-def test_recipes_do_not_mix_their_normalisations():
-    picture = Image.fromarray(EVERY_LEVEL).convert("RGB")
+def test_recipes_do_not_mix_their_normalizations():
+    image = Image.fromarray(EVERY_LEVEL).convert("RGB")
     recipes = [Preprocessing(16, 16, mean=(level / 20,) * 3, std=(1.0,) * 3) for level in range(20)]
-    once = [preprocess(picture, recipe) for recipe in recipes]
+    once = [preprocess(image, recipe) for recipe in recipes]
     for recipe, before in zip(recipes, once, strict=True):
-        np.testing.assert_array_equal(preprocess(picture, recipe), before)
+        np.testing.assert_array_equal(preprocess(image, recipe), before)
     assert len({one.tobytes() for one in once}) == 20
     once[0][:] = 5
-    np.testing.assert_allclose(preprocess(picture, recipes[0]), once[1] + np.float32(1 / 20), atol=1e-6)
+    np.testing.assert_allclose(preprocess(image, recipes[0]), once[1] + np.float32(1 / 20), atol=1e-6)
 
 
-def test_grey_models_see_the_lightness():
+def test_gray_models_see_the_lightness():
     recipe = Preprocessing(4, 4, mean=(0.0,), std=(1.0,))
     red = Image.new("RGB", (9, 5), (255, 0, 0))
     np.testing.assert_allclose(preprocess(red, recipe), np.full((1, 4, 4), 76 / 255), atol=1e-6)
 
 
-def test_grey_pictures_are_grey_in_colour():
+def test_gray_images_are_gray_in_color():
     recipe = Preprocessing(4, 4, mean=(0.0,) * 3, std=(1.0,) * 3)
     result = preprocess(noise(6, 5, "L"), recipe)
     assert result.shape == (3, 4, 4)
@@ -107,7 +107,7 @@ def test_grey_pictures_are_grey_in_colour():
 
 
 @pytest.mark.parametrize("framing", Framing)
-def test_a_very_long_picture_needs_no_huge_memory(framing, monkeypatch):
+def test_a_very_long_image_needs_no_huge_memory(framing, monkeypatch):
     biggest = []
     resize = Image.Image.resize
 
@@ -121,7 +121,7 @@ def test_a_very_long_picture_needs_no_huge_memory(framing, monkeypatch):
 
 
 @pytest.mark.parametrize("interpolation", [Interpolation.BILINEAR, Interpolation.BICUBIC])
-def test_the_way_for_long_pictures_is_near_the_usual_one(interpolation, monkeypatch):
+def test_the_way_for_long_images_is_near_the_usual_one(interpolation, monkeypatch):
     recipe = Preprocessing(32, 36, interpolation=interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
     smooth = Image.fromarray(np.linspace(0, 255, 900).astype(np.uint8)[None].repeat(20, axis=0)).convert("RGB")
     usual = preprocess(smooth, recipe)
@@ -137,7 +137,7 @@ def test_the_way_for_long_pictures_is_near_the_usual_one(interpolation, monkeypa
     by=st.sampled_from(RESIZERS),
 )
 @settings(deadline=None)
-def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, extra, ways, by):
+def test_every_image_gives_an_input_of_the_right_shape_and_range(shape, size, extra, ways, by):
     recipe = Preprocessing(size, size + extra, *ways, mean=(0.0,) * 3, std=(1.0,) * 3)
     result = preprocess(Image.new("RGB", shape, (255, 0, 51)), recipe, by)
     assert result.shape == (3, size, size) and result.dtype == np.float32 and result.flags.c_contiguous
@@ -148,12 +148,12 @@ def test_every_picture_gives_an_input_of_the_right_shape_and_range(shape, size, 
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("interpolation", Interpolation)
 @pytest.mark.parametrize("size", [(50, 37), (37, 50), (36, 36), (9000, 1)], ids=str)
-def test_pixels_give_what_their_picture_gives(by, framing, interpolation, size, monkeypatch):
+def test_pixels_give_what_their_image_gives(by, framing, interpolation, size, monkeypatch):
     monkeypatch.setattr(sys.modules[preprocess.__module__], "MOST_PIXELS", 1 << 16)
     recipe = Preprocessing(32, 36, framing, interpolation)
-    picture = noise(*size)
-    pixels = np.asarray(picture).copy()
+    image = noise(*size)
+    pixels = np.asarray(image).copy()
     for writable in (True, False):
         pixels.flags.writeable = writable
-        np.testing.assert_array_equal(framed(pixels, recipe, by), framed(picture, recipe, by))
-        np.testing.assert_array_equal(pixels, np.asarray(picture))
+        np.testing.assert_array_equal(framed(pixels, recipe, by), framed(image, recipe, by))
+        np.testing.assert_array_equal(pixels, np.asarray(image))

@@ -74,9 +74,9 @@ def test_a_wrong_attribute_is_named(user_module, settings, line, what):
 @pytest.mark.parametrize(
     "expression, kind, what",
     [
-        ("np.zeros((len(batch), 9))", MismatchError, "gives 9 scores a picture, but digits has 10 classes"),
-        ("np.zeros((1, 10))", MismatchError, r"shape \(1, 10\) for 2 pictures"),
-        ("np.full((len(batch), 10), np.nan)", InputError, "NaN or infinity for 2 of 2 pictures"),
+        ("np.zeros((len(batch), 9))", MismatchError, "gives 9 scores a image, but digits has 10 classes"),
+        ("np.zeros((1, 10))", MismatchError, r"shape \(1, 10\) for 2 images"),
+        ("np.full((len(batch), 10), np.nan)", InputError, "NaN or infinity for 2 of 2 images"),
         ("batch.nothing", InputError, r"failed on a batch of shape \(2, 3, 8, 8\): AttributeError: "),
         ("[[1], [2, 3]]", InputError, "failed on a batch of shape"),
         ("np.ma.masked_less(np.eye(10)[:len(batch)], 0.5)", InputError, "values of a masked array are masked"),
@@ -182,10 +182,10 @@ def test_a_function_without_features_says_so(user_module, settings, batch):
     [
         ("batch", (InputError, "failed on a batch of shape .*: ValueError: too many values to unpack")),
         ("(spoilt(batch),)", (InputError, "failed on a batch of shape .*: ValueError: not enough values")),
-        ("(spoilt(batch), np.zeros(7))", (MismatchError, r"gave features of float64 \(7,\) for 7 pictures")),
-        ("(spoilt(batch), np.zeros((6, 3)))", (MismatchError, r"gave features of float64 \(6, 3\) for 7 pictures")),
+        ("(spoilt(batch), np.zeros(7))", (MismatchError, r"gave features of float64 \(7,\) for 7 images")),
+        ("(spoilt(batch), np.zeros((6, 3)))", (MismatchError, r"gave features of float64 \(6, 3\) for 7 images")),
         ("(spoilt(batch), np.full((7, 3), np.nan))", (InputError, "gave NaN or infinity among its features")),
-        ("(spoilt(batch)[:, :9], np.ones((7, 3)))", (MismatchError, "gives 9 scores a picture")),
+        ("(spoilt(batch)[:, :9], np.ones((7, 3)))", (MismatchError, "gives 9 scores a image")),
         ("batch.nothing", (InputError, r"failed on a batch of shape \(7, 3, 8, 8\): AttributeError: ")),
     ],
 )

@@ -30,7 +30,7 @@ def test_prefixes_are_sorted():
     assert prefixes() == ("lite", "onnx", "open_clip", "python", "timm", "torch", "torchvision", "transformers")
 
 
-def test_an_unknown_prefix_suggests_its_neighbours(settings):
+def test_an_unknown_prefix_suggests_its_neighbors(settings):
     with pytest.raises(UnknownName, match=r"unknown model prefix 'tim'; did you mean timm"):
         load_model("tim:resnet50", settings)
 

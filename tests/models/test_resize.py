@@ -21,8 +21,8 @@ def torch(library):
     return library("torch")
 
 
-def noise(width, height, *, grey=False):
-    shape = (height, width) if grey else (height, width, 3)
+def noise(width, height, *, gray=False):
+    shape = (height, width) if gray else (height, width, 3)
     return Image.fromarray(np.random.default_rng(width * 1000 + height).integers(0, 256, shape, dtype=np.uint8))
 
 
@@ -31,11 +31,11 @@ def apart(one, other) -> int:
 
 
 @pytest.mark.parametrize("interpolation", Interpolation)
-@pytest.mark.parametrize("grey", [False, True])
-def test_pillow_is_pillow_to_the_bit(interpolation, grey):
-    picture = noise(50, 37, grey=grey)
-    theirs = np.asarray(picture.resize((21, 40), FILTERS[interpolation]))
-    np.testing.assert_array_equal(resize(picture, (21, 40), interpolation, Resizer.PILLOW), theirs)
+@pytest.mark.parametrize("gray", [False, True])
+def test_pillow_is_pillow_to_the_bit(interpolation, gray):
+    image = noise(50, 37, gray=gray)
+    theirs = np.asarray(image.resize((21, 40), FILTERS[interpolation]))
+    np.testing.assert_array_equal(resize(image, (21, 40), interpolation, Resizer.PILLOW), theirs)
 
 
 lengths = st.integers(1, 70)
@@ -45,12 +45,12 @@ lengths = st.integers(1, 70)
 @example((38, 68), (37, 22), Interpolation.BICUBIC, False)  # here Pillow takes the columns first
 @example((1, 1), (30, 2), Interpolation.BICUBIC, True)
 @settings(deadline=None)
-def test_torch_is_within_two_grey_levels_of_pillow_row_by_row(old, new, interpolation, grey):
-    """Noise is the worst case. Rows first, as Pillow does unless the picture is tall: between the two it rounds."""
-    picture = noise(*old, grey=grey)
+def test_torch_is_within_two_gray_levels_of_pillow_row_by_row(old, new, interpolation, gray):
+    """Noise is the worst case. Rows first, as Pillow does unless the image is tall: between the two it rounds."""
+    image = noise(*old, gray=gray)
     kind = FILTERS[interpolation]
-    rows_first = picture.resize((new[0], old[1]), kind).resize(new, kind)
-    given = resize(picture, new, interpolation, Resizer.TORCH)
+    rows_first = image.resize((new[0], old[1]), kind).resize(new, kind)
+    given = resize(image, new, interpolation, Resizer.TORCH)
     assert given.shape == np.asarray(rows_first).shape and given.dtype == np.uint8
     assert apart(given, np.asarray(rows_first)) <= 2
 
@@ -58,12 +58,12 @@ def test_torch_is_within_two_grey_levels_of_pillow_row_by_row(old, new, interpol
 @pytest.mark.parametrize("interpolation", SMOOTH)
 @pytest.mark.parametrize("framing", Framing)
 @pytest.mark.parametrize("sides", [(224, 256), (64, 64)])
-def test_on_photographs_it_is_one_grey_level_and_seldom(photographs, interpolation, framing, sides):
+def test_on_photographs_it_is_one_gray_level_and_seldom(photographs, interpolation, framing, sides):
     recipe = Preprocessing(*sides, framing, interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
-    wide = [picture.crop((0, 60, picture.width, picture.height - 60)) for picture in photographs.pictures[10:]]
-    for picture in photographs.pictures[:10] + wide:
+    wide = [image.crop((0, 60, image.width, image.height - 60)) for image in photographs.images[10:]]
+    for image in photographs.images[:10] + wide:
         usual, quick = (
-            np.rint(255 * preprocess(picture, recipe, by)).astype(int) for by in (Resizer.PILLOW, Resizer.TORCH)
+            np.rint(255 * preprocess(image, recipe, by)).astype(int) for by in (Resizer.PILLOW, Resizer.TORCH)
         )
         assert apart(usual, quick) <= 1
         assert (usual == quick).mean() > 0.99
@@ -71,10 +71,10 @@ def test_on_photographs_it_is_one_grey_level_and_seldom(photographs, interpolati
 
 @pytest.mark.parametrize("interpolation", SMOOTH)
 def test_on_a_tall_photograph_it_is_a_few_and_seldom(photographs, interpolation):
-    """Pillow takes the columns of a tall picture first: what overshoots at an edge is cut off earlier."""
+    """Pillow takes the columns of a tall image first: what overshoots at an edge is cut off earlier."""
     recipe = Preprocessing(64, 64, Framing.STRETCH, interpolation, mean=(0.0,) * 3, std=(1.0,) * 3)
-    for picture in photographs.pictures[:10]:
-        tall = picture.crop((150, 0, 300, 512))
+    for image in photographs.images[:10]:
+        tall = image.crop((150, 0, 300, 512))
         usual, quick = (
             np.rint(255 * preprocess(tall, recipe, by)).astype(int) for by in (Resizer.PILLOW, Resizer.TORCH)
         )
@@ -83,19 +83,19 @@ def test_on_a_tall_photograph_it_is_a_few_and_seldom(photographs, interpolation)
 
 
 @pytest.mark.parametrize("interpolation", Interpolation)
-@pytest.mark.parametrize("grey", [False, True])
-def test_what_torch_does_not_resize_is_pillows_to_the_bit(interpolation, grey):
-    picture = noise(30, 20, grey=grey)
-    np.testing.assert_array_equal(resize(picture, (30, 20), interpolation, Resizer.TORCH), np.asarray(picture))
-    nearest = resize(picture, (17, 44), Interpolation.NEAREST, Resizer.TORCH)
-    np.testing.assert_array_equal(nearest, np.asarray(picture.resize((17, 44), Image.Resampling.NEAREST)))
+@pytest.mark.parametrize("gray", [False, True])
+def test_what_torch_does_not_resize_is_pillows_to_the_bit(interpolation, gray):
+    image = noise(30, 20, gray=gray)
+    np.testing.assert_array_equal(resize(image, (30, 20), interpolation, Resizer.TORCH), np.asarray(image))
+    nearest = resize(image, (17, 44), Interpolation.NEAREST, Resizer.TORCH)
+    np.testing.assert_array_equal(nearest, np.asarray(image.resize((17, 44), Image.Resampling.NEAREST)))
 
 
 @given(st.integers(0, 255), st.tuples(lengths, lengths), st.tuples(lengths, lengths), st.sampled_from(SMOOTH))
 @settings(deadline=None)
-def test_one_colour_stays_one_colour(level, old, new, interpolation):
-    picture = Image.new("RGB", old, (level, 255 - level, 0))
-    given = resize(picture, new, interpolation, Resizer.TORCH)
+def test_one_color_stays_one_color(level, old, new, interpolation):
+    image = Image.new("RGB", old, (level, 255 - level, 0))
+    given = resize(image, new, interpolation, Resizer.TORCH)
     np.testing.assert_array_equal(given, np.broadcast_to(np.uint8([level, 255 - level, 0]), given.shape))
 
 
@@ -107,11 +107,11 @@ def test_channels_and_axes_are_not_mixed():
     assert given[0, 5].tolist() == [200, 0, 0] and given[3, 0].tolist() == [0, 100, 0]
 
 
-def test_the_picture_is_left_as_it_was():
-    picture = noise(30, 20)
-    before = np.asarray(picture).copy()
-    resize(picture, (5, 5), Interpolation.BICUBIC, Resizer.TORCH)[:] = 0
-    np.testing.assert_array_equal(np.asarray(picture), before)
+def test_the_image_is_left_as_it_was():
+    image = noise(30, 20)
+    before = np.asarray(image).copy()
+    resize(image, (5, 5), Interpolation.BICUBIC, Resizer.TORCH)[:] = 0
+    np.testing.assert_array_equal(np.asarray(image), before)
 
 
 def test_what_resizes_is_recorded_with_its_version():

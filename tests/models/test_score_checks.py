@@ -29,18 +29,18 @@ def test_log_probability_of_zero_is_a_score():
 def test_what_is_no_number_is_counted(bad):
     scores = np.zeros((4, 10), np.float32)
     scores[[1, 3], 5] = bad
-    with pytest.raises(InputError, match="m:x gave NaN or infinity for 2 of 4 pictures"):
+    with pytest.raises(InputError, match="m:x gave NaN or infinity for 2 of 4 images"):
         checked_scores(scores, KNOWN, rows=4)
 
 
 def test_another_width_names_both():
-    with pytest.raises(MismatchError, match="m:x gives 11 scores a picture, but digits has 10 classes"):
+    with pytest.raises(MismatchError, match="m:x gives 11 scores a image, but digits has 10 classes"):
         checked_scores(np.zeros((2, 11)), KNOWN, rows=2)
 
 
 @pytest.mark.parametrize("shape", [(3, 10), (10,), (2, 10, 1)])
 def test_another_shape_names_what_was_expected(shape):
-    with pytest.raises(MismatchError, match=r"for 2 pictures, expected \(2, classes\)"):
+    with pytest.raises(MismatchError, match=r"for 2 images, expected \(2, classes\)"):
         checked_scores(np.zeros(shape), KNOWN, rows=2)
 
 
@@ -65,7 +65,7 @@ class TestFeatures:
 
     @pytest.mark.parametrize("shape", [(3, 5), (1, 5), (2,), (2, 5, 1), (2, 0), ()])
     def test_another_shape_names_what_was_expected(self, shape):
-        with pytest.raises(MismatchError, match=r"for 2 pictures, expected floating-point numbers \(2, d\)") as raised:
+        with pytest.raises(MismatchError, match=r"for 2 images, expected floating-point numbers \(2, d\)") as raised:
             self.checked(np.zeros(shape))
         assert str(raised.value).startswith(f"m:x gave features of float64 {shape}")
 
@@ -82,7 +82,7 @@ class TestFeatures:
             self.checked(features)
 
     def test_the_scores_are_checked_as_ever(self):
-        with pytest.raises(MismatchError, match="m:x gives 11 scores a picture"):
+        with pytest.raises(MismatchError, match="m:x gives 11 scores a image"):
             self.checked(np.zeros((2, 5)), np.zeros((2, 11)))
-        with pytest.raises(InputError, match="NaN or infinity for 1 of 2 pictures"):
+        with pytest.raises(InputError, match="NaN or infinity for 1 of 2 images"):
             self.checked(np.zeros((2, 5)), np.where(np.arange(2)[:, None] == 1, np.nan, np.zeros((2, 10))))

@@ -38,7 +38,7 @@ def test_unknown_classes_say_which_option_to_give():
 
 
 def test_an_unknown_recipe_says_which_option_to_give():
-    with pytest.raises(InputError, match="m:x does not say how pictures become its input: give --size"):
+    with pytest.raises(InputError, match="m:x does not say how images become its input: give --size"):
         statement("m:x", Settings(), class_space=digits())
 
 

@@ -42,11 +42,11 @@ def folder(timm, tmp_path):
 
 
 def test_the_recipe_is_that_of_timms_own_transform(timm):
-    picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
     for change in ({}, {"crop_mode": "squash"}, {"crop_pct": 1.0, "interpolation": "bilinear"}):
         config = CONFIG | change
-        theirs = timm.data.create_transform(**config, is_training=False)(picture).numpy()
-        np.testing.assert_allclose(preprocess(picture, timm_preprocessing(config, "m")), theirs, atol=2e-6)
+        theirs = timm.data.create_transform(**config, is_training=False)(image).numpy()
+        np.testing.assert_allclose(preprocess(image, timm_preprocessing(config, "m")), theirs, atol=2e-6)
 
 
 def test_the_recipe_by_hand():
@@ -119,7 +119,7 @@ def test_features_of_other_architectures(name, library):
 def test_the_classes_of_a_local_folder_are_not_guessed(folder):
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"timm:local-dir:{folder[0]}", Settings())
-    with pytest.raises(MismatchError, match="gives 10 scores a picture, but imagenet-1k has 1000 classes"):
+    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000 classes"):
         load_model(f"timm:local-dir:{folder[0]}", Settings(class_space=imagenet_1k()))
 
 

@@ -124,9 +124,9 @@ def test_the_hash_follows_the_weights(load, settings, torch):
 @pytest.mark.parametrize(
     "name, kind, what",
     [
-        ("wide", MismatchError, "gives 11 scores a picture, but digits has 10 classes"),
+        ("wide", MismatchError, "gives 11 scores a image, but digits has 10 classes"),
         ("two", InputError, "gave a tuple, expected one tensor"),
-        ("nan", InputError, "gave NaN or infinity for 2 of 2 pictures"),
+        ("nan", InputError, "gave NaN or infinity for 2 of 2 images"),
         ("pair", InputError, r"returned \(Sequential, int\), expected a torch.nn.Module or a pair"),
         ("nothing", InputError, "returned a NoneType, expected a torch.nn.Module"),
         ("NETWORK", InputError, "unknown function"),
@@ -138,9 +138,9 @@ def test_a_wrong_module_is_one_line_at_loading(load, settings, name, kind, what)
 
 
 def test_an_input_that_the_module_cannot_take_is_one_line(load, settings):
-    grey = Preprocessing(8, 8, mean=(0.5,), std=(0.5,))
+    gray = Preprocessing(8, 8, mean=(0.5,), std=(0.5,))
     with pytest.raises(InputError, match=r"failed on a batch of shape \(2, 1, 8, 8\): RuntimeError: "):
-        load("alone", replace(settings, preprocessing=grey))
+        load("alone", replace(settings, preprocessing=gray))
 
 
 def test_out_of_memory_asks_for_a_smaller_batch(load, settings, batch):

@@ -9,7 +9,7 @@ import pytest
 from skipping import skip
 
 from regrade.core import InputError, MismatchError
-from regrade.models import Device, Exported, OutOfMemory, Precision, as_onnx, load_model, normalised
+from regrade.models import Device, Exported, OutOfMemory, Precision, as_onnx, load_model, normalized
 from regrade.models.torch_modules import with_features
 from regrade.models.torch_runtime import TorchModel
 
@@ -162,7 +162,7 @@ class TestFeatures:
             ("one", (InputError, "scores_and_features of torch:.*:one gave a Tensor, expected scores and features")),
             ("text", (InputError, "gave a str, expected one tensor")),
             ("nan", (InputError, "gave NaN or infinity among its features")),
-            ("flat", (MismatchError, r"gave features of float32 \(7,\) for 7 pictures")),
+            ("flat", (MismatchError, r"gave features of float32 \(7,\) for 7 images")),
         ],
     )
     def test_a_module_that_names_them_wrongly_is_one_line(self, load, settings, batch, name, error):
@@ -189,8 +189,8 @@ class TestFeatures:
         np.testing.assert_allclose(low, full, atol=0.02)
 
 
-class TestGreyLevels:
-    """A model on a GPU is given grey levels, a quarter of the bytes, and normalises them there."""
+class TestGrayLevels:
+    """A model on a GPU is given gray levels, a quarter of the bytes, and normalizes them there."""
 
     @pytest.fixture
     def levels(self):
@@ -198,7 +198,7 @@ class TestGreyLevels:
 
     def test_scores_and_features_are_those_of_the_usual_input(self, load, settings, levels):
         model = load("linear", settings)
-        usual = np.stack([normalised(one, settings.preprocessing) for one in levels])
+        usual = np.stack([normalized(one, settings.preprocessing) for one in levels])
         np.testing.assert_array_equal(model._images(levels).numpy(), usual)
         np.testing.assert_array_equal(model.scores(levels), model.scores(usual))
         np.testing.assert_array_equal(model.scores_and_features(levels)[1], model.scores_and_features(usual)[1])

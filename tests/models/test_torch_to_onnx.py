@@ -109,8 +109,8 @@ def test_only_torch_models_have_a_twin(user_module, settings, batch):
     assert as_onnx(load_model(f"python:{path}:f", settings), batch) == Exported(None)
 
 
-def test_without_a_picture_there_is_no_twin(load, settings, batch):
-    assert as_onnx(load("network", settings), batch[:0]).reason == "there is no picture to compare on"
+def test_without_a_image_there_is_no_twin(load, settings, batch):
+    assert as_onnx(load("network", settings), batch[:0]).reason == "there is no image to compare on"
 
 
 def test_without_onnxruntime_the_reason_is_the_command(load, settings, batch, monkeypatch):
@@ -125,7 +125,7 @@ def test_differences_by_hand():
     expected = np.array([[1.0, 5.0, 2.0], [4.0, 0.0, -10.0]])
     assert _difference([expected], [expected + 0.009]) == ""
     assert "lie up to 0.011 from torch's, more than 0.001 of 10" in _difference([expected], [expected + 0.011])
-    assert "best class of 1 of 2 pictures" in _difference([expected], [np.array([[6.0, 5, 2], [4, 0, -10]])])
+    assert "best class of 1 of 2 images" in _difference([expected], [np.array([[6.0, 5, 2], [4, 0, -10]])])
     assert "infinite scores elsewhere" in _difference([expected], [np.where(expected == 0, -np.inf, expected)])
 
 

@@ -27,12 +27,12 @@ def random_weights(torchvision, monkeypatch):
 
 
 def test_the_recipes_are_those_of_torchvisions_own_transforms(torchvision):
-    picture = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 256, (375, 500, 3), dtype=np.uint8))
     for name in ("resnet18", "vit_b_16", "regnet_y_16gf", "inception_v3"):
         for weights in torchvision.models.get_model_weights(name):
             recipe = torchvision_preprocessing(weights.transforms(), name)
-            theirs = weights.transforms()(picture).numpy()
-            np.testing.assert_allclose(preprocess(picture, recipe), theirs, atol=2e-6)
+            theirs = weights.transforms()(image).numpy()
+            np.testing.assert_allclose(preprocess(image, recipe), theirs, atol=2e-6)
 
 
 def test_all_weights_have_a_recipe_and_are_of_imagenet(torchvision):

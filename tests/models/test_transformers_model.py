@@ -86,7 +86,7 @@ def test_classes_must_be_stated_and_as_many(write):
     folder, _ = write("0123456789")
     with pytest.raises(InputError, match="give --classes"):
         load_model(f"transformers:{folder}", Settings())
-    with pytest.raises(MismatchError, match="gives 10 scores a picture, but imagenet-1k has 1000"):
+    with pytest.raises(MismatchError, match="gives 10 scores a image, but imagenet-1k has 1000"):
         load_model(f"transformers:{folder}", Settings(class_space=imagenet_1k()))
 
 
@@ -128,13 +128,13 @@ def test_labels_match_by_id_name_or_word():
     ids=str,
 )
 def test_recipes_are_those_of_the_processors(transformers, processor, options):
-    """Within two grey levels: these processors resize tensors, the recipe resizes pictures."""
+    """Within two gray levels: these processors resize tensors, the recipe resizes images."""
     theirs = getattr(transformers, processor)(**options)
     recipe = processor_preprocessing(theirs.to_dict(), processor)
     ramp = np.add.outer(np.arange(150), np.arange(200)) * (255 / 348)
-    picture = Image.fromarray(np.stack([ramp, ramp[::-1], ramp[:, ::-1]], axis=2).astype(np.uint8))
-    expected = np.asarray(theirs(picture, return_tensors="np")["pixel_values"][0])
-    ours = preprocess(picture, recipe)
+    image = Image.fromarray(np.stack([ramp, ramp[::-1], ramp[:, ::-1]], axis=2).astype(np.uint8))
+    expected = np.asarray(theirs(image, return_tensors="np")["pixel_values"][0])
+    ours = preprocess(image, recipe)
     assert ours.shape == expected.shape
     assert np.abs(ours - expected).max() <= 2.01 / 255 / min(recipe.std)
 

@@ -26,12 +26,12 @@ def test_by_installed_package():
     assert user_object("json.decoder:JSONDecoder", prefix="python") is json.decoder.JSONDecoder
 
 
-def test_a_file_finds_its_neighbours_and_its_own_dataclasses(user_module):
-    user_module("SIDE = 5\n", "neighbour_of_a_test.py")
+def test_a_file_finds_its_neighbors_and_its_own_dataclasses(user_module):
+    user_module("SIDE = 5\n", "neighbor_of_a_test.py")
     text = """
 from __future__ import annotations
 from dataclasses import dataclass
-from neighbour_of_a_test import SIDE
+from neighbor_of_a_test import SIDE
 
 @dataclass
 class A:
@@ -43,8 +43,8 @@ class A:
 
 def test_a_function_finds_modules_beside_its_file_while_it_runs(user_module, tmp_path):
     (tmp_path / "inner").mkdir()
-    user_module("SIDE = 6\n", "inner/late_neighbour_of_a_test.py")
-    path = user_module("def make():\n    from late_neighbour_of_a_test import SIDE\n    return SIDE\n", "inner/m.py")
+    user_module("SIDE = 6\n", "inner/late_neighbor_of_a_test.py")
+    path = user_module("def make():\n    from late_neighbor_of_a_test import SIDE\n    return SIDE\n", "inner/m.py")
     before = list(sys.path)
     assert called(user_object(f"{path}:make", prefix="torch"), f"{path}:make", "m") == 6
     assert sys.path == before
@@ -67,7 +67,7 @@ def test_no_such_file():
         user_object("nowhere/models.py:make", prefix="torch")
 
 
-def test_no_such_function_suggests_its_neighbours(user_module):
+def test_no_such_function_suggests_its_neighbors(user_module):
     path = user_module("def make_resnet(): ...\n")
     with pytest.raises(UnknownName, match=r"unknown function of .*mine\.py 'make_resnt'; did you mean make_resnet\?"):
         user_object(f"{path}:make_resnt", prefix="torch")

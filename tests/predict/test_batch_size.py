@@ -16,7 +16,7 @@ MEGABYTE = 1 << 20
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A CPU of which is known what four pictures need and what is free."""
+    """A CPU of which is known what four images need and what is free."""
 
     def known(need, free):
         monkeypatch.setattr(batch_size, "_peak_on_cpu", lambda *_: need)
@@ -41,7 +41,7 @@ class OnGpu(Toy):
 
 
 class TestByHand:
-    """Four pictures need 400 bytes: a picture needs 100."""
+    """Four images need 400 bytes: a image needs 100."""
 
     @pytest.mark.parametrize(
         ("budget", "batch"),
@@ -108,7 +108,7 @@ class TestTrouble:
         assert fitting_batch(Toy(scores), 1) == 32
 
 
-def test_it_is_tried_on_made_up_pictures_of_the_recipe(machine):
+def test_it_is_tried_on_made_up_images_of_the_recipe(machine):
     machine(400, 10**9)
     seen = []
     fitting_batch(Toy(lambda batch: seen.append((batch.shape, batch.dtype)) or linear(batch)), None)
@@ -142,10 +142,10 @@ class TestOnThisMachine:
         return scores
 
     def test_what_a_batch_takes_is_seen(self):
-        pictures = np.zeros((4, 3, 8, 8), np.float32)
-        need = batch_size._peak_on_cpu(Toy(self.hungry(50 * MEGABYTE)), pictures)
+        images = np.zeros((4, 3, 8, 8), np.float32)
+        need = batch_size._peak_on_cpu(Toy(self.hungry(50 * MEGABYTE)), images)
         assert 190 * MEGABYTE <= need <= 260 * MEGABYTE
-        assert pictures.nbytes <= batch_size._peak_on_cpu(Toy(), pictures) <= 30 * MEGABYTE
+        assert images.nbytes <= batch_size._peak_on_cpu(Toy(), images) <= 30 * MEGABYTE
 
     def test_what_earlier_batches_took_is_not_counted(self):
         Toy(self.hungry(400 * MEGABYTE)).scores(np.zeros((1, 3, 8, 8), np.float32))

@@ -14,11 +14,11 @@ from skipping import skip
 from two_nodes import two_nodes
 
 import regrade
-from regrade.core import ExecutorError, ModelSpec, PictureSource, ScoreKind
+from regrade.core import ExecutorError, ImageSource, ModelSpec, ScoreKind
 from regrade.models import ModelCard, Resizer, Settings
 from regrade.predict import How, NamedModel
 from regrade.predict.cluster import Hello, Worker, _Alike, _sees
-from regrade.predict.fastest import first_pictures
+from regrade.predict.fastest import first_images
 
 SIZE = 400
 
@@ -33,7 +33,7 @@ SEEN = Path({folder!r}) / "seen"
 BLIND = {folder!r} + "/blind"
 if os.path.exists(BLIND) and "RAY_JOB_ID" in os.environ:
     import regrade.predict.cluster
-    regrade.predict.cluster._sees = lambda *_: False  # as on a machine that has not got the pictures
+    regrade.predict.cluster._sees = lambda *_: False  # as on a machine that has not got the images
 
 def scores(batch):
     if len(batch) == 8:  # no trial of the loaded model
@@ -58,12 +58,12 @@ scores.scores_and_features = lambda batch: (scores(batch), batch.reshape(len(bat
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A workspace with pictures, one of them damaged, and a model beside it."""
+    """A workspace with images, one of them damaged, and a model beside it."""
     if importlib.util.find_spec("ray") is None:
         skip("ray is not installed: pip install 'regrade[ray]'")
     here = tmp_path_factory.mktemp("cluster")
     noisy(here, SIZE)
-    (here / "pictures" / "3" / "x013.png").write_bytes(b"no picture")
+    (here / "images" / "3" / "x013.png").write_bytes(b"no image")
     (here / "mine.py").write_text(MODEL.format(folder=str(here)))
     return here
 
@@ -96,7 +96,7 @@ def asked(folder):
 
 def fresh(folder, name):
     workspace = regrade.init(folder / name)
-    workspace.add_test_set("noise", folder / "pictures", classes="cifar-10", layout="index")
+    workspace.add_test_set("noise", folder / "images", classes="cifar-10", layout="index")
     return workspace
 
 
@@ -134,7 +134,7 @@ def undisturbed(folder):
     return stored(workspace)
 
 
-def test_pictures_that_workers_cannot_see_are_shipped(folder, cluster, undisturbed, asked):
+def test_images_that_workers_cannot_see_are_shipped(folder, cluster, undisturbed, asked):
     workspace = fresh(folder, "shipped")
     asked("blind")
     done = on_cluster(cluster, folder / "shipped", "--keep", "scores,features")
@@ -142,7 +142,7 @@ def test_pictures_that_workers_cannot_see_are_shipped(folder, cluster, undisturb
     found, manifest = stored(workspace)
     assert found.digest == undisturbed[0].digest
     np.testing.assert_array_equal(found.fingerprints, undisturbed[0].fingerprints)
-    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a picture of a known format"}
+    assert manifest.unreadable == undisturbed[1].unreadable == {"x013.png": "not a image of a known format"}
 
 
 def test_predict_on_a_cluster_fingerprints_the_images_behind_those_it_ships(folder, cluster, asked):
@@ -234,30 +234,30 @@ class TestAlike:
             alike.check(self.hello(**other))
 
 
-def test_a_worker_sees_pictures_only_where_they_are_the_same(tmp_path):
+def test_a_worker_sees_images_only_where_they_are_the_same(tmp_path):
     store = noisy(tmp_path, 20)
-    source = store.pictures(store.test_set("noise"))
-    first = first_pictures(source)
+    source = store.images(store.test_set("noise"))
+    first = first_images(source)
     assert len(first) == 16 and _sees(source, first)
     changed = {**first, 3: b"other"}
     assert not _sees(source, changed)
     assert not _sees(source, {})
-    assert not _sees(PictureSource(source.reader, str(tmp_path / "gone"), source.locations), first)
-    (tmp_path / "pictures" / source.locations[5]).unlink()
+    assert not _sees(ImageSource(source.reader, str(tmp_path / "gone"), source.locations), first)
+    (tmp_path / "images" / source.locations[5]).unlink()
     assert not _sees(source, first)
 
 
-def test_a_worker_answers_alike_for_shipped_pictures_and_its_own(tmp_path, monkeypatch):
+def test_a_worker_answers_alike_for_shipped_images_and_its_own(tmp_path, monkeypatch):
     (tmp_path / "alone.py").write_text(MODEL.format(folder=str(tmp_path)))
     monkeypatch.syspath_prepend(tmp_path)
     store = noisy(tmp_path, 20)
     test_set = store.test_set("noise")
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     how = How(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
-    worker = Worker(NamedModel("python:alone:scores", Settings()), how, source, first_pictures(source))
-    assert worker.hello().sees_pictures and worker.find_batch() == 4
-    pictures = [(tmp_path / "pictures" / place).read_bytes() for place in source.locations]
+    worker = Worker(NamedModel("python:alone:scores", Settings()), how, source, first_images(source))
+    assert worker.hello().sees_images and worker.find_batch() == 4
+    images = [(tmp_path / "images" / place).read_bytes() for place in source.locations]
     seen = worker.part(test_set.ids, source, None, 4)
-    shipped = worker.part(test_set.ids, source, ["it is gone", *pictures[1:]], 4)
+    shipped = worker.part(test_set.ids, source, ["it is gone", *images[1:]], 4)
     np.testing.assert_array_equal(seen.full_scores[1:], shipped.full_scores[1:])
     assert shipped.unreadable == {0: "it is gone"} and not seen.unreadable

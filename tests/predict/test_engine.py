@@ -13,7 +13,7 @@ from regrade.models import OutOfMemory, Resizer
 from regrade.predict import Asked, Engine, How, Preparing, engine, prepare_all
 from regrade.predict.engine import WORTH_PROCESSES
 from regrade.predict.prepare import MOST_THREADS
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 SIZE = 40
 
@@ -28,20 +28,20 @@ def parts(store, model, part_size=16):
     return store.partial_predictions(test_set, model.spec.name, part_size=part_size, plan={"model": model.spec.name})
 
 
-def asked(store, pictures=None):
+def asked(store, images=None):
     test_set = store.test_set("noise")
-    source = store.pictures(test_set)
-    return Asked(test_set.ids, source, pictures or open_pictures(source))
+    source = store.images(test_set)
+    return Asked(test_set.ids, source, images or open_images(source))
 
 
-def run(store, model, *, told=None, pictures=None, batch=16, **how):
+def run(store, model, *, told=None, images=None, batch=16, **how):
     """Run to the end and put the parts together."""
     partial = parts(store, model)
     ran = Engine(model, How(part_size=16, **how))
     with partial.alone():
         partial.begin()
         progress = ([] if told is None else told).append
-        for part in ran.parts(asked(store, pictures), partial.missing(), batch=batch, progress=progress):
+        for part in ran.parts(asked(store, images), partial.missing(), batch=batch, progress=progress):
             partial.add(part)
         return partial.finished(), ran
 
@@ -49,7 +49,7 @@ def run(store, model, *, told=None, pictures=None, batch=16, **how):
 def inputs(store):
     """The inputs (n, 3, 8, 8) of a plain loop."""
     of, preparing = asked(store), Preparing(Toy().preprocessing, Resizer.PILLOW)
-    every = prepare_all(of.pictures, of.source, preparing, range(SIZE), workers=1, ahead=1)
+    every = prepare_all(of.images, of.source, preparing, range(SIZE), workers=1, ahead=1)
     return np.stack([one.input for one in every])
 
 
@@ -77,15 +77,15 @@ def test_a_batch_ends_with_its_part(store):
     assert model.batches == [12, 4, 12, 4, 8]
 
 
-def test_pictures_are_prepared_while_the_model_computes(store):
-    pictures = Counted(asked(store).pictures)
+def test_images_are_prepared_while_the_model_computes(store):
+    images = Counted(asked(store).images)
     seen = []
 
     def scores(batch):
-        seen.append(pictures.reached(min(SIZE, 4 * (len(seen) + 2))))
+        seen.append(images.reached(min(SIZE, 4 * (len(seen) + 2))))
         return linear(batch)
 
-    run(store, Toy(scores), batch=4, pictures=pictures)
+    run(store, Toy(scores), batch=4, images=images)
     assert seen == [True] * 10
 
 
@@ -114,17 +114,17 @@ def test_several_threads_may_ask_at_once(store):
 
 
 def test_only_what_is_wanted_is_read(store):
-    pictures = Counted(asked(store).pictures)
+    images = Counted(asked(store).images)
     ran = Engine(Toy(), How())
-    late, early = ran.parts(asked(store, pictures), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None)
-    assert (late.start, len(late), early.start, len(early), pictures.count) == (30, 4, 3, 2, 6)
+    late, early = ran.parts(asked(store, images), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None)
+    assert (late.start, len(late), early.start, len(early), images.count) == (30, 4, 3, 2, 6)
     np.testing.assert_array_equal(late.classes[:, 0], expected(store)[30:34].argmax(axis=1))
 
 
-def test_the_card_says_what_makes_the_pictures_ready():
+def test_the_card_says_what_makes_the_images_ready():
     model = Toy()
     card = Engine(model, How()).card
-    assert card.runtime == f"toy, pictures by {Resizer.PILLOW.runtime}"
+    assert card.runtime == f"toy, images by {Resizer.PILLOW.runtime}"
     assert (card.spec, card.class_space, card.preprocessing) == (model.spec, model.class_space, model.preprocessing)
     assert model.card.runtime == "toy"
 
@@ -225,12 +225,12 @@ def test_fewer_classes_than_are_stored(store):
     assert found.classes.shape == (SIZE, 3)
 
 
-def test_an_unreadable_picture_has_no_answer_and_changes_no_other(store, tmp_path):
+def test_an_unreadable_image_has_no_answer_and_changes_no_other(store, tmp_path):
     whole, _ = run(store, Toy(name="whole"), keep_scores=True)
     gone = [1, 16, 17, 39]
     test_set = store.test_set("noise")
     for position in gone:
-        path = tmp_path / "pictures" / store.pictures(test_set).locations[position]
+        path = tmp_path / "images" / store.images(test_set).locations[position]
         path.unlink()
     found, _ = run(store, Toy(), keep_scores=True, batch=2)
     assert sorted(found.unreadable) == gone
@@ -242,7 +242,7 @@ def test_an_unreadable_picture_has_no_answer_and_changes_no_other(store, tmp_pat
 def test_a_place_that_goes_while_it_runs_keeps_earlier_parts(store, tmp_path):
     def scores(batch):
         if len(model.batches) == 5:
-            (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+            (tmp_path / "images").rename(tmp_path / "elsewhere")
         return linear(batch)
 
     model = Toy(scores)
@@ -255,8 +255,8 @@ def test_a_place_that_goes_while_it_runs_keeps_earlier_parts(store, tmp_path):
 def test_exactly_once_is_checked(store, monkeypatch, spoilt):
     real = engine.prepare_all
 
-    def prepare_wrongly(pictures, source, preparing, positions, **options):
-        return (one for one in real(pictures, source, preparing, spoilt(list(positions)), **options))
+    def prepare_wrongly(images, source, preparing, positions, **options):
+        return (one for one in real(images, source, preparing, spoilt(list(positions)), **options))
 
     monkeypatch.setattr(engine, "prepare_all", prepare_wrongly)
     with pytest.raises(StoreError, match="out of order: this is a defect"):
@@ -272,7 +272,7 @@ def test_exactly_once_is_checked(store, monkeypatch, spoilt):
         (How(workers=8, resizer=Resizer.GPU), WORTH_PROCESSES, False),
     ],
 )
-def test_processes_prepare_pictures_where_it_pays(store, monkeypatch, how, examples, processes):
+def test_processes_prepare_images_where_it_pays(store, monkeypatch, how, examples, processes):
     """Never the few that are shipped to a worker of a cluster: processes would look for them on the disk."""
     seen = {}
 

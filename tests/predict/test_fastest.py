@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from predicting import Toy, colours, noisy
+from predicting import Toy, colors, noisy
 
 from regrade.core import InputError
 from regrade.models import Exported, OutOfMemory
@@ -36,12 +36,12 @@ def test_a_twin_that_agrees_is_run_and_recorded(store, compared):
     predict(store, model, store.test_set("noise"), How(8))
     assert sum(twin.batches) == 40 and model.batches == []
     manifest = store.manifest(store.test_set("noise"), "toy")
-    assert manifest.runtime.startswith("faster, pictures by pillow ") and manifest.runtime_note == ""
+    assert manifest.runtime.startswith("faster, images by pillow ") and manifest.runtime_note == ""
     assert compared["given"] == [(model, (16, 3, 8, 8), False)]
 
 
 def test_features_are_compared_where_they_are_kept(store, compared):
-    model = Toy(features=colours)
+    model = Toy(features=colors)
     predict(store, model, store.test_set("noise"), How(8, keep_features=True))
     assert compared["given"] == [(model, (16, 3, 8, 8), True)]
 
@@ -62,30 +62,30 @@ def test_else_the_model_itself_and_why(store, compared, answer, note):
     predict(store, model, store.test_set("noise"), How(8))
     assert sum(model.batches) == 40
     manifest = store.manifest(store.test_set("noise"), "toy")
-    assert manifest.runtime.startswith("toy, pictures by ") and manifest.runtime_note == note
+    assert manifest.runtime.startswith("toy, images by ") and manifest.runtime_note == note
 
 
 def test_the_model_stacks_its_own_inputs(store, compared):
     """Inputs that a GPU has made ready are there already: only the model knows how to put them together."""
     model = Toy()
     model.stacked = lambda inputs: np.stack(inputs)[:5]
-    source = store.pictures(store.test_set("noise"))
-    fastest.fastest(model, source, fastest.first_pictures(source), How(8))
+    source = store.images(store.test_set("noise"))
+    fastest.fastest(model, source, fastest.first_images(source), How(8))
     assert compared["given"] == [(model, (5, 3, 8, 8), False)]
 
 
-def test_pictures_that_cannot_be_read_are_not_compared(store, compared, tmp_path):
-    source = store.pictures(store.test_set("noise"))
-    (tmp_path / "pictures" / source.locations[0]).unlink()
-    (tmp_path / "pictures" / source.locations[5]).write_bytes(b"")
-    pictures = fastest.first_pictures(source)
-    assert list(pictures) == [*range(1, 16)]
-    fastest.fastest(Toy(), source, pictures, How(8))
+def test_images_that_cannot_be_read_are_not_compared(store, compared, tmp_path):
+    source = store.images(store.test_set("noise"))
+    (tmp_path / "images" / source.locations[0]).unlink()
+    (tmp_path / "images" / source.locations[5]).write_bytes(b"")
+    images = fastest.first_images(source)
+    assert list(images) == [*range(1, 16)]
+    fastest.fastest(Toy(), source, images, How(8))
     assert compared["given"][0][1] == (14, 3, 8, 8)
 
 
-def test_without_a_picture_there_is_nothing_to_compare(store, compared, tmp_path):
-    for path in (tmp_path / "pictures").rglob("*.png"):
+def test_without_a_image_there_is_nothing_to_compare(store, compared, tmp_path):
+    for path in (tmp_path / "images").rglob("*.png"):
         path.write_bytes(b"")
     pair = predict(store, Toy(), store.test_set("noise"), How(8, allow_unreadable=1))
     assert len(pair.unreadable) == 40 and compared["given"] == []

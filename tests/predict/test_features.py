@@ -1,4 +1,4 @@
-"""Features beside the answers: of every picture that has one, in half precision, whatever happens in between."""
+"""Features beside the answers: of every image that has one, in half precision, whatever happens in between."""
 
 from dataclasses import replace
 
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from predicting import Toy, colours, failing, linear, noisy
+from predicting import Toy, colors, failing, linear, noisy
 
 from regrade.core import AlreadyStored, InputError, ModelError, StoreError
 from regrade.models import OutOfMemory
 from regrade.predict import Asked, Engine, How, predict
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 SIZE = 40
 SMALL = How(batch=4, part_size=8, keep_features=True)
@@ -35,21 +35,21 @@ def features_of(store) -> np.ndarray:
 
 
 def spoil(store, positions):
-    source = store.pictures(store.test_set("noise"))
+    source = store.images(store.test_set("noise"))
     for position in positions:
-        (store.root.parent / "pictures" / source.locations[position]).write_bytes(b"")
+        (store.root.parent / "images" / source.locations[position]).write_bytes(b"")
 
 
 @pytest.fixture
 def whole(store):
-    """The features (n, 3) of all pictures, by a plain loop over the picture files."""
-    source = store.pictures(store.test_set("noise"))
-    pictures = [np.asarray(Image.open(store.root.parent / "pictures" / place)) for place in source.locations]
-    return ((np.stack(pictures).mean(axis=(1, 2)) / 255 - 0.5) / 0.5).astype(np.float32)
+    """The features (n, 3) of all images, by a plain loop over the image files."""
+    source = store.images(store.test_set("noise"))
+    images = [np.asarray(Image.open(store.root.parent / "images" / place)) for place in source.locations]
+    return ((np.stack(images).mean(axis=(1, 2)) / 255 - 0.5) / 0.5).astype(np.float32)
 
 
-def test_they_are_stored_for_every_picture_in_half_precision(store, whole):
-    pair = predict(store, Toy(features=colours), store.test_set("noise"), SMALL)
+def test_they_are_stored_for_every_image_in_half_precision(store, whole):
+    pair = predict(store, Toy(features=colors), store.test_set("noise"), SMALL)
     features = features_of(store)
     assert pair.examples == SIZE
     assert (features.shape, features.dtype) == ((SIZE, 3), np.float16)
@@ -62,8 +62,8 @@ def test_they_are_stored_for_every_picture_in_half_precision(store, whole):
 
 def test_answers_are_the_same_with_and_without(store, tmp_path):
     other = noisy(tmp_path / "other", SIZE)
-    predict(store, Toy(features=colours), store.test_set("noise"), replace(SMALL, keep_scores=True))
-    predict(other, Toy(features=colours), other.test_set("noise"), How(batch=4, part_size=8, keep_scores=True))
+    predict(store, Toy(features=colors), store.test_set("noise"), replace(SMALL, keep_scores=True))
+    predict(other, Toy(features=colors), other.test_set("noise"), How(batch=4, part_size=8, keep_scores=True))
     both, plain = stored(store), stored(other)
     assert set(both) - set(plain) == {"features.npy"}
     assert {name: both[name] for name in plain} == plain
@@ -73,7 +73,7 @@ def test_answers_are_the_same_with_and_without(store, tmp_path):
 @pytest.mark.parametrize("part_size", [5, 16, 64])
 def test_neither_batch_nor_part_changes_them(store, whole, batch, part_size):
     how = How(batch=batch, part_size=part_size, keep_features=True)
-    predict(store, Toy(features=colours), store.test_set("noise"), how)
+    predict(store, Toy(features=colors), store.test_set("noise"), how)
     np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
 
 
@@ -85,10 +85,10 @@ class TestGoingOn:
         other = noisy(tmp_path / "other", SIZE)
         for one in (store, other):
             spoil(one, gone)
-        predict(other, Toy(features=colours), test_set, ANY_SHARE)
+        predict(other, Toy(features=colors), test_set, ANY_SHARE)
         with pytest.raises(ModelError, match="the plug was pulled"):
-            predict(store, failing(after, features=colours), test_set, ANY_SHARE)
-        assert predict(store, Toy(features=colours), test_set, ANY_SHARE).unreadable.keys() == {
+            predict(store, failing(after, features=colors), test_set, ANY_SHARE)
+        assert predict(store, Toy(features=colors), test_set, ANY_SHARE).unreadable.keys() == {
             test_set.ids[position] for position in gone
         }
         assert stored(store) == stored(other)
@@ -96,34 +96,34 @@ class TestGoingOn:
     def test_parts_without_features_are_of_another_plan(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="the plug was pulled"):
-            predict(store, failing(6, features=colours), test_set, replace(SMALL, keep_features=False))
-        assert predict(store, Toy(features=colours), test_set, SMALL).resumed == 0
+            predict(store, failing(6, features=colors), test_set, replace(SMALL, keep_features=False))
+        assert predict(store, Toy(features=colors), test_set, SMALL).resumed == 0
 
     def test_stored_without_they_are_missed(self, store):
         test_set = store.test_set("noise")
-        predict(store, Toy(features=colours), test_set, replace(SMALL, keep_features=False))
-        model = Toy(features=colours)
+        predict(store, Toy(features=colors), test_set, replace(SMALL, keep_features=False))
+        model = Toy(features=colors)
         with pytest.raises(AlreadyStored, match=r"are stored with no features: remove .*/noise/toy first"):
             predict(store, model, test_set, SMALL)
         assert model.batches == []
 
     def test_stored_with_they_serve_one_who_does_not_ask(self, store):
         test_set = store.test_set("noise")
-        predict(store, Toy(features=colours), test_set, SMALL)
+        predict(store, Toy(features=colors), test_set, SMALL)
         for how in (SMALL, replace(SMALL, keep_features=False)):
-            assert predict(store, Toy(features=colours), test_set, how).already
+            assert predict(store, Toy(features=colors), test_set, how).already
 
     def test_another_width_since_the_last_run_is_told(self, store):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="the plug was pulled"):
-            predict(store, failing(6, features=colours), test_set, SMALL)
+            predict(store, failing(6, features=colors), test_set, SMALL)
         with pytest.raises(StoreError, match="rows of 3 and of 2 numbers: the model changes as it runs"):
-            predict(store, Toy(features=lambda batch: colours(batch)[:, :2]), test_set, SMALL)
+            predict(store, Toy(features=lambda batch: colors(batch)[:, :2]), test_set, SMALL)
         assert store.model_names("noise") == ()
 
 
 class TestUnreadable:
-    """A picture without an answer has no features either: its row is not a number."""
+    """A image without an answer has no features either: its row is not a number."""
 
     @settings(max_examples=25, deadline=None)
     @given(gone=st.sets(st.integers(0, SIZE - 1), max_size=SIZE - 1), part_size=st.sampled_from([1, 4, 8, 40]))
@@ -131,7 +131,7 @@ class TestUnreadable:
         store = noisy(tmp_path_factory.mktemp("set"), SIZE)
         spoil(store, gone)
         how = How(4, part_size=part_size, keep_features=True, allow_unreadable=1)
-        predict(store, Toy(features=colours), store.test_set("noise"), how)
+        predict(store, Toy(features=colors), store.test_set("noise"), how)
         features = np.asarray(features_of(store), dtype=float)
         assert features.shape == (SIZE, 3)
         assert set(np.flatnonzero(np.isnan(features).all(axis=1))) == gone
@@ -141,7 +141,7 @@ class TestUnreadable:
     def test_a_whole_part_of_them(self, store, whole, gone):
         spoil(store, gone)
         how = replace(SMALL, keep_scores=True, allow_unreadable=1)
-        predict(store, Toy(features=colours), store.test_set("noise"), how)
+        predict(store, Toy(features=colors), store.test_set("noise"), how)
         features = np.asarray(features_of(store))
         rest = np.setdiff1d(np.arange(SIZE), gone)
         assert np.isnan(features[gone]).all()
@@ -149,10 +149,10 @@ class TestUnreadable:
 
     def test_all_of_them(self, store):
         spoil(store, range(SIZE))
-        pair = predict(store, Toy(features=colours), store.test_set("noise"), ANY_SHARE)
+        pair = predict(store, Toy(features=colors), store.test_set("noise"), ANY_SHARE)
         assert len(pair.unreadable) == SIZE and features_of(store) is None
         assert store.manifest(store.test_set("noise"), "toy").features is False
-        again = predict(store, Toy(features=colours), store.test_set("noise"), SMALL)
+        again = predict(store, Toy(features=colors), store.test_set("noise"), SMALL)
         assert again.already and again.unreadable == pair.unreadable
 
 
@@ -161,7 +161,7 @@ class TestMemory:
         def features(batch):
             if len(batch) > 3:
                 raise OutOfMemory
-            return colours(batch)
+            return colors(batch)
 
         predict(store, Toy(features=features), store.test_set("noise"), replace(SMALL, batch=16, part_size=40))
         np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
@@ -180,23 +180,23 @@ class TestBadModels:
         ("features", "message"),
         [
             (
-                lambda b: colours(b)[1:],
+                lambda b: colors(b)[1:],
                 r"toy returned features, float32 of shape \(3, 3\), for the 4 examples .*: "
                 r"expected floating-point numbers of shape \(4, 3\)",
             ),
-            (lambda b: colours(b)[:, 0], r"float32 of shape \(4,\), for"),
+            (lambda b: colors(b)[:, 0], r"float32 of shape \(4,\), for"),
             (lambda b: b[:, 0], r"float32 of shape \(4, 8, 8\), for"),
-            (lambda b: colours(b)[:, :0], r"shape \(4, 0\), for .*of shape \(4, 1\)"),
-            (lambda b: colours(b).astype(int), r"int64 of shape \(4, 3\), for"),
+            (lambda b: colors(b)[:, :0], r"shape \(4, 0\), for .*of shape \(4, 1\)"),
+            (lambda b: colors(b).astype(int), r"int64 of shape \(4, 3\), for"),
             (lambda _: None, r"object of shape \(\), for"),
-            (lambda b: colours(b).tolist()[0], r"float64 of shape \(3,\), for"),
+            (lambda b: colors(b).tolist()[0], r"float64 of shape \(3,\), for"),
             (
-                lambda b: np.where(np.arange(4)[:, None] == 2, np.nan, colours(b)),
+                lambda b: np.where(np.arange(4)[:, None] == 2, np.nan, colors(b)),
                 "features that are not finite for example 'x020.png'",
             ),
-            (lambda b: np.where(np.arange(3) == 2, -np.inf, colours(b)), "not finite for example 'x000.png'"),
+            (lambda b: np.where(np.arange(3) == 2, -np.inf, colors(b)), "not finite for example 'x000.png'"),
             (
-                lambda b: 1e6 * colours(b),
+                lambda b: 1e6 * colors(b),
                 "toy returned features too large for half precision: .*without --keep features",
             ),
         ],
@@ -212,14 +212,14 @@ class TestBadModels:
         assert (features_of(store) == largest).all()
 
     def test_lists_will_do(self, store, whole):
-        model = Toy(lambda batch: linear(batch).tolist(), lambda batch: colours(batch).tolist())
+        model = Toy(lambda batch: linear(batch).tolist(), lambda batch: colors(batch).tolist())
         predict(store, model, store.test_set("noise"), SMALL)
         np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
 
     @pytest.mark.parametrize("later", [4, 9], ids=["within a part", "in another part"])
     def test_another_width_as_it_runs_is_told(self, store, later):
         def features(batch):
-            return colours(batch)[:, : 3 if len(model.batches) < later else 2]
+            return colors(batch)[:, : 3 if len(model.batches) < later else 2]
 
         model = Toy(features=features)
         with pytest.raises(ModelError, match=r"features, float32 of shape \(4, 2\), .* expected .* \(4, 3\)"):
@@ -228,7 +228,7 @@ class TestBadModels:
     @pytest.mark.parametrize("scores", [lambda b: linear(b)[:, :9], lambda b: np.full((len(b), 10), np.nan)])
     def test_scores_are_checked_as_without(self, store, scores):
         with pytest.raises(ModelError, match=r"of shape \(4, 9\)|not finite"):
-            predict(store, Toy(scores, colours), store.test_set("noise"), SMALL)
+            predict(store, Toy(scores, colors), store.test_set("noise"), SMALL)
 
 
 def test_without_being_asked_a_model_is_not_asked(store):
@@ -239,10 +239,10 @@ def test_without_being_asked_a_model_is_not_asked(store):
 
 def test_a_part_says_what_it_has(store):
     test_set = store.test_set("noise")
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     spoil(store, [*range(8), 9])
-    asked = Asked(test_set.ids, source, open_pictures(source))
-    ran = Engine(Toy(features=colours), SMALL)
+    asked = Asked(test_set.ids, source, open_images(source))
+    ran = Engine(Toy(features=colors), SMALL)
     none, some = ran.parts(asked, [range(0, 8), range(8, 16)], batch=4, progress=lambda _: None)
     assert none.features is None and len(none.unreadable) == 8
     assert some.features.shape == (8, 3) and np.isnan(some.features[1]).all() and list(some.unreadable) == [9]

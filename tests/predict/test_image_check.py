@@ -17,7 +17,7 @@ import regrade
 from regrade.core import AlreadyStored, ModelError, StoreError
 from regrade.predict import How, Run, predict, stored_pair
 from regrade.predict.image_check import changed_images
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 SMALL = How(batch=4, part_size=8)
 
@@ -28,8 +28,8 @@ def store(tmp_path):
 
 
 def path_of(store, position):
-    source = store.pictures(store.test_set("noise"))
-    return store.root.parent / "pictures" / source.locations[position]
+    source = store.images(store.test_set("noise"))
+    return store.root.parent / "images" / source.locations[position]
 
 
 def replace_image(path):
@@ -86,10 +86,10 @@ class TestStored:
         opened = []
 
         def opening(source):
-            opened.append(StampedAndCounted(open_pictures(source)))
+            opened.append(StampedAndCounted(open_images(source)))
             return opened[-1]
 
-        monkeypatch.setattr(stored_pair, "open_pictures", opening)
+        monkeypatch.setattr(stored_pair, "open_images", opening)
         rewrite(path_of(store, 5))
         assert predict(store, Toy(), test_set, SMALL).already
         assert opened[0].count == 1
@@ -100,10 +100,10 @@ class TestStored:
         path_of(store, 3).unlink()
         pair = predict(store, Toy(), test_set, SMALL)
         assert pair.already and not pair.images_away
-        (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+        (tmp_path / "images").rename(tmp_path / "elsewhere")
         pair = predict(store, Toy(), test_set, SMALL)
         assert pair.already and pair.images_away
-        (tmp_path / "pictures").mkdir()
+        (tmp_path / "images").mkdir()
         pair = predict(store, Toy(), test_set, SMALL)
         assert pair.already and pair.images_away
         told = "no image of noise could be compared with those that toy was run on: they are not where they were"
@@ -120,7 +120,7 @@ class TestStored:
 
 class StampedAndCounted(Counted):
     def stamp(self, position):
-        return self.pictures.stamp(position)
+        return self.images.stamp(position)
 
 
 class TestResume:
@@ -228,11 +228,11 @@ def test_fingerprints_are_the_same_from_threads_and_processes(tmp_path, monkeypa
 def test_changed_images_reads_only_suspects(store):
     test_set = store.test_set("noise")
     predict(store, Toy(), test_set, SMALL)
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     fingerprints = store.predictions(test_set, "toy").fingerprints
-    images = StampedAndCounted(open_pictures(source))
+    images = StampedAndCounted(open_images(source))
     assert list(changed_images(images, fingerprints, np.arange(40), workers=3)) == []
     assert images.count == 0
-    unstamped = Counted(open_pictures(source))
+    unstamped = Counted(open_images(source))
     assert list(changed_images(unstamped, fingerprints, np.arange(40), workers=3)) == []
     assert unstamped.count == 40

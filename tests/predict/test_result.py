@@ -12,7 +12,7 @@ def test_one_line_a_pair():
     assert table.notes == ("computed by torch",)
 
 
-def test_unreadable_pictures_are_counted_and_the_first_are_named():
+def test_unreadable_images_are_counted_and_the_first_are_named():
     trouble = {f"x{number}": "gone" for number in range(12)}
     run = Run((Pair("m", "a", 100, 0, 1.0, trouble, "torch"), Pair("m", "b", 100, 0, 1.0, {"y": "cut"}, "onnx")))
     assert run.unreadable == 13

@@ -25,7 +25,7 @@ from regrade.store import Store
 from regrade.workspace import Workspace
 
 SMALL = How(batch=4, part_size=8, keep_scores=True)
-RUNTIME = f"toy, pictures by pillow {PIL.__version__}"
+RUNTIME = f"toy, images by pillow {PIL.__version__}"
 
 
 @pytest.fixture
@@ -119,21 +119,21 @@ class TestGoingOn:
         assert sum(other.batches) == 40
         assert not (store.root / ".partial").exists()
 
-    def test_pictures_resized_by_another_are_another_plan(self, store):
+    def test_images_resized_by_another_are_another_plan(self, store):
         if importlib.util.find_spec("torch") is None:
             skip("torch is not installed")
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
             predict(store, failing(6), test_set, SMALL)
         pair = predict(store, Toy(), test_set, replace(SMALL, resizer=Resizer.TORCH))
-        assert pair.resumed == 0 and pair.runtime == f"toy, pictures by torch {metadata.version('torch')}"
+        assert pair.resumed == 0 and pair.runtime == f"toy, images by torch {metadata.version('torch')}"
 
-    def test_pictures_that_moved_are_another_plan(self, store, tmp_path):
+    def test_images_that_moved_are_another_plan(self, store, tmp_path):
         test_set = store.test_set("noise")
         with pytest.raises(ModelError):
             predict(store, failing(6), test_set, SMALL)
-        (store.root / "pictures" / "noise.parquet").unlink()
-        shutil.copytree(tmp_path / "pictures", tmp_path / "copies")
+        (store.root / "images" / "noise.parquet").unlink()
+        shutil.copytree(tmp_path / "images", tmp_path / "copies")
         Workspace(store).add_test_set("noise", tmp_path / "copies", layout="index")
         assert predict(store, Toy(), test_set, SMALL).resumed == 0
 
@@ -207,8 +207,8 @@ class TestUnreadable:
     @pytest.fixture
     def spoilt(self, store, tmp_path):
         test_set = store.test_set("noise")
-        (tmp_path / "pictures" / "3" / "x013.png").unlink()
-        whole = tmp_path / "pictures" / "4" / "x004.png"
+        (tmp_path / "images" / "3" / "x013.png").unlink()
+        whole = tmp_path / "images" / "4" / "x004.png"
         whole.write_bytes(whole.read_bytes()[:-60])
         return predict(store, Toy(), test_set, SMALL)
 
@@ -226,8 +226,8 @@ class TestUnreadable:
         right = store.predictions(test_set, "toy").top1 == test_set.labels
         assert row.top1.value == right.mean() and not right[test_set.position_of["x013.png"]]
 
-    def test_a_place_that_has_gone_is_no_unreadable_picture(self, store, tmp_path):
-        (tmp_path / "pictures").rename(tmp_path / "elsewhere")
+    def test_a_place_that_has_gone_is_no_unreadable_image(self, store, tmp_path):
+        (tmp_path / "images").rename(tmp_path / "elsewhere")
         with pytest.raises(InputError, match="no longer at"):
             predict(store, Toy(), store.test_set("noise"), SMALL)
         assert store.model_names("noise") == ()

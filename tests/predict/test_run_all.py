@@ -19,8 +19,8 @@ def broken(_):
 def store(tmp_path):
     """Two test sets: ``noise`` and ``more``."""
     store = noisy(tmp_path)
-    pictures = noise(tmp_path / "more", 12)
-    Workspace(store).add_test_set("more", pictures, classes="cifar-10", layout="index")
+    images = noise(tmp_path / "more", 12)
+    Workspace(store).add_test_set("more", images, classes="cifar-10", layout="index")
     return store
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from predicting import Toy, colours, failing, noise, noisy
+from predicting import Toy, colors, failing, noise, noisy
 from running import snapshot
 
 from regrade.core import NO_ANSWER, ImageSourceError, InputError, ModelError
@@ -25,8 +25,8 @@ def store(tmp_path):
 
 
 def paths(store, positions):
-    source = store.pictures(store.test_set("noise"))
-    return [store.root.parent / "pictures" / source.locations[position] for position in positions]
+    source = store.images(store.test_set("noise"))
+    return [store.root.parent / "images" / source.locations[position] for position in positions]
 
 
 def hide(store, positions):
@@ -55,7 +55,7 @@ class TestTolerance:
     @pytest.mark.parametrize(("share", "limit"), [(0, 0), (0.5, 20), (1, 40)])
     def test_limit_is_the_stated_share(self, store, share, limit):
         test_set = store.test_set("noise")
-        assert Tolerance(test_set, store.pictures(test_set), share).limit == limit
+        assert Tolerance(test_set, store.images(test_set), share).limit == limit
 
     @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
     def test_predict_refuses_a_share_that_is_none(self, store, share):
@@ -65,12 +65,12 @@ class TestTolerance:
 
 class TestTooMany:
     def test_predict_stops_at_an_empty_folder_and_stores_nothing(self, store, tmp_path):
-        shutil.move(tmp_path / "pictures", tmp_path / "mounted")
-        (tmp_path / "pictures").mkdir()
+        shutil.move(tmp_path / "images", tmp_path / "mounted")
+        (tmp_path / "images").mkdir()
         model = Toy()
         with pytest.raises(ImageSourceError) as caught:
             predict(store, model, store.test_set("noise"), SMALL)
-        for word in ("8 of 8 images of noise", "'x000.png' (", "No such file", "pictures", "--allow-unreadable 100%"):
+        for word in ("8 of 8 images of noise", "'x000.png' (", "No such file", "images", "--allow-unreadable 100%"):
             assert word in str(caught.value)
         assert "\n" not in str(caught.value)
         assert store.model_names("noise") == () and model.batches == []
@@ -131,19 +131,19 @@ class TestRetry:
         """A stored pair in which images 3, 4, 5 and 20 were unreadable, and a function that brings them back."""
         bring_back = hide(store, [3, 4, 5, 20])
         how = replace(SMALL, keep_features=True)
-        pair = predict(store, Toy(features=colours), store.test_set("noise"), how)
+        pair = predict(store, Toy(features=colors), store.test_set("noise"), how)
         assert len(pair.unreadable) == 4
         return bring_back
 
     def expected(self, tmp_path):
         whole = noisy(tmp_path / "whole")
-        predict(whole, Toy(features=colours), whole.test_set("noise"), replace(SMALL, keep_features=True))
+        predict(whole, Toy(features=colors), whole.test_set("noise"), replace(SMALL, keep_features=True))
         return whole.predictions(whole.test_set("noise"), "toy")
 
     @pytest.mark.usefixtures("spoilt")
     def test_retry_changes_nothing_while_they_are_unreadable(self, store):
         before = snapshot(store.root)
-        pair = predict(store, Toy(features=colours), store.test_set("noise"), RETRY)
+        pair = predict(store, Toy(features=colors), store.test_set("noise"), RETRY)
         assert (len(pair.unreadable), pair.recovered) == (4, 0)
         assert snapshot(store.root) == before
 
@@ -151,7 +151,7 @@ class TestRetry:
         test_set = store.test_set("noise")
         before = store.manifest(test_set, "toy")
         spoilt()
-        model = Toy(features=colours)
+        model = Toy(features=colors)
         pair = predict(store, model, test_set, RETRY)
         assert sum(model.batches) == 4
         assert (pair.recovered, pair.unreadable, pair.resumed, pair.already) == (4, {}, 36, False)
@@ -163,16 +163,16 @@ class TestRetry:
         manifest = store.manifest(test_set, "toy")
         assert manifest.digest == stored.digest != before.digest
         (note,) = manifest.retries
-        assert "4 of 4 images" in note and "toy, pictures by" in note
+        assert "4 of 4 images" in note and "toy, images by" in note
         kept = ("model", "created", "runtime", "source", "regrade", "test_set_digest")
         assert [getattr(manifest, name) for name in kept] == [getattr(before, name) for name in kept]
-        assert predict(store, Toy(features=colours), test_set, RETRY).already
+        assert predict(store, Toy(features=colors), test_set, RETRY).already
 
     def test_retry_keeps_those_that_are_still_unreadable(self, store, spoilt):
         test_set = store.test_set("noise")
         spoilt()
         hide(store, [20])
-        pair = predict(store, Toy(features=colours), test_set, RETRY)
+        pair = predict(store, Toy(features=colors), test_set, RETRY)
         assert (pair.recovered, set(pair.unreadable)) == (3, {test_set.ids[20]})
         stored = store.predictions(test_set, "toy")
         assert (stored.top1 == NO_ANSWER).nonzero()[0].tolist() == [20]
@@ -186,7 +186,7 @@ class TestRetry:
         before = snapshot(store.root)
         spoilt()
         with pytest.raises(ModelError, match="plug"):
-            predict(store, failing(-1, features=colours), store.test_set("noise"), RETRY)
+            predict(store, failing(-1, features=colors), store.test_set("noise"), RETRY)
         assert {name: value for name, value in snapshot(store.root).items() if not name.startswith(".")} == before
 
 
@@ -195,8 +195,8 @@ class TestSeveralModels:
     def run(self, store, tmp_path, monkeypatch):
         """Two models on ``noise``, whose folder is empty, and on ``more``."""
         Workspace(store).add_test_set("more", noise(tmp_path / "more", 12), classes="cifar-10", layout="index")
-        shutil.rmtree(tmp_path / "pictures")
-        (tmp_path / "pictures").mkdir()
+        shutil.rmtree(tmp_path / "images")
+        (tmp_path / "images").mkdir()
         monkeypatch.setattr(run_all, "load_model", lambda name, _: Toy(name=name))
         named = [NamedModel(name, Settings()) for name in "ab"]
         test_sets = [store.test_set("noise"), store.test_set("more")]

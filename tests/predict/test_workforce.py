@@ -19,7 +19,7 @@ def store(tmp_path):
 
 def this_process(store, model, how=SMALL):
     test_set = store.test_set("noise")
-    return ThisProcess(model, test_set.ids, store.pictures(test_set), how)
+    return ThisProcess(model, test_set.ids, store.images(test_set), how)
 
 
 class Shuffled(Workforce):
@@ -61,7 +61,7 @@ class TestThisProcess:
         model = Toy()
         workforce = this_process(store, model)
         assert compared == []
-        assert workforce.card.runtime.startswith("toy, pictures by pillow ")
+        assert workforce.card.runtime.startswith("toy, images by pillow ")
         assert workforce.note == "not through onnxruntime: it differs"
         assert workforce.find_batch() == 4
         assert compared == [1] and model.batches == []

@@ -13,7 +13,7 @@ import pytest
 
 from regrade.core import InputError, MissingExtra
 from regrade.report import Figure, figure
-from regrade.report.style import COLOURS, FONT, SHAPES, config
+from regrade.report.style import COLORS, FONT, SHAPES, config
 
 POINTS = [{"x": 1, "y": 2}, {"x": 3, "y": 4}]
 TITLE = altair.TitleParams(text=["Two points, which", "</script> rise"], subtitle=["n = 2"])
@@ -142,9 +142,9 @@ class TestStyle:
         assert drawn[0] != drawn[1]
         assert FONT in FIGURE.save(tmp_path / "f.svg").read_text()
 
-    def test_colours_differ_in_lightness_and_come_with_a_shape_each(self):
-        assert len(COLOURS) == len(SHAPES) == len(set(COLOURS)) == len(set(SHAPES))
-        light = sorted(np.dot([int(c[i : i + 2], 16) for i in (1, 3, 5)], [0.2126, 0.7152, 0.0722]) for c in COLOURS)
+    def test_colors_differ_in_lightness_and_come_with_a_shape_each(self):
+        assert len(COLORS) == len(SHAPES) == len(set(COLORS)) == len(set(SHAPES))
+        light = sorted(np.dot([int(c[i : i + 2], 16) for i in (1, 3, 5)], [0.2126, 0.7152, 0.0722]) for c in COLORS)
         assert light[-1] < 190  # dark enough on white paper
 
     def test_every_mark_of_the_look_is_known_to_vega_lite(self):

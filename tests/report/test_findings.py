@@ -53,7 +53,7 @@ def grade_row(model: str, top1: float, *, slice: str = "all", n: int = 1000, **o
     ):  # on other images than all, of which it is right on 5 points less
         other["top1_same_images"] = estimate(top1 - 0.05, n=n)
         other["labels_change"] = estimate((other.get("reviewed") or other["multilabel"]).value - top1 + 0.05, n=n)
-    empty = dict.fromkeys(("top5", "multilabel", "multilabel_upper", "reviewed", "judgements_needed"))
+    empty = dict.fromkeys(("top5", "multilabel", "multilabel_upper", "reviewed", "judgments_needed"))
     counts = {"novel": 0, "unanswered": 0, "undetermined": 0}
     return GradeRow(model, slice, estimate(top1, n=n), **{**empty, **counts, **other})
 
@@ -415,7 +415,7 @@ class TestMistakes:
         right = next(one for one in found.values() if "are right by" in one.headline)
         assert right.headline == "43% of the best model's errors on dozen are right by judged@1"
         assert "Of 7 errors of a, the best model, 42.9% (9.9 to 81.6) are right by judged@1" in right.text
-        assert "The triage is no judgement" in right.text
+        assert "The triage is no judgment" in right.text
 
     def test_errors_that_are_not(self):
         found = told(studied(predictions("b", B), reviews=()))

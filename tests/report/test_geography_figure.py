@@ -10,7 +10,7 @@ from geography_world import REGIONS, World
 
 from regrade.core import UndefinedError, UnknownName
 from regrade.report import figure, findings, map_figure
-from regrade.report.style import COLOURS
+from regrade.report.style import COLORS
 from regrade.studies import ModelCounts, SetCounts, geography
 
 LARGE = World(
@@ -86,9 +86,9 @@ class TestFigure:
         assert one["x"] == pytest.approx(100 * result.row("model-03").original.value, abs=0.01)
         assert one["value_low"] <= one["value"] <= one["value_high"]
 
-    def test_a_few_models_are_told_apart_by_colour_and_shape(self):
+    def test_a_few_models_are_told_apart_by_color_and_shape(self):
         text = json.dumps(figure(study()).spec)
-        assert all(colour in text for colour in COLOURS[:4]) and '"diamond"' in text
+        assert all(color in text for color in COLORS[:4]) and '"diamond"' in text
 
     def test_without_an_original_disparities_are_by_model(self):
         spec = figure(study(original=False)).spec
@@ -123,7 +123,7 @@ class TestFigure:
 
 
 class TestMap:
-    def test_countries_have_the_colour_the_interval_and_the_figure_of_their_region(self):
+    def test_countries_have_the_color_the_interval_and_the_figure_of_their_region(self):
         result = study()
         spec = map_figure(result).spec
         rows = {row["country"]: row for row in values(spec) if "country" in row}

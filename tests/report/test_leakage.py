@@ -85,7 +85,7 @@ def test_it_is_drawn(leaked, models):
     if leaked and models:
         rows = spec["datasets"][panels[0]["data"]["name"]]
         assert len(rows) == 2 * min(models, 60) and {row["kind"] for row in rows} == {"leaked", "clean"}
-    assert "distances of nearest neighbours" in drawn.alt
+    assert "distances of nearest neighbors" in drawn.alt
 
 
 def test_a_page_escapes_names_and_says_how_many_it_shows():

@@ -7,7 +7,7 @@ import pytest
 from simulated_people import Skill, answers, test_set
 
 from regrade.report import figure
-from regrade.report.style import COLOURS
+from regrade.report.style import COLORS
 from regrade.studies import Contender, Scoring, people
 
 TARGET = test_set(300)
@@ -63,9 +63,9 @@ def test_the_title_says_what_the_tests_find(options, words):
     assert drawn.alt.startswith(" ".join(drawn.spec["title"]["text"]))
 
 
-def test_people_are_told_from_models_by_colour_and_by_shape():
+def test_people_are_told_from_models_by_color_and_by_shape():
     text = json.dumps(figure(result(2)).spec)
-    assert COLOURS[1] in text and "diamond" in text and "circle" in text
+    assert COLORS[1] in text and "diamond" in text and "circle" in text
 
 
 @pytest.fixture(scope="module")

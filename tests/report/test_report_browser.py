@@ -176,14 +176,14 @@ class TestReading:
         assert levels.count(1) == 1
         assert all(after <= before + 1 for before, after in pairwise(levels))
 
-    def test_pictures_and_figures_say_in_words_what_they_show(self, desktop):
+    def test_images_and_figures_say_in_words_what_they_show(self, desktop):
         page = desktop.page
         assert page.locator(".gallery img").count() >= 24
         assert page.locator(".gallery img").evaluate_all("all => all.every(one => one.alt)")
         assert page.locator(".chart").evaluate_all("all => all.every(one => one.ariaLabel)")
-        for picture in page.locator(".gallery img").all()[:3]:
-            picture.scroll_into_view_if_needed()
-            assert picture.evaluate("one => one.decode().then(() => one.naturalWidth)") == 32
+        for image in page.locator(".gallery img").all()[:3]:
+            image.scroll_into_view_if_needed()
+            assert image.evaluate("one => one.decode().then(() => one.naturalWidth)") == 32
 
     def test_contents_say_where_the_reader_is(self, desktop):
         page = desktop.page

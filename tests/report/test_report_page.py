@@ -13,7 +13,7 @@ from report_world import HOSTILE
 from regrade.core import Column, Estimate, Table
 from regrade.report.packed import packed, packed_text, script_hash
 from regrade.report.report_table import MOST_ROWS, table_endings, table_html
-from regrade.report.style import COLOURS, FAINT, GREY, INK, LINE, MARKED, PAPER, WASH
+from regrade.report.style import COLORS, FAINT, GRAY, INK, LINE, MARKED, PAPER, WASH
 
 
 def unpacked(text):
@@ -145,8 +145,8 @@ class TestTables:
         assert "<output>0 rows</output>" in table_html(rows(0), anchor="t", names=())
 
 
-def luminance(colour):
-    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+def luminance(color):
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -156,20 +156,20 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-class TestColours:
+class TestColors:
     @pytest.mark.parametrize("paper", [PAPER, WASH, MARKED])
-    @pytest.mark.parametrize("ink", [INK, GREY, COLOURS[0]])
+    @pytest.mark.parametrize("ink", [INK, GRAY, COLORS[0]])
     def test_text_on_paper(self, ink, paper):
         """WCAG AA: 4.5 to 1."""
         assert contrast(ink, paper) >= 4.5
 
     def test_white_on_what_carries_it(self):
         assert contrast(PAPER, INK) >= 4.5
-        assert contrast(PAPER, COLOURS[0]) >= 4.5
+        assert contrast(PAPER, COLORS[0]) >= 4.5
 
     def test_borders_of_controls(self):
-        """WCAG AA: 3 to 1 for what a control is recognised by; lines that only set parts off need none."""
-        assert contrast(GREY, PAPER) >= 3
+        """WCAG AA: 3 to 1 for what a control is recognized by; lines that only set parts off need none."""
+        assert contrast(GRAY, PAPER) >= 3
         assert contrast(LINE, PAPER) > contrast(FAINT, PAPER) > 1.1
 
     def test_contrast_of_black_and_white(self):

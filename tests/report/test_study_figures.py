@@ -55,13 +55,13 @@ class TestGrade:
         assert "clopper-pearson 95%" in subtitle
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
-    def test_slices_are_colours(self):
+    def test_slices_are_colors(self):
         test_set, scored = loaded(3)
         drawn = figure(grade(test_set, scored, slices=["part=part 1", "part=part 2"]))
         assert {p["kind"] for p in rows(drawn, "value")} == {"all", "part=part 1", "part=part 2"}
         assert "layer" in drawn.spec and "facet" not in drawn.spec
 
-    def test_more_slices_than_colours_are_panels(self, tmp_path):
+    def test_more_slices_than_colors_are_panels(self, tmp_path):
         test_set, scored = loaded(2)
         drawn = figure(grade(test_set, scored, slices=["part"]))
         assert drawn.spec["facet"]["field"] == "kind"
@@ -139,7 +139,7 @@ class TestSimilarity:
         svg = figure(similarity(test_set, scored)).save(tmp_path / "f.svg").read_text()
         assert sum(svg.count(f">model's {i}</text>") for i in range(67)) == 67
 
-    def test_neighbours_of_very_many_models_share_a_cell(self):
+    def test_neighbors_of_very_many_models_share_a_cell(self):
         test_set, scored = loaded(150, images=60)
         result = similarity(test_set, scored)
         drawn = figure(result)

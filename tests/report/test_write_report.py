@@ -82,7 +82,7 @@ class TestFiles:
         assert "<strong>Why?</strong> It takes time." in page
         assert "Ranges in brackets are 95% intervals." in page
 
-    def test_pictures_are_in_the_page(self, tmp_path):
+    def test_images_are_in_the_page(self, tmp_path):
         tile = Tile(b"\xff\xd8jpeg", (28, 28), "i<1>", "cat", "taken for dog (2)", "2 of 2 models wrong")
         section = Section("hard", "Which?", gallery=Gallery("The hardest", (tile,), ("how they were chosen",)))
         page = write_report(Report("t", "", "", (section,), (), Behind()), tmp_path / "r").read_text()
@@ -162,7 +162,7 @@ def test_without_the_extra_the_command_to_get_it_is_told(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_large_figure_becomes_a_picture_in_the_page(tmp_path):
+def test_a_large_figure_becomes_a_image_in_the_page(tmp_path):
     values = [{"x": number, "y": number % 7} for number in range(3000)]
     chart = altair.Chart(altair.InlineData(values=values)).mark_point().encode(x="x:Q", y="y:Q")
     section = Section("many", "Many?", figures=(Figure("many", "Many points.", chart),))

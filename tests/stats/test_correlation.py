@@ -116,10 +116,10 @@ def drawn(n, correlation, trials, seed):
     x, noise = rng.normal(size=(2, trials, n))
     x.sort(axis=1)
     y = correlation * x + np.sqrt(1 - correlation**2) * noise
-    ranks, centred = stats.rankdata(y, axis=1), x - x.mean(axis=1, keepdims=True)
+    ranks, centerd = stats.rankdata(y, axis=1), x - x.mean(axis=1, keepdims=True)
     rising = sum((y[:, apart:] > y[:, :-apart]).sum(axis=1) for apart in range(1, n))
     return {
-        pearson: (centred * y).sum(axis=1) / (n * x.std(axis=1) * y.std(axis=1)),
+        pearson: (centerd * y).sum(axis=1) / (n * x.std(axis=1) * y.std(axis=1)),
         spearman: 1 - 6 * ((ranks - np.arange(1, n + 1)) ** 2).sum(axis=1) / (n**3 - n),
         kendall: 4 * rising / (n * (n - 1)) - 1,
     }

@@ -62,11 +62,11 @@ def test_covariance_against_the_moments_of_the_images(table):
     weights = np.array([both, only_first, only_second, neither]) + more
     x, y = np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0])
     products = (x - np.average(x, weights=weights)) * (y - np.average(y, weights=weights))
-    centre = np.average(products, weights=weights)
-    error = np.sqrt(np.average((products - centre) ** 2, weights=weights) / weights.sum())
+    center = np.average(products, weights=weights)
+    error = np.sqrt(np.average((products - center) ** 2, weights=weights) / weights.sum())
     found = covariance_interval(both, only_first, only_second, sum(table))
     reach = ndtri(0.975) * error
-    assert (float(found.low), float(found.high)) == pytest.approx((centre - reach, centre + reach), abs=1e-12)
+    assert (float(found.low), float(found.high)) == pytest.approx((center - reach, center + reach), abs=1e-12)
 
 
 @given(TABLES)
@@ -104,7 +104,7 @@ def test_models_that_never_differ_are_not_certain_to_be_the_same():
 @pytest.mark.parametrize("images", [1, 2, 7, 20])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_every_value_lies_in_its_own_interval(images, confidence):
-    """More images in every cell draw the centre away from an extreme: the interval still reaches it."""
+    """More images in every cell draw the center away from an extreme: the interval still reaches it."""
     counts = [(a, b, c) for a in range(images + 1) for b in range(images + 1 - a) for c in range(images + 1 - a - b)]
     both, only_first, only_second = np.array(counts).T
     first, second = (both + only_first) / images, (both + only_second) / images

@@ -104,7 +104,7 @@ def test_scales_undo_themselves(scale, values):
 
 @given(seed=st.integers(0, 10**6), m=st.integers(3, 30))
 @quick
-def test_the_line_goes_through_the_centre_and_swaps_with_wrong_answers(seed, m):
+def test_the_line_goes_through_the_center_and_swaps_with_wrong_answers(seed, m):
     draw = rng(seed)
     x, y = draw.random((2, m))
     found, mirror = fit_line(x, y), fit_line(1 - x, 1 - y)

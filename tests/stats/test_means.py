@@ -112,12 +112,12 @@ def test_stratified_proportion_covers(design):
 
 
 def test_stratified_mean_covers():
-    sizes, centres = np.array([5, 20, 40, 10]), np.array([0.0, 3.0, 1.0, -2.0])
+    sizes, centers = np.array([5, 20, 40, 10]), np.array([0.0, 3.0, 1.0, -2.0])
     strata = np.repeat(np.arange(4), sizes)
     spread = np.array([1.0, 2.0, 0.5, 3.0])[strata]
-    values = np.random.default_rng(3).normal(centres[strata], spread, size=(4000, len(strata)))
+    values = np.random.default_rng(3).normal(centers[strata], spread, size=(4000, len(strata)))
     weights = np.array([1, 2, 3, 4])
-    share = covered(stratified_mean(values, strata, weights=weights), centres @ weights / 10)
+    share = covered(stratified_mean(values, strata, weights=weights), centers @ weights / 10)
     assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 4000) + 0.005  # Satterthwaite is approximate
 
 

@@ -137,7 +137,7 @@ def test_counts_are_exact_over_many_blocks():
 
 
 def numeric_score(difference, b, c, n):
-    """Tango's statistic with the nuisance rate found by maximising the likelihood numerically."""
+    """Tango's statistic with the nuisance rate found by maximizing the likelihood numerically."""
 
     def loss(q):  # q: the chance that only the second is right; p = q + difference: only the first
         p, rest = q + difference, 1 - 2 * q - difference

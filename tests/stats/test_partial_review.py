@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import clopper_pearson, judgements_needed, partial_review, reviewed_accuracy
+from regrade.stats import clopper_pearson, judgments_needed, partial_review, reviewed_accuracy
 from regrade.stats.intervals import exact_bounds
 
 quick = settings(deadline=None, max_examples=60, derandomize=True)
@@ -39,7 +39,7 @@ def test_by_hand():
     variance = 16 * 0.5 * (1 / 3) / 2 / 100
     share = 8 / 12
     images = share * (1 - share) / 10
-    # nine degrees of freedom for the images, one for the judgements
+    # nine degrees of freedom for the images, one for the judgments
     freedom = (images + variance) ** 2 / (images**2 / 9 + variance**2 / 1)
     assert freedom == pytest.approx(5.434, abs=5e-4)
     size = share * (1 - share) / (images + variance) * (2.262157 / stats.t(freedom).ppf(0.975)) ** 2
@@ -50,7 +50,7 @@ def test_by_hand():
 def test_with_strata_weights_and_a_proxy_by_hand():
     # stratum a: weights 0.1, 0.3 with one judged right; stratum b: weight 0.2 judged wrong
     review = partial_review([1, NAN, 1, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
-    # too few judgements for the proxy; expansion: 0.4 + 2 * 0.3 * 1 + 0
+    # too few judgments for the proxy; expansion: 0.4 + 2 * 0.3 * 1 + 0
     assert reviewed_accuracy(review).value == pytest.approx(1.0)
     other = partial_review([1, 1, NAN, 0], [0, 1, 1, 1], strata=["b", "a", "a", "b"], weights=[0.4, 0.1, 0.3, 0.2])
     assert reviewed_accuracy(other).value == pytest.approx(0.4 + 2 * 0.1)
@@ -112,7 +112,7 @@ def test_all_right_so_far_is_nearly_certain_and_not_wholly():
     assert [wrong.low, wrong.high] == pytest.approx([0, 1 - estimate.low], abs=1e-9)
 
 
-def test_one_judgement_is_taken_and_leaves_a_wide_interval():
+def test_one_judgment_is_taken_and_leaves_a_wide_interval():
     outcomes = np.r_[np.ones(60), 1, np.full(39, NAN)]
     one = reviewed_accuracy(partial_review(outcomes, np.arange(100) >= 60))
     assert one.value == pytest.approx(1)
@@ -122,7 +122,7 @@ def test_one_judgement_is_taken_and_leaves_a_wide_interval():
     assert twenty.low > one.low + 0.1
 
 
-def test_a_stratum_without_judgements_enters_with_its_whole_range():
+def test_a_stratum_without_judgments_enters_with_its_whole_range():
     outcomes, novel = np.r_[np.ones(80), np.full(20, NAN)], np.arange(100) >= 70
     strata = (np.arange(100) >= 80).astype(int)
     estimate = reviewed_accuracy(partial_review(outcomes, novel, strata=strata))
@@ -133,7 +133,7 @@ def test_a_stratum_without_judgements_enters_with_its_whole_range():
     assert estimate.high == 1
 
 
-def test_no_judgement_at_all_raises():
+def test_no_judgment_at_all_raises():
     review = partial_review([1, 0, NAN], [0, 0, 1])
     with pytest.raises(UndefinedError, match="none of the novel"):
         reviewed_accuracy(review)
@@ -156,7 +156,7 @@ def population():
 @pytest.mark.parametrize("with_strata", [False, True])
 @pytest.mark.parametrize("with_weights", [False, True])
 @pytest.mark.parametrize("with_proxy", [False, True])
-def test_is_unbiased_over_the_choice_of_judgements(population, with_strata, with_weights, with_proxy):
+def test_is_unbiased_over_the_choice_of_judgments(population, with_strata, with_weights, with_proxy):
     truth, novel, strata, weights, proxy = population
     strata = strata if with_strata else np.zeros_like(strata)
     parts = {
@@ -171,7 +171,7 @@ def test_is_unbiased_over_the_choice_of_judgements(population, with_strata, with
         reviewed_accuracy(partial_review(hide(truth, novel, strata, judged, rng), novel, **parts)).value
         for _ in range(1500)
     ]
-    # the proxy's weight comes from the same judgements: a bias of the second order, a thousandth here
+    # the proxy's weight comes from the same judgments: a bias of the second order, a thousandth here
     tolerance = four_standard_errors(found) + (0.001 if with_proxy else 0)
     assert np.mean(found) == pytest.approx(target, abs=tolerance)
     assert four_standard_errors(found) < 0.005
@@ -238,7 +238,7 @@ DESIGNS = {
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_covers_the_choice_of_images_and_of_judgements(design):
+def test_covers_the_choice_of_images_and_of_judgments(design):
     covered, _, bias, error = simulate(**DESIGNS[design])
     assert covered >= 0.95 - ERROR
     assert abs(bias) < error + (0.001 if "proxy" in design else 0)
@@ -246,14 +246,14 @@ def test_covers_the_choice_of_images_and_of_judgements(design):
 
 @pytest.mark.parametrize("judged", [3, 5, 10])
 @pytest.mark.parametrize("chances", [(0.2, 0.5, 0.8), (0.6, 0.85, 0.95)])
-def test_few_judgements_in_three_strata_cover(chances, judged):
+def test_few_judgments_in_three_strata_cover(chances, judged):
     covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged)
     assert covered >= 0.95 - ERROR
 
 
 @pytest.mark.parametrize("judged", [5, 30])
 @pytest.mark.parametrize("chances", [(0.5,), (0.6, 0.85, 0.95)])
-def test_few_judgements_with_a_proxy_cover(chances, judged):
+def test_few_judgments_with_a_proxy_cover(chances, judged):
     covered, *_ = simulate(novel_share=0.3, known=0.85, chances=chances, judged=judged, proxy_strength=1.0)
     assert covered >= 0.95 - ERROR
 
@@ -285,7 +285,7 @@ def exact_coverage(judged, chance):
 
 @pytest.mark.parametrize("judged", [1, 3, 5, 10, 30])
 @pytest.mark.parametrize("chance", [0.3, 0.5, 0.8, 0.95])
-def test_few_judgements_cover_as_often_as_many(judged, chance):
+def test_few_judgments_cover_as_often_as_many(judged, chance):
     covered = exact_coverage(judged, chance)
     assert covered > 0.94  # verdicts come whole: with five of ninety judged, one changes the accuracy by six points
     if judged == 30:
@@ -309,7 +309,7 @@ def test_a_proxy_that_is_wrong_way_round_is_not_followed(population):
     )
 
 
-def test_a_proxy_is_followed_from_twenty_judgements_on(population):
+def test_a_proxy_is_followed_from_twenty_judgments_on(population):
     truth, novel, _, _, proxy = population
     strata = np.zeros(len(truth))
     for judged, followed in ((19, False), (20, True)):
@@ -318,7 +318,7 @@ def test_a_proxy_is_followed_from_twenty_judgements_on(population):
         assert (guided != reviewed_accuracy(partial_review(outcomes, novel))) == followed
 
 
-# How many more judgements -------------------------------------------------------------------------
+# How many more judgments -------------------------------------------------------------------------
 
 
 def one_review(judged=30, n=1000, seed=0):
@@ -330,23 +330,23 @@ def one_review(judged=30, n=1000, seed=0):
     return truth, partial_review(outcomes, novel, strata=strata)
 
 
-def test_more_judgements_for_a_narrower_interval():
+def test_more_judgments_for_a_narrower_interval():
     _, review = one_review()
-    needed = [judgements_needed(review, width) for width in (0.5, 0.045, 0.04, 0.035, 0.03)]
+    needed = [judgments_needed(review, width) for width in (0.5, 0.045, 0.04, 0.035, 0.03)]
     assert needed[0] == 0
     assert all(fewer < more for fewer, more in itertools.pairwise(needed))
-    assert judgements_needed(review, 0.04, confidence=0.99) > needed[2]
+    assert judgments_needed(review, 0.04, confidence=0.99) > needed[2]
 
 
 def test_none_where_the_images_are_too_few():
     _, review = one_review()
-    assert judgements_needed(review, 0.01) is None
+    assert judgments_needed(review, 0.01) is None
     # without anything to judge the interval is what it is
     right = [1, 0] * 50
     width = float(clopper_pearson(50, 100).high - clopper_pearson(50, 100).low) / 2
     settled = partial_review(right, np.zeros(100))
-    assert judgements_needed(settled, width + 1e-9) == 0
-    assert judgements_needed(settled, width - 1e-9) is None
+    assert judgments_needed(settled, width + 1e-9) == 0
+    assert judgments_needed(settled, width - 1e-9) is None
 
 
 def test_the_limit_is_what_judging_everything_gives():
@@ -354,13 +354,13 @@ def test_the_limit_is_what_judging_everything_gives():
     value = reviewed_accuracy(review).value
     right = round(value * 1000)
     width = float(clopper_pearson(right, 1000).high - clopper_pearson(right, 1000).low) / 2
-    assert judgements_needed(review, width * 1.001) == pytest.approx(270, abs=3)
-    assert judgements_needed(review, width * 0.99) is None
+    assert judgments_needed(review, width * 1.001) == pytest.approx(270, abs=3)
+    assert judgments_needed(review, width * 0.99) is None
     assert truth.shape == (1000,)
 
 
 def judge_as_planned(review, truth, more, rng):
-    """The review after ``more`` judgements, drawn at random from all that are left."""
+    """The review after ``more`` judgments, drawn at random from all that are left."""
     outcomes = review.outcomes.copy()
     chosen = rng.permutation(np.flatnonzero(np.isnan(outcomes)))[:more]
     outcomes[chosen] = truth[chosen]
@@ -368,11 +368,11 @@ def judge_as_planned(review, truth, more, rng):
 
 
 @pytest.mark.parametrize("wanted", [0.033, 0.031, 0.029])
-def test_the_judgements_reach_the_wanted_width(wanted):
+def test_the_judgments_reach_the_wanted_width(wanted):
     ratios, planned = [], []
     for seed in range(80):
         truth, review = one_review(judged=80, seed=seed)
-        more = judgements_needed(review, wanted)
+        more = judgments_needed(review, wanted)
         after = judge_as_planned(review, truth, more, np.random.default_rng(seed))
         if more:
             ratios.append(reviewed_accuracy(after).half_width / wanted)
@@ -380,41 +380,41 @@ def test_the_judgements_reach_the_wanted_width(wanted):
     assert len(planned) > 50
     assert np.mean(planned) > 10  # something is left to plan
     assert np.mean(ratios) == pytest.approx(1, abs=0.015)
-    assert np.quantile(ratios, 0.9) < 1.05  # the pilot judgements are themselves a sample
+    assert np.quantile(ratios, 0.9) < 1.05  # the pilot judgments are themselves a sample
 
 
-def test_planning_before_the_first_judgement():
+def test_planning_before_the_first_judgment():
     outcomes = np.r_[np.ones(500), np.full(500, NAN)]
     review = partial_review(outcomes, np.isnan(outcomes))
-    needed = judgements_needed(review, 0.05)
+    needed = judgments_needed(review, 0.05)
     # planned for the worst, a half right: z^2 / 4 * (1/1000 + 1/4 * (1/m - 1/500)) = 0.05^2
     variance = (0.05 / 1.96) ** 2 - 0.25 / 1000
     assert needed == pytest.approx(1 / (variance / 0.25 / 0.25 + 1 / 500), rel=0.1)
-    assert judgements_needed(review, 0.02) is None
+    assert judgments_needed(review, 0.02) is None
 
 
 def test_a_stratum_that_weighs_nothing_asks_for_nothing():
     review = partial_review([1, 0, 1, 0, NAN, NAN], [0, 0, 0, 0, 1, 1], weights=[0.25] * 4 + [0, 0])
-    assert judgements_needed(review, 0.45) == 0
+    assert judgments_needed(review, 0.45) == 0
 
 
-def test_an_interval_that_is_short_enough_asks_for_nothing_though_a_stratum_has_no_judgement():
+def test_an_interval_that_is_short_enough_asks_for_nothing_though_a_stratum_has_no_judgment():
     for left in (2, 10):
         outcomes = np.r_[np.tile([1.0, 0.0], 45), np.full(left, NAN)]
         places = np.arange(len(outcomes))
         review = partial_review(outcomes, places >= 80, strata=places >= 90)
         width = reviewed_accuracy(review).half_width
-        assert judgements_needed(review, width + 1e-9) == 0
-        assert judgements_needed(review, width - 1e-9) > 0
+        assert judgments_needed(review, width + 1e-9) == 0
+        assert judgments_needed(review, width - 1e-9) > 0
 
 
 def test_wanted_width_must_be_above_zero():
     _, review = one_review()
     for wrong in (0, -0.1):
         with pytest.raises(InputError, match="half-width"):
-            judgements_needed(review, wrong)
+            judgments_needed(review, wrong)
     with pytest.raises(InputError, match="confidence"):
-        judgements_needed(review, 0.1, confidence=95)
+        judgments_needed(review, 0.1, confidence=95)
     with pytest.raises(InputError, match="confidence"):
         reviewed_accuracy(review, confidence=95)
 

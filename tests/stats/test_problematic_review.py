@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regrade.core.errors import InputError, UndefinedError
-from regrade.stats import judgements_needed, partial_review, reviewed_accuracy
+from regrade.stats import judgments_needed, partial_review, reviewed_accuracy
 
 NAN = float("nan")
 quick = settings(deadline=None, max_examples=60, derandomize=True)
@@ -82,7 +82,7 @@ def test_until_one_is_found_nothing_changes():
     plain = partial_review(outcomes, novel)
     same = partial_review(outcomes, novel, listed=listed, problematic=unknown)
     assert reviewed_accuracy(same) == reviewed_accuracy(plain)
-    assert (same.left, judgements_needed(same, 0.06)) == (plain.left, judgements_needed(plain, 0.06))
+    assert (same.left, judgments_needed(same, 0.06)) == (plain.left, judgments_needed(plain, 0.06))
 
 
 def test_where_all_are_problematic_there_is_no_accuracy():
@@ -196,7 +196,7 @@ def test_leaving_out_only_what_was_found_would_be_biased():
     assert abs(bias) < error < 0.01
 
 
-def test_judgements_reach_the_wanted_width():
+def test_judgments_reach_the_wanted_width():
     rng = np.random.default_rng(3)
     n = 3000
     novel, listed = np.arange(n) >= 2400, np.arange(n) >= 1500
@@ -211,6 +211,6 @@ def test_judgements_reach_the_wanted_width():
 
     pilot = review(200)
     wanted = 0.8 * reviewed_accuracy(pilot).half_width
-    more = judgements_needed(pilot, wanted)
+    more = judgments_needed(pilot, wanted)
     assert 0 < more < pilot.left == 1300
     assert reviewed_accuracy(review(200 + more)).half_width == pytest.approx(wanted, rel=0.1)

@@ -151,7 +151,7 @@ class TestWriting:
 
 
 class TestReading:
-    def test_unknown_ensembles_suggest_their_neighbours(self, workspace):
+    def test_unknown_ensembles_suggest_their_neighbors(self, workspace):
         workspace.add_checkpoints("resnet", SCORES, test_set="six", kind="logits")
         with pytest.raises(UnknownName, match="did you mean resnet"):
             stored(workspace, "resnett")

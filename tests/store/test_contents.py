@@ -51,13 +51,13 @@ def listed(root) -> set[str]:
 
 def test_contents_lists_every_stored_file(root):
     tables = {path.relative_to(root).as_posix() for path in root.glob("*/**/*.parquet")}
-    parts = {path for path in tables if path.startswith(("predictions/", "neighbours/"))}
+    parts = {path for path in tables if path.startswith(("predictions/", "neighbors/"))}
     manifests = {path.relative_to(root).as_posix() for path in root.glob("*/*/*/manifest.json")}
     assert tables - parts | manifests <= listed(root)
     assert problems_of(root) == {}
 
 
-@pytest.mark.parametrize("kind", ["labels", "slices", "pictures", "mistakes", "maps", "predictions", "checkpoints"])
+@pytest.mark.parametrize("kind", ["labels", "slices", "images", "mistakes", "maps", "predictions", "checkpoints"])
 def test_verify_names_what_was_removed_as_a_whole(root, kind):
     shutil.rmtree(root / "reviews")  # a label set without a review: no other file refers to it
     (root / CONTENTS).unlink()

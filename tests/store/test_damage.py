@@ -55,7 +55,7 @@ def checked_files(root: Path) -> list[Path]:
 def test_every_kind_of_file_is_in_the_workspace(root):
     kinds = {path.relative_to(root).parts[0] for path in checked_files(root)}
     assert kinds == {
-        "checkpoints", "classes", "labels", "maps", "mistakes", "neighbours", "pictures", "predictions", "reviews",
+        "checkpoints", "classes", "labels", "maps", "mistakes", "neighbors", "images", "predictions", "reviews",
         "slices", "testsets", "contents.json",
     }  # fmt: skip
     names = {path.name for path in checked_files(root)}

@@ -111,7 +111,7 @@ class TestRoundTrips:
         store.add_label_set(labels_of(test_set, unlisted=Unlisted.WRONG), test_set)
         assert store.label_set(test_set, "judged").unlisted is Unlisted.WRONG
 
-    def test_a_label_set_without_any_judgement(self, store):
+    def test_a_label_set_without_any_judgment(self, store):
         """Images that were shown to people who could not name anything in them."""
         test_set = a_test_set()
         store.add_test_set(test_set)

@@ -103,7 +103,7 @@ class TestTables:
         with pytest.raises(UnknownName, match=f"unknown column '{column}'; did you mean state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
 
-    @pytest.mark.parametrize("column", ["status", "verdict", "Judgement", "judgment"])
+    @pytest.mark.parametrize("column", ["status", "verdict", "Judgment", "judgment"])
     def test_read_label_file_refuses_another_name_of_the_state_column(self, read, column):
         with pytest.raises(UnknownName, match=f"unknown column '{column}': call it state"):
             read(f"image,class,{column}\np0,cat,wrong\n")

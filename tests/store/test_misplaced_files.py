@@ -98,9 +98,9 @@ def test_readers_refuse_a_copied_folder(root, source, copy, first_file):
 
 
 def test_verify_names_a_renamed_folder_of_signatures(root):
-    (folder,) = (root / "neighbours" / "shelf").iterdir()
+    (folder,) = (root / "neighbors" / "shelf").iterdir()
     folder.rename(folder.with_name("0" * 16))
-    assert "it holds neighbours/shelf/" in problems_of(root)[f"neighbours/shelf/{'0' * 16}/signatures.parquet"]
+    assert "it holds neighbors/shelf/" in problems_of(root)[f"neighbors/shelf/{'0' * 16}/signatures.parquet"]
 
 
 @pytest.mark.parametrize("key", ["test_set_digest", "labels", "stratified_by", "place"])
@@ -189,7 +189,7 @@ def test_verify_names_a_missing_file_that_others_need(root, place):
 
 
 def test_verify_names_missing_signatures(root):
-    (path,) = root.glob("neighbours/*/*/signatures.parquet")
+    (path,) = root.glob("neighbors/*/*/signatures.parquet")
     path.unlink()
     assert "it is missing" in problems_of(root)[path.relative_to(root).as_posix()]
 

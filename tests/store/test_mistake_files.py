@@ -59,8 +59,8 @@ def test_read_mistake_file_notes_a_predicted_class_that_is_the_own_label(tmp_pat
 
 
 def test_columns_of_other_names(tmp_path):
-    text = TABLE.replace("image,prediction", "picture,answer")
-    found = read(table(tmp_path, text), "table", Columns(id="picture", label="answer"))
+    text = TABLE.replace("image,prediction", "image,answer")
+    found = read(table(tmp_path, text), "table", Columns(id="image", label="answer"))
     assert found.examples.tolist() == [1, 4]
 
 

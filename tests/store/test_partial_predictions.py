@@ -155,9 +155,9 @@ class TestBatch:
 def test_reasons_are_kept(partial):
     fill(partial)
     late = no_answers(range(8, 10), k=2, width=None)
-    late.unreadable[9] = "no picture – «gone»"
+    late.unreadable[9] = "no image – «gone»"
     partial.add(late)
-    assert partial.finished().unreadable == {9: "no picture – «gone»"}
+    assert partial.finished().unreadable == {9: "no image – «gone»"}
 
 
 def test_a_new_run_keeps_what_the_same_plan_has_left(partial):

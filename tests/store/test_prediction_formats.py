@@ -246,8 +246,8 @@ class TestIds:
 
     def test_a_named_id_and_label_column(self, tmp_path):
         made = regrade.init(tmp_path / "W")
-        write_csv(tmp_path / "f.csv", [("picture", "truth", "m"), ("a", "cat", "cat"), ("b", "dog", "cat")])
-        columns = Columns(id="picture", label="truth")
+        write_csv(tmp_path / "f.csv", [("image", "truth", "m"), ("a", "cat", "cat"), ("b", "dog", "cat")])
+        columns = Columns(id="image", label="truth")
         made.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10", columns=columns)
         assert made.grade("set").rows[0].top1.value == 0.5
 

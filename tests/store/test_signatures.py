@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from planted import textures
 
-from regrade.core import AlreadyStored, FormatError, PictureSource, StoreError, UnreadablePicture
-from regrade.neighbours import signatures
+from regrade.core import AlreadyStored, FormatError, ImageSource, StoreError, UnreadableImage
+from regrade.neighbors import signatures
 from regrade.store import Signed, Store
 from regrade.store.array_file import StoredArray
 
@@ -20,11 +20,11 @@ def store(tmp_path):
 @pytest.fixture(scope="module")
 def some():
     first, second = textures(2)
-    return signatures([first, UnreadablePicture("not a picture of a known format"), second], size=64)
+    return signatures([first, UnreadableImage("not a image of a known format"), second], size=64)
 
 
-def signed(places=PLACES, root="/pictures", size=64):
-    return Signed(PictureSource("folder", root, places), size)
+def signed(places=PLACES, root="/images", size=64):
+    return Signed(ImageSource("folder", root, places), size)
 
 
 def parts_of(found, *bounds):
@@ -35,13 +35,13 @@ def test_there_and_back(store, some):
     assert store.signatures("set", signed()) is None
     store.add_signatures("set", signed(), parts_of(some, 2))
     found = store.signatures("set", signed())
-    assert found.digest == some.digest and found.unreadable == {1: "not a picture of a known format"}
+    assert found.digest == some.digest and found.unreadable == {1: "not a image of a known format"}
     assert isinstance(found.thumbnails, StoredArray)
     with pytest.raises(AlreadyStored):
         store.add_signatures("set", signed(), parts_of(some))
 
 
-def test_signatures_of_other_pictures_are_others(store, some):
+def test_signatures_of_other_images_are_others(store, some):
     store.add_signatures("set", signed(), [some])
     for other in (signed(PLACES[::-1]), signed(root="/elsewhere"), signed(size=96), signed(("a.png",))):
         assert store.signatures("set", other) is None
@@ -65,7 +65,7 @@ def test_parts(store, some):
             pass
         again.add(range(2), some[np.array([0, 1])])
         first, second = again.parts()
-        assert first.unreadable == {1: "not a picture of a known format"}
+        assert first.unreadable == {1: "not a image of a known format"}
         assert first.digest == some[np.array([0, 1])].digest and second.digest == some[np.array([2])].digest
         again.remove()
     assert not (store.root / ".partial").exists()
@@ -83,7 +83,7 @@ def test_damage_is_told(store, some):
         with pytest.raises(FormatError, match="is damaged: remove it and run again"):
             partial.missing()
     store.add_signatures("set", signed(), [some])
-    (thumbnails,) = store.root.glob("neighbours/set/*/thumbnails.npy")
+    (thumbnails,) = store.root.glob("neighbors/set/*/thumbnails.npy")
     for left in (b"nothing", b""):
         thumbnails.write_bytes(left)
         with pytest.raises(FormatError, match="is damaged"):

@@ -43,7 +43,7 @@ class TestImageNetX:
             assert found.subsets["mine:larger"].tolist() == [False, True, False, False]
             assert not found.subsets["mine:style"].any()
 
-    def test_the_factors_are_those_of_the_catalogue(self):
+    def test_the_factors_are_those_of_the_catalog(self):
         assert OURS == entry("imagenet-x").groups == FACTORS
 
     def test_as_true_and_false_or_as_a_table(self, tmp_path):

@@ -31,7 +31,7 @@ from regrade.studies.confusion.expected_error import (
 
 
 def without_the_first(answers, count, *, kept):
-    """Predictions as they are stored where the first pictures could not be read, with one form of scores kept."""
+    """Predictions as they are stored where the first images could not be read, with one form of scores kept."""
     unread = np.arange(len(answers))[:, None] < count
     classes, full = np.where(unread, NO_ANSWER, answers.classes), answers.full_scores
     if full is None:
@@ -328,7 +328,7 @@ class TestStudy:
         assert rows["E (after epoch 5)"].thresholded is not None
 
     @pytest.mark.parametrize("kept", ["full_scores", "scores"])
-    def test_pictures_that_a_model_could_not_read(self, sets, kept):
+    def test_images_that_a_model_could_not_read(self, sets, kept):
         """Their scores are no numbers; they count as wrong, as everywhere, and not as agreement."""
         changed = [(without_the_first(answers, 90, kept=kept), scoring) for answers, scoring in sets[5]]
         rows = {row.model: row for row in self.study(sets, there=changed).other.errors}
@@ -351,7 +351,7 @@ class TestStudy:
 
     def test_nothing_to_learn_from_is_refused(self, sets):
         old, new, ensemble, other, *_ = sets
-        with pytest.raises(UndefinedError, match="nothing can be learnt on"):
+        with pytest.raises(UndefinedError, match="nothing can be learned on"):
             confusion(old.test_set, [ensemble], rng=np.random.default_rng(0), other=WithoutLabels(new.test_set, other))
 
     def test_a_model_that_never_errs(self, sets):

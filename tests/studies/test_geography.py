@@ -336,7 +336,7 @@ class TestGrowth:
 
 
 class TestTrouble:
-    def test_an_unknown_column_suggests_its_neighbours(self):
+    def test_an_unknown_column_suggests_its_neighbors(self):
         with pytest.raises(UnknownName, match="unknown group column of geode 'regon'; did you mean region"):
             study(by="regon")
         with pytest.raises(UnknownName, match="unknown group column of geode 'huosehold'; did you mean household"):

@@ -16,7 +16,7 @@ CORRECT, UNCLEAR, WRONG = LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRO
 
 
 def images(size):
-    return TestSet("pictures", SPACE, tuple(f"i{n}" for n in range(size)), np.zeros(size, dtype=np.int32))
+    return TestSet("images", SPACE, tuple(f"i{n}" for n in range(size)), np.zeros(size, dtype=np.int32))
 
 
 def labels(size, states, problems=(), *, version=1, uncovered=()):
@@ -25,7 +25,7 @@ def labels(size, states, problems=(), *, version=1, uncovered=()):
     covered = np.ones(size, dtype=bool)
     covered[list(uncovered)] = False
     return LabelSet(
-        "own", version, "pictures", 3, pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8),
+        "own", version, "images", 3, pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8),
         covered, tuple("drawing" if n in problems else "" for n in range(size)), Unlisted.NOVEL,
     )  # fmt: skip
 
@@ -35,7 +35,7 @@ def judged(found, rule=MultilabelRule.IMAGES):
 
 
 def answers(model, *classes):
-    return Predictions(model, "pictures", "letters", np.array(classes, dtype=np.int32)[:, None])
+    return Predictions(model, "images", "letters", np.array(classes, dtype=np.int32)[:, None])
 
 
 def changed(test_set, models, before, after, **options):
@@ -212,7 +212,7 @@ class TestTrouble:
         assert (row.before, row.difference, row.rank_before) == (None, None, None)
 
     def test_a_mean_over_classes_needs_labels(self):
-        bare = TestSet("pictures", SPACE, ("i0",), np.array([-1], dtype=np.int32))
+        bare = TestSet("images", SPACE, ("i0",), np.array([-1], dtype=np.int32))
         found = labels(1, {(0, 0): CORRECT})
         with pytest.raises(InputError, match="no label of its own"):
             changed(bare, [answers("m", 0)], found, found, rule=MultilabelRule.CLASSES)

@@ -77,7 +77,7 @@ def test_pairs_come_nearest_first_each_once():
     ]  # fmt: skip
     assert [one.closeness for one in listed] == [0.0, pytest.approx(0.5), pytest.approx(0.5)]
     assert listed[1].distances == {"phash": 4, "dssim": 0.1}
-    assert [one.mirrored for one in listed] == [False, False, False]  # by dssim it is the picture itself
+    assert [one.mirrored for one in listed] == [False, False, False]  # by dssim it is the image itself
     assert [one.differs for one in listed] == [True, False, True]
     assert (listed[0].label, listed[0].reference_label) == ("bird", "cat")
 
@@ -118,16 +118,16 @@ def test_images_that_could_not_be_compared_are_in_neither_part():
         near(Distance.PHASH, [(0, 0)], 4, seen=seen),
         near(Distance.FEATURES, [(2, 0)], 4, seen=np.array([True, True, True, False])),
     ]
-    unreadable = {"test": {"test2": "empty", "test3": "not a picture"}, "train": {}}
+    unreadable = {"test": {"test2": "empty", "test3": "not a image"}, "train": {}}
     result = leakage(test_set, pairs, [model(test_set, np.ones(4, bool))], against=train, unreadable=unreadable)
     assert result.by("phash").share == proportion(1, 2)
     assert result.by(ANY).share == proportion(2, 3)  # 2 was found by what could see it, 3 by nothing
     (one,) = result.models_by()
     assert (one.all.n, one.found.n, one.others.n) == (3, 2, 1)
     assert [(row.test_set, row.image, row.reason) for row in result.unreadable] == [
-        ("test", "test2", "empty"), ("test", "test3", "not a picture")
+        ("test", "test2", "empty"), ("test", "test3", "not a image")
     ]  # fmt: skip
-    assert any("not a picture" in note for note in result.table().notes)
+    assert any("not a image" in note for note in result.table().notes)
 
 
 @pytest.mark.parametrize("pairs", [[], [(0, 0), (1, 0)]])
@@ -154,7 +154,7 @@ def test_without_labels_there_is_no_accuracy_and_no_dispute():
         result.part(LeakagePart.MODELS)
 
 
-def test_distances_of_nearest_neighbours_in_units_of_the_cut():
+def test_distances_of_nearest_neighbors_in_units_of_the_cut():
     test_set, train = examples([0] * 5), examples([0], "train")
     pairs = near(Distance.PHASH, [], 5, cut=8.0)
     pairs = NearPairs(**{**vars(pairs), "nearest": np.array([0.0, 8.0, 8.1, 900.0, np.nan])})
@@ -164,7 +164,7 @@ def test_distances_of_nearest_neighbours_in_units_of_the_cut():
 
 
 def test_how_often_the_change_covers():
-    # leaked images are recognised, clean ones less often: the change of the total for a population with that share,
+    # leaked images are recognized, clean ones less often: the change of the total for a population with that share,
     # of which the images are a sample
     rng = np.random.default_rng(11)
     images, leaked, p, q = 400, 60, 0.95, 0.7
@@ -195,7 +195,7 @@ def test_tables_and_json():
     result = leakage(test_set, pairs, [model(test_set, np.array([True, True, False]))], against=train)
     text = str(result)
     assert "60,000,000" in text and "with more near duplicates" in text
-    assert "3 images of test, searched among 3 pictures" in text
+    assert "3 images of test, searched among 3 images" in text
     assert "leaked − clean" in str(result.part(LeakagePart.MODELS))
     table = result.part(LeakagePart.PAIRS)
     assert table.records()[0] == {

@@ -1,14 +1,14 @@
-"""Pictures as arrays, in the shapes that libraries save them in."""
+"""Images as arrays, in the shapes that libraries save them in."""
 
 import numpy as np
 import pytest
 from small_set import SPACE, found_in, noise
 
-from regrade.core import FormatError, InputError, MismatchError, PictureSource, UnreadablePicture
-from regrade.testsets import Layout, Wanted, open_pictures
+from regrade.core import FormatError, ImageSource, InputError, MismatchError, UnreadableImage
+from regrade.testsets import Layout, Wanted, open_images
 
 PIXELS = np.stack([np.asarray(noise(k, (6, 5))) for k in range(4)])
-GREY = PIXELS[..., 0]
+GRAY = PIXELS[..., 0]
 LABELS = np.array([3, 0, 2, 1])
 
 
@@ -19,19 +19,19 @@ def saved(folder, **arrays):
 
 class TestShapes:
     @pytest.mark.parametrize("channels_first", [PIXELS.transpose(0, 3, 1, 2), PIXELS], ids=["first", "last"])
-    def test_colour(self, tmp_path, channels_first):
+    def test_color(self, tmp_path, channels_first):
         _, source = found_in(saved(tmp_path, images=channels_first, labels=LABELS))
-        np.testing.assert_array_equal(open_pictures(source).read(2), PIXELS[2])
+        np.testing.assert_array_equal(open_images(source).read(2), PIXELS[2])
 
-    @pytest.mark.parametrize("grey", [GREY, GREY[..., None], GREY[:, None]], ids=["bare", "last", "first"])
-    def test_grey(self, tmp_path, grey):
-        _, source = found_in(saved(tmp_path, data=grey, y=LABELS))
-        assert open_pictures(source).read(2).squeeze().tolist() == GREY[2].tolist()
+    @pytest.mark.parametrize("gray", [GRAY, GRAY[..., None], GRAY[:, None]], ids=["bare", "last", "first"])
+    def test_gray(self, tmp_path, gray):
+        _, source = found_in(saved(tmp_path, data=gray, y=LABELS))
+        assert open_images(source).read(2).squeeze().tolist() == GRAY[2].tolist()
 
     def test_in_fortran_order(self, tmp_path):
         np.save(tmp_path / "x.npy", np.asfortranarray(PIXELS))
         _, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
-        np.testing.assert_array_equal(open_pictures(source).read(1), PIXELS[1])
+        np.testing.assert_array_equal(open_images(source).read(1), PIXELS[1])
 
     @pytest.mark.parametrize(
         "pixels",
@@ -40,7 +40,7 @@ class TestShapes:
         ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
     )  # fmt: skip
     def test_others_are_refused(self, tmp_path, pixels):
-        with pytest.raises(FormatError, match=r"pictures must be bytes \(n, height, width, 3\), got"):
+        with pytest.raises(FormatError, match=r"images must be bytes \(n, height, width, 3\), got"):
             found_in(saved(tmp_path, images=pixels, labels=LABELS))
 
 
@@ -52,7 +52,7 @@ class TestLabels:
         assert (found.ids, found.labels.tolist()) == (("0", "1", "2", "3"), [3, 0, 2, 1])
 
     @pytest.mark.parametrize(
-        ("data", "labels"), [("v6_data", "v6_labels"), ("data", "labels"), ("pictures", "pictures_labels")]
+        ("data", "labels"), [("v6_data", "v6_labels"), ("data", "labels"), ("images", "images_labels")]
     )
     def test_beside_the_array(self, tmp_path, data, labels):
         np.save(tmp_path / f"{data}.npy", PIXELS)
@@ -62,7 +62,7 @@ class TestLabels:
     def test_none(self, tmp_path):
         np.save(tmp_path / "x.npy", PIXELS)
         for path in (tmp_path / "x.npy", saved(tmp_path, images=PIXELS)):
-            with pytest.raises(FormatError, match="has no labels; pictures without labels: --layout flat"):
+            with pytest.raises(FormatError, match="has no labels; images without labels: --layout flat"):
                 found_in(path)
             assert found_in(path, Wanted(SPACE, Layout.FLAT))[0].labels is None
 
@@ -73,7 +73,7 @@ class TestLabels:
 
     @pytest.mark.parametrize("labels", [LABELS[:3], LABELS / 1, np.eye(4, dtype=int), np.array(["n01"] * 4)])
     def test_of_the_wrong_kind(self, tmp_path, labels):
-        with pytest.raises(FormatError, match="4 pictures, but labels"):
+        with pytest.raises(FormatError, match="4 images, but labels"):
             found_in(saved(tmp_path, images=PIXELS, labels=labels))
 
 
@@ -83,8 +83,8 @@ def test_find_names_the_arrays_that_it_does_not_use(tmp_path):
 
 
 class TestDamage:
-    def test_no_pictures_inside(self, tmp_path):
-        with pytest.raises(FormatError, match="the array of pictures must be called images"):
+    def test_no_images_inside(self, tmp_path):
+        with pytest.raises(FormatError, match="the array of images must be called images"):
             found_in(saved(tmp_path, foo=PIXELS))
 
     @pytest.mark.parametrize("name", ["x.npz", "x.npy"])
@@ -106,10 +106,10 @@ class TestDamage:
         np.save(tmp_path / "x.npy", PIXELS)
         found, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
         np.save(tmp_path / "x.npy", PIXELS[:2])
-        pictures = open_pictures(source)
-        np.testing.assert_array_equal(pictures.read(1), PIXELS[1])
-        with pytest.raises(UnreadablePicture, match=r"x\.npy has no row 3"):
-            pictures.read(3)
+        images = open_images(source)
+        np.testing.assert_array_equal(images.read(1), PIXELS[1])
+        with pytest.raises(UnreadableImage, match=r"x\.npy has no row 3"):
+            images.read(3)
         (tmp_path / "x.npy").unlink()
         with pytest.raises(InputError, match="which is gone"):
-            open_pictures(PictureSource("arrays", str(tmp_path / "x.npy"), found.locations))
+            open_images(ImageSource("arrays", str(tmp_path / "x.npy"), found.locations))

@@ -1,4 +1,4 @@
-"""Pictures for a test set that came with predictions: found by id, or refused."""
+"""Images for a test set that came with predictions: found by id, or refused."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def found(*ids: str, labels: tuple[int, ...] | None = None) -> Found:
 
 
 @pytest.mark.parametrize(
-    ("ids", "pictures"),
+    ("ids", "images"),
     [
         (("a", "b", "c"), ("a", "b", "c")),
         (("a", "b", "c"), ("a.png", "b.JPEG", "c.webp")),
@@ -34,29 +34,29 @@ def found(*ids: str, labels: tuple[int, ...] | None = None) -> Found:
     ],
 )
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_ids_in_any_order_with_and_without_ending(ids, pictures, order):
-    shuffled = found(*(pictures[place] for place in order), labels=tuple((3, 5, 8)[place] for place in order))
-    assert locations_for(known(*ids), shuffled) == tuple(f"at {picture}" for picture in pictures)
+def test_ids_in_any_order_with_and_without_ending(ids, images, order):
+    shuffled = found(*(images[place] for place in order), labels=tuple((3, 5, 8)[place] for place in order))
+    assert locations_for(known(*ids), shuffled) == tuple(f"at {image}" for image in images)
 
 
-def test_a_missing_picture_is_named():
-    with pytest.raises(MismatchError, match="2 of the 3 examples of pets have no picture here, for instance 'b'"):
+def test_a_missing_image_is_named():
+    with pytest.raises(MismatchError, match="2 of the 3 examples of pets have no image here, for instance 'b'"):
         locations_for(known("a", "b", "c"), found("a.png"))
 
 
-def test_a_picture_too_many_is_named():
-    with pytest.raises(MismatchError, match=r"1 pictures belong to no example of pets, for instance 'x\.png'"):
+def test_a_image_too_many_is_named():
+    with pytest.raises(MismatchError, match=r"1 images belong to no example of pets, for instance 'x\.png'"):
         locations_for(known("a", "b"), found("a.png", "x.png", "b.png"))
 
 
-def test_many_pictures_too_many_are_told_at_once():
+def test_many_images_too_many_are_told_at_once():
     many = found(*(f"{k}.png" for k in range(100_000)))
-    with pytest.raises(MismatchError, match="99,997 pictures belong to no example"):
+    with pytest.raises(MismatchError, match="99,997 images belong to no example"):
         locations_for(known("0", "1", "2"), many)
 
 
 def test_labels_that_disagree():
-    with pytest.raises(MismatchError, match=r"1 pictures lie under another class than test set pets gives them.*'b'"):
+    with pytest.raises(MismatchError, match=r"1 images lie under another class than test set pets gives them.*'b'"):
         locations_for(known("a", "b"), found("b.png", "a.png", labels=(4, 3)))
 
 
@@ -65,14 +65,14 @@ def test_an_example_without_a_label_agrees_with_any():
 
 
 @pytest.mark.parametrize(
-    ("ids", "pictures"),
+    ("ids", "images"),
     [(("a", "b"), ("a.png", "a.jpg", "b.png")), (("1", "2"), ("n01/1.png", "n02/1.png", "n02/2.png"))],
 )
-def test_two_pictures_for_one_id_are_refused(ids, pictures):
-    with pytest.raises(MismatchError, match="several pictures could be meant"):
-        locations_for(known(*ids), found(*pictures))
+def test_two_images_for_one_id_are_refused(ids, images):
+    with pytest.raises(MismatchError, match="several images could be meant"):
+        locations_for(known(*ids), found(*images))
 
 
-def test_two_examples_never_share_a_picture():
-    with pytest.raises(MismatchError, match=r"no picture|several"):
+def test_two_examples_never_share_a_image():
+    with pytest.raises(MismatchError, match=r"no image|several"):
         locations_for(known("n01/1", "n02/1"), found("1.png"))

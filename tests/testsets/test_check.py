@@ -1,4 +1,4 @@
-"""Checking a test set: every picture is read, and what is amiss is named."""
+"""Checking a test set: every image is read, and what is amiss is named."""
 
 import dataclasses
 import threading
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_set import FORMS, ITEMS, SPACE, by_id, encoded, found_in, noise
 
-from regrade.core import Pictures, PictureSource, TestSet
+from regrade.core import Images, ImageSource, TestSet
 from regrade.testsets import check, content_hash
 
 
@@ -21,7 +21,7 @@ def folder(tmp_path):
     return by_id(tmp_path / "set")
 
 
-def a_picture(folder, number: int = 0):
+def a_image(folder, number: int = 0):
     return next(folder.rglob(ITEMS[number].file))
 
 
@@ -39,18 +39,18 @@ def test_every_form_is_sound(form, tmp_path):
     assert check(*made(form(tmp_path / "set")), expected=12).sound
 
 
-def test_unreadable_pictures_are_named_with_the_reason(folder):
-    a_picture(folder, 1).write_bytes(b"")
-    a_picture(folder, 2).write_bytes(b"<html>not found</html>")
-    a_picture(folder, 3).write_bytes(ITEMS[3].data[:-100])
+def test_unreadable_images_are_named_with_the_reason(folder):
+    a_image(folder, 1).write_bytes(b"")
+    a_image(folder, 2).write_bytes(b"<html>not found</html>")
+    a_image(folder, 3).write_bytes(ITEMS[3].data[:-100])
     test_set, source = made(folder)
-    a_picture(folder, 4).unlink()
+    a_image(folder, 4).unlink()
     done = check(test_set, source)
     reasons = dict(done.unreadable)
     assert not done.sound
     assert set(reasons) == {ITEMS[number].file for number in (1, 2, 3, 4)}
     assert reasons["pic01.JPEG"] == "the file is empty"
-    assert reasons["pic02.png"] == "not a picture of a known format"
+    assert reasons["pic02.png"] == "not a image of a known format"
     assert "truncated" in reasons["pic03.JPEG"]
     assert "No such file" in reasons["pic04.png"]
     assert ("unreadable: pic01.JPEG", "the file is empty") in done.table().rows
@@ -58,27 +58,27 @@ def test_unreadable_pictures_are_named_with_the_reason(folder):
 
 def test_the_order_of_what_is_unreadable_is_that_of_the_set(folder):
     for number in range(12):
-        a_picture(folder, number).write_bytes(b"x")
+        a_image(folder, number).write_bytes(b"x")
     test_set, source = made(folder)
     assert tuple(name for name, _ in check(test_set, source, workers=8).unreadable) == test_set.ids
 
 
 def test_repeated_content(folder):
     for number in (3, 7):
-        a_picture(folder, number).write_bytes(ITEMS[0].data)
+        a_image(folder, number).write_bytes(ITEMS[0].data)
     assert check(*made(folder)).repeated == (tuple(i for i in made(folder)[0].ids if i[3:5] in ("00", "03", "07")),)
 
 
 def test_empty_files_are_unreadable_not_repeated(folder):
     for number in (3, 7):
-        a_picture(folder, number).write_bytes(b"")
+        a_image(folder, number).write_bytes(b"")
     done = check(*made(folder))
     assert (len(done.unreadable), done.repeated) == (2, ())
 
 
 def test_class_balance(folder):
     for number in (0, 4):
-        a_picture(folder, number).unlink()
+        a_image(folder, number).unlink()
     done = check(*made(folder))
     assert (done.classes, done.least_in_class, done.most_in_class) == (4, 1, 3)
 
@@ -96,13 +96,13 @@ def test_a_set_without_labels(folder):
 
 
 def test_sizes_and_the_border(folder):
-    a_picture(folder, 0).write_bytes(encoded(noise(1, (3, 50))))
-    a_picture(folder, 2).write_bytes(encoded(noise(2, (60, 40))))
+    a_image(folder, 0).write_bytes(encoded(noise(1, (3, 50))))
+    a_image(folder, 2).write_bytes(encoded(noise(2, (60, 40))))
     test_set, source = made(folder)
     assert (check(test_set, source).smallest, check(test_set, source).largest) == ((3, 50), (60, 40))
     cut = check(test_set, dataclasses.replace(source, border=2))
     assert cut.largest == (56, 36)
-    assert cut.unreadable == (("pic00.png", "a picture of 3 x 50 has nothing within a border of 2"),)
+    assert cut.unreadable == (("pic00.png", "a image of 3 x 50 has nothing within a border of 2"),)
 
 
 class TestDigest:
@@ -112,7 +112,7 @@ class TestDigest:
 
     def test_changes_with_one_byte(self, folder):
         before = check(*made(folder)).digest
-        path = a_picture(folder)
+        path = a_image(folder)
         data = bytearray(path.read_bytes())
         path.write_bytes(bytes(data) + b"\0")
         assert check(*made(folder)).digest != before
@@ -120,13 +120,13 @@ class TestDigest:
         path.write_bytes(bytes(data))
         assert check(*made(folder)).digest != before
 
-    def test_changes_with_an_unreadable_picture(self, folder):
-        a_picture(folder).write_bytes(b"one")
+    def test_changes_with_an_unreadable_image(self, folder):
+        a_image(folder).write_bytes(b"one")
         before = check(*made(folder)).digest
-        a_picture(folder).write_bytes(b"two")
+        a_image(folder).write_bytes(b"two")
         assert check(*made(folder)).digest != before
 
-    def test_tells_which_picture_is_missing(self, folder):
+    def test_tells_which_image_is_missing(self, folder):
         test_set, source = made(folder)
         order = list(source.locations)
         digests = set()
@@ -134,12 +134,12 @@ class TestDigest:
             places = [*order[1:3]]
             places.insert(gap, "gone.png")
             three = TestSet("three", SPACE, test_set.ids[:3], test_set.labels[:3])
-            digests.add(check(three, PictureSource("folder", source.root, tuple(places))).digest)
+            digests.add(check(three, ImageSource("folder", source.root, tuple(places))).digest)
         assert len(digests) == 3
 
     def test_changes_with_the_order(self, folder):
         test_set, source = made(folder)
-        backwards = PictureSource("folder", source.root, source.locations[::-1])
+        backwards = ImageSource("folder", source.root, source.locations[::-1])
         assert check(test_set, source).digest != check(test_set, backwards).digest
 
     def test_pixels_of_another_shape_are_other_content(self):
@@ -148,8 +148,8 @@ class TestDigest:
         assert content_hash(pixels.reshape(4, 6)) == content_hash(np.asfortranarray(pixels.reshape(4, 6)))
 
 
-class Counting(Pictures):
-    """Ten thousand pictures, and how far reading runs ahead of what was taken in."""
+class Counting(Images):
+    """Ten thousand images, and how far reading runs ahead of what was taken in."""
 
     def __init__(self):
         self.read_so_far, self.lock = 0, threading.Lock()
@@ -160,17 +160,17 @@ class Counting(Pictures):
         return np.zeros((2, 2), dtype=np.uint8)
 
 
-def test_only_a_few_pictures_are_in_flight(monkeypatch):
-    pictures, ahead = Counting(), []
-    monkeypatch.setitem(check.__globals__, "open_pictures", lambda _: pictures)
+def test_only_a_few_images_are_in_flight(monkeypatch):
+    images, ahead = Counting(), []
+    monkeypatch.setitem(check.__globals__, "open_images", lambda _: images)
     many = TestSet("many", SPACE, tuple(map(str, range(10_000))), np.zeros(10_000, dtype=int))
 
     def watch(seen, total):
         assert total == 10_000
         for taken, one in enumerate(seen):
-            ahead.append(pictures.read_so_far - taken)
+            ahead.append(images.read_so_far - taken)
             yield one
 
-    assert check(many, PictureSource("folder", "/", many.ids), workers=2, watch=watch).sound
-    assert pictures.read_so_far == 10_000
+    assert check(many, ImageSource("folder", "/", many.ids), workers=2, watch=watch).sound
+    assert images.read_so_far == 10_000
     assert max(ahead) <= 200

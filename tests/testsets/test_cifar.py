@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from regrade.classes import class_space
-from regrade.core import FormatError, InputError, PictureSource, UnreadablePicture
-from regrade.testsets import Layout, Wanted, open_pictures, reader_for
+from regrade.core import FormatError, ImageSource, InputError, UnreadableImage
+from regrade.testsets import Layout, Wanted, open_images, reader_for
 from regrade.testsets.cifar import CifarReader
 
 CIFAR = class_space("cifar-10")
@@ -15,7 +15,7 @@ CIFAR = class_space("cifar-10")
 
 @pytest.fixture
 def batch(tmp_path):
-    """Three pictures, red, green and blue, of classes 3, 0 and 9."""
+    """Three images, red, green and blue, of classes 3, 0 and 9."""
     path = tmp_path / "test_batch.bin"
     records = np.zeros((3, 3073), dtype=np.uint8)
     records[:, 0] = 3, 0, 9
@@ -30,13 +30,13 @@ def test_labels_and_pixels(batch):
     assert reader.name == "cifar"
     found = reader.find(batch, Wanted(CIFAR))
     assert (found.ids, found.labels.tolist()) == (("0", "1", "2"), [3, 0, 9])
-    pictures = open_pictures(PictureSource("cifar", str(batch), found.locations))
+    images = open_images(ImageSource("cifar", str(batch), found.locations))
     for row in range(3):
-        picture = pictures.read(row)
-        assert picture.shape == (32, 32, 3)
-        assert [int(picture[..., channel].min()) for channel in range(3)] == [200 * (row == c) for c in range(3)]
-    again = pickle.loads(pickle.dumps(pictures))
-    np.testing.assert_array_equal(again.read(2), pictures.read(2))
+        image = images.read(row)
+        assert image.shape == (32, 32, 3)
+        assert [int(image[..., channel].min()) for channel in range(3)] == [200 * (row == c) for c in range(3)]
+    again = pickle.loads(pickle.dumps(images))
+    np.testing.assert_array_equal(again.read(2), images.read(2))
 
 
 def test_what_is_no_batch_is_refused(batch, tmp_path):
@@ -53,9 +53,9 @@ def test_what_is_no_batch_is_refused(batch, tmp_path):
 
 def test_a_file_that_has_gone_or_shrunk_is_told(batch):
     found = CifarReader().find(batch, Wanted(CIFAR))
-    source = PictureSource("cifar", str(batch), found.locations)
+    source = ImageSource("cifar", str(batch), found.locations)
     batch.write_bytes(batch.read_bytes()[:3073])
-    with pytest.raises(UnreadablePicture, match="test_batch"):
+    with pytest.raises(UnreadableImage, match="test_batch"):
         CifarReader().open(source).read(2)
     batch.unlink()
     with pytest.raises(InputError, match="is gone"):

@@ -1,4 +1,4 @@
-"""A contact sheet shows a few pictures with their labels, the same ones for the same seed."""
+"""A contact sheet shows a few images with their labels, the same ones for the same seed."""
 
 import dataclasses
 
@@ -44,20 +44,20 @@ def test_the_same_for_the_same_seed(folder):
     assert len({sheet(folder, seed, **few).tobytes() for seed in range(5)}) > 1
 
 
-def test_pictures_are_shown_whole_and_in_place(tmp_path):
+def test_images_are_shown_whole_and_in_place(tmp_path):
     (tmp_path / "n01").mkdir()
     (tmp_path / "n01" / "a.png").write_bytes(encoded(Image.new("RGB", (20, 10), "red")))
     (tmp_path / "n01" / "b.png").write_bytes(encoded(Image.new("RGB", (10, 4000), "blue")))
     shown = sheet(tmp_path)
     assert shown.getpixel((MARGIN + 80, MARGIN + 80)) == (255, 0, 0)
-    assert shown.getpixel((MARGIN + 80, MARGIN + 20)) == (255, 255, 255), "a wide picture leaves room above"
+    assert shown.getpixel((MARGIN + 80, MARGIN + 20)) == (255, 255, 255), "a wide image leaves room above"
     assert shown.getpixel((MARGIN + STEP_ACROSS + 79, MARGIN + 5)) == (0, 0, 255)
 
 
 def test_unreadable_ones_are_marked(folder):
     plain = np.asarray(sheet(folder))
     for item in ITEMS:
-        next(folder.rglob(item.file)).write_bytes(b"no picture")
+        next(folder.rglob(item.file)).write_bytes(b"no image")
     marked = np.asarray(sheet(folder))
     assert marked.shape == plain.shape
     red = (marked[..., 0] > 120) & (marked[..., 1] < 60)

@@ -1,4 +1,4 @@
-"""Corrupted pictures: made from clean ones as they are read, the same way whatever is read before or beside them."""
+"""Corrupted images: made from clean ones as they are read, the same way whatever is read before or beside them."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -13,17 +13,17 @@ from small_set import FORMS, SPACE, encoded, found_in, noise
 from regrade.core import (
     UNLABELED,
     FormatError,
+    ImageSource,
     InputError,
     Orientation,
-    PictureSource,
     TestSet,
     UnknownName,
-    UnreadablePicture,
+    UnreadableImage,
 )
-from regrade.testsets import check, contact_sheet, corrupt, corrupted, decode, open_pictures, reader_named, readers
+from regrade.testsets import check, contact_sheet, corrupt, corrupted, decode, open_images, reader_named, readers
 from regrade.testsets.corrupted_place import CleanPlace, CorruptedPlace
 from regrade.testsets.corruptions import CORRUPTIONS
-from regrade.testsets.corruptions.crop import centre
+from regrade.testsets.corruptions.crop import center
 from regrade.testsets.corruptions.pixels import through_jpeg
 
 
@@ -31,15 +31,15 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def clean_set(path: Path, **how) -> tuple[TestSet, PictureSource]:
+def clean_set(path: Path, **how) -> tuple[TestSet, ImageSource]:
     found, source = found_in(path)
     labels = np.full(len(found.ids), UNLABELED) if found.labels is None else found.labels
     return TestSet("clean", SPACE, found.ids, labels, found.groups), replace(source, **how)
 
 
 @pytest.fixture
-def clean(tmp_path) -> tuple[TestSet, PictureSource]:
-    """Three pictures in three classes."""
+def clean(tmp_path) -> tuple[TestSet, ImageSource]:
+    """Three images in three classes."""
     for number, place in enumerate(("n01/a.png", "n02/b.png", "n03/c.png")):
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_bytes(encoded(noise(number, (300, 260))))
@@ -100,31 +100,31 @@ class TestSetOfThem:
             corrupted(made.test_set, made.source, name="cc", rng=rng())
 
 
-class TestPictures:
+class TestImages:
     def test_cut_corrupted_and_stored_as_jpeg_once(self, clean):
         made = corrupted(*clean, name="c", rng=rng())
-        pictures, originals = open_pictures(made.source), open_pictures(clean[1])
+        images, originals = open_images(made.source), open_images(clean[1])
         for position in range(0, len(made.test_set), 7):
             place = CorruptedPlace.from_text(made.source.locations[position])
             image = CleanPlace.from_text(place.clean).image
             original = decode(originals.read(clean[0].position_of[image]))
-            expected = through_jpeg(corrupt(centre(original), place.corruption, place.severity, place.rng(image)), 85)
-            got = pictures.read(position)
+            expected = through_jpeg(corrupt(center(original), place.corruption, place.severity, place.rng(image)), 85)
+            got = images.read(position)
             assert got.shape == (224, 224, 3) and got.dtype == np.uint8
             np.testing.assert_array_equal(got, expected)
 
     def test_order_and_threads_do_not_matter(self, clean):
         made = corrupted(*clean, name="c", severities=[3], rng=rng())
-        forth = [open_pictures(made.source).read(position) for position in range(45)]
-        pictures = open_pictures(made.source)
-        back = [pictures.read(position) for position in reversed(range(45))][::-1]
+        forth = [open_images(made.source).read(position) for position in range(45)]
+        images = open_images(made.source)
+        back = [images.read(position) for position in reversed(range(45))][::-1]
         with ThreadPoolExecutor(4) as pool:
-            beside = list(pool.map(pictures.read, range(45)))
+            beside = list(pool.map(images.read, range(45)))
         part = corrupted(*clean, name="p", corruptions=["frost"], severities=[3], images=1, rng=rng(2))
         np.testing.assert_array_equal(forth, back)
         np.testing.assert_array_equal(forth, beside)
         position = made.test_set.position_of[part.test_set.ids[0]]
-        np.testing.assert_array_equal(open_pictures(part.source).read(0), forth[position])
+        np.testing.assert_array_equal(open_images(part.source).read(0), forth[position])
 
     def test_randomness_differs_by_image_corruption_and_severity(self):
         place = CorruptedPlace("fog", 1, "x")
@@ -136,9 +136,9 @@ class TestPictures:
     def test_from_every_form(self, form, tmp_path):
         test_set, source = clean_set(form(tmp_path / "set"))
         made = corrupted(test_set, source, name="c", corruptions=["contrast"], severities=[1], rng=rng())
-        travelled = pickle.loads(pickle.dumps(open_pictures(made.source)))
+        travelled = pickle.loads(pickle.dumps(open_images(made.source)))
         for position, example in enumerate(test_set.ids):
-            expected = centre(decode(open_pictures(source).read(position)))
+            expected = center(decode(open_images(source).read(position)))
             means = travelled.read(position).mean(axis=(0, 1))
             np.testing.assert_allclose(means, expected.mean(axis=(0, 1)), atol=2, err_msg=example)
 
@@ -152,7 +152,7 @@ class TestPictures:
         (tmp_path / "n01" / "a.png").write_bytes(encoded(Image.fromarray(pixels), exif=exif))
         test_set, source = clean_set(tmp_path, orientation=orientation)
         made = corrupted(test_set, source, name="c", corruptions=["pixelate"], severities=[1], rng=rng())
-        got = decode(open_pictures(made.source).read(0), orientation=made.source.orientation, border=made.source.border)
+        got = decode(open_images(made.source).read(0), orientation=made.source.orientation, border=made.source.border)
         assert abs(got.getpixel((5, 5))[0] - corner) < 4
 
     def test_a_border_is_cut_off_before_and_only_once(self, tmp_path):
@@ -162,44 +162,44 @@ class TestPictures:
         (tmp_path / "n01" / "a.png").write_bytes(encoded(Image.fromarray(pixels)))
         test_set, source = clean_set(tmp_path, border=40)
         made = corrupted(test_set, source, name="c", corruptions=["pixelate"], severities=[1], rng=rng())
-        got = np.asarray(decode(open_pictures(made.source).read(0), border=made.source.border))
+        got = np.asarray(decode(open_images(made.source).read(0), border=made.source.border))
         assert got.shape == (224, 224, 3) and got[..., 0].max() < 8 and got[..., 1].min() > 190
 
-    def test_the_centre_is_that_of_the_usual_recipe(self):
+    def test_the_center_is_that_of_the_usual_recipe(self):
         wide = Image.fromarray(np.random.default_rng(0).integers(0, 256, (300, 451, 3), dtype=np.uint8))
         resized = wide.resize((384, 256), Image.Resampling.BILINEAR)
-        np.testing.assert_array_equal(centre(wide), np.asarray(resized)[16:240, 80:304])
-        assert centre(wide.resize((40, 90))).shape == (224, 224, 3)
+        np.testing.assert_array_equal(center(wide), np.asarray(resized)[16:240, 80:304])
+        assert center(wide.resize((40, 90))).shape == (224, 224, 3)
 
 
 class TestTrouble:
-    def test_a_clean_picture_that_cannot_be_read(self, clean, tmp_path):
-        (tmp_path / "n01" / "a.png").write_bytes(b"no picture")
+    def test_a_clean_image_that_cannot_be_read(self, clean, tmp_path):
+        (tmp_path / "n01" / "a.png").write_bytes(b"no image")
         (tmp_path / "n02" / "b.png").unlink()
         made = corrupted(*clean, name="c", corruptions=["fog"], severities=[1], rng=rng())
-        pictures = open_pictures(made.source)
-        for position, reason in enumerate(("not a picture", "n02/b.png: No such file")):
-            with pytest.raises(UnreadablePicture, match=reason):
-                pictures.read(position)
+        images = open_images(made.source)
+        for position, reason in enumerate(("not a image", "n02/b.png: No such file")):
+            with pytest.raises(UnreadableImage, match=reason):
+                images.read(position)
         assert [example for example, _ in check(made.test_set, made.source).unreadable] == [
             "fog/1/a.png",
             "fog/1/b.png",
         ]
 
-    def test_clean_pictures_that_moved_away(self, clean, tmp_path):
+    def test_clean_images_that_moved_away(self, clean, tmp_path):
         made = corrupted(*clean, name="c", rng=rng())
         tmp_path.rename(tmp_path.with_name("moved"))
         with pytest.raises(InputError, match="which is gone"):
-            open_pictures(made.source)
+            open_images(made.source)
 
     @pytest.mark.parametrize("text", ["x", "fog/1 {}", "fog/1 [1]", 'fog/1 {"image": "a"}', "fog {}", "fog/x {}", ""])
     def test_a_place_that_is_none(self, tmp_path, text):
-        with pytest.raises(FormatError, match="is no place of a corrupted picture"):
-            open_pictures(PictureSource("corrupted", str(tmp_path), (text,)))
+        with pytest.raises(FormatError, match="is no place of a corrupted image"):
+            open_images(ImageSource("corrupted", str(tmp_path), (text,)))
 
     def test_they_are_not_found_below_a_path(self, tmp_path):
         reader = reader_named("corrupted")
-        assert not reader.recognises(tmp_path) and "corrupted" not in readers()
+        assert not reader.recognizes(tmp_path) and "corrupted" not in readers()
         with pytest.raises(InputError, match="regrade testsets corrupt"):
             reader.find(tmp_path, None)
 

@@ -1,4 +1,4 @@
-"""Pictures as they really come: odd modes, odd orientations, odd names, damage."""
+"""Images as they really come: odd modes, odd orientations, odd names, damage."""
 
 import importlib
 import io
@@ -12,13 +12,13 @@ import pytest
 from PIL import Image, ImageCms, ImageOps
 from small_set import encoded, noise
 
-from regrade.core import Orientation, UnreadablePicture
+from regrade.core import Orientation, UnreadableImage
 from regrade.testsets import decode, decode_gray_or_rgb, pixels_of
 from regrade.testsets.decode import SILENCE
 
 decoding = importlib.import_module("regrade.testsets.decode")  # the package's own name for it is the function
 
-GREY = np.arange(256, dtype=np.uint8).reshape(16, 16)
+GRAY = np.arange(256, dtype=np.uint8).reshape(16, 16)
 RAMP = np.linspace(0, 65535, 256).astype(np.uint16).reshape(16, 16)
 
 
@@ -28,25 +28,25 @@ def rgb(data: bytes, **options) -> np.ndarray:
     return np.asarray(image)
 
 
-def grey_rgb(values: np.ndarray) -> np.ndarray:
+def gray_rgb(values: np.ndarray) -> np.ndarray:
     return np.repeat(values[..., None], 3, axis=2)
 
 
 class TestModes:
     @pytest.mark.parametrize("form", ["PNG", "TIFF", "BMP", "PPM"])
-    def test_grey(self, form):
-        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(GREY), form)), grey_rgb(GREY))
+    def test_gray(self, form):
+        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(GRAY), form)), gray_rgb(GRAY))
 
     def test_one_bit(self):
-        bits = (GREY > 100).astype(np.uint8) * 255
-        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(bits).convert("1"))), grey_rgb(bits))
+        bits = (GRAY > 100).astype(np.uint8) * 255
+        np.testing.assert_array_equal(rgb(encoded(Image.fromarray(bits).convert("1"))), gray_rgb(bits))
 
-    def test_grey_with_alpha_keeps_its_grey(self):
-        image = Image.fromarray(GREY).convert("LA")
-        image.putalpha(Image.fromarray(GREY[::-1].copy()))
-        np.testing.assert_array_equal(rgb(encoded(image)), grey_rgb(GREY))
+    def test_gray_with_alpha_keeps_its_gray(self):
+        image = Image.fromarray(GRAY).convert("LA")
+        image.putalpha(Image.fromarray(GRAY[::-1].copy()))
+        np.testing.assert_array_equal(rgb(encoded(image)), gray_rgb(GRAY))
 
-    def test_transparent_pixels_keep_their_colour(self):
+    def test_transparent_pixels_keep_their_color(self):
         image = noise(1).convert("RGBA")
         image.putalpha(7)
         np.testing.assert_array_equal(rgb(encoded(image)), np.asarray(noise(1)))
@@ -74,26 +74,26 @@ class TestModes:
         assert b"Adobe" not in plain
         assert np.abs(rgb(plain).astype(int) - [255, 0, 0]).max() < 6
 
-    def test_a_colour_profile_does_no_harm(self):
+    def test_a_color_profile_does_no_harm(self):
         profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
         np.testing.assert_array_equal(rgb(encoded(noise(1), icc_profile=profile)), np.asarray(noise(1)))
 
 
-class TestDeepGrey:
+class TestDeepGray:
     @pytest.mark.parametrize("form", ["PNG", "TIFF", "PPM"])
     def test_sixteen_bits_are_scaled_not_clipped(self, form):
         got = rgb(encoded(Image.fromarray(RAMP), form))
-        np.testing.assert_array_equal(got, grey_rgb(np.round(RAMP / 257).astype(np.uint8)))
+        np.testing.assert_array_equal(got, gray_rgb(np.round(RAMP / 257).astype(np.uint8)))
         assert (got.min(), got.max()) == (0, 255)
         assert len(np.unique(got)) > 200
 
     @pytest.mark.parametrize("form", ["PNG", "TIFF", "PPM"])
-    def test_a_dark_sixteen_bit_picture_stays_dark(self, form):
+    def test_a_dark_sixteen_bit_image_stays_dark(self, form):
         assert rgb(encoded(Image.fromarray(RAMP // 300), form)).max() <= 1
 
     def test_fractions_up_to_one(self):
         values = np.linspace(0, 1, 256, dtype=np.float32).reshape(16, 16)
-        assert np.abs(rgb(encoded(Image.fromarray(values), "TIFF"))[..., 0].astype(int) - GREY).max() <= 1
+        assert np.abs(rgb(encoded(Image.fromarray(values), "TIFF"))[..., 0].astype(int) - GRAY).max() <= 1
 
     def test_what_is_no_number_is_black(self):
         values = np.array([[np.nan, 200.0], [np.inf, -5.0]], dtype=np.float32)
@@ -104,7 +104,7 @@ class TestOrientation:
     UPRIGHT = noise(5, (24, 16))
 
     def stored(self, note: int, form: str = "PNG") -> bytes:
-        """The upright picture as a camera held otherwise would store it."""
+        """The upright image as a camera held otherwise would store it."""
         undo = {2: 2, 3: 3, 4: 4, 5: 5, 6: 8, 7: 7, 8: 6}
         exif = Image.Exif()
         exif[0x0112] = undo.get(note, 1)
@@ -134,7 +134,7 @@ class TestOrientation:
     def test_a_note_that_means_nothing(self, note):
         np.testing.assert_array_equal(rgb(self.stored(note)), np.asarray(self.UPRIGHT))
 
-    def test_a_damaged_note_leaves_the_picture(self):
+    def test_a_damaged_note_leaves_the_image(self):
         exif = Image.Exif()
         exif[0x010E] = "a camera's words " * 4
         data = encoded(self.UPRIGHT, "JPEG", exif=exif)
@@ -168,36 +168,36 @@ class TestForms:
 
     def test_postscript_is_not_run(self):
         data = encoded(Image.new("RGB", (4, 4)), "EPS")
-        with pytest.raises(UnreadablePicture, match="not a picture of a known format"):
+        with pytest.raises(UnreadableImage, match="not a image of a known format"):
             decode(data)
 
 
 class TestDamage:
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF"])
-    def test_half_a_picture(self, form):
+    def test_half_a_image(self, form):
         data = encoded(noise(3, (64, 64)), form)
-        with pytest.raises(UnreadablePicture, match=r"\w"):
+        with pytest.raises(UnreadableImage, match=r"\w"):
             decode(data[: len(data) // 2])
 
     def test_half_a_jpeg_says_so(self):
         data = encoded(noise(3, (64, 64)), "JPEG")
-        with pytest.raises(UnreadablePicture, match=r"^the file is truncated: it ends before its last pixel$"):
+        with pytest.raises(UnreadableImage, match=r"^the file is truncated: it ends before its last pixel$"):
             decode(data[: len(data) // 2])
 
     @pytest.mark.parametrize(
         ("data", "reason"),
         [
             (b"", "the file is empty"),
-            (b"hello, I am a picture", "not a picture of a known format"),
-            (b"<html><body>404</body></html>", "not a picture of a known format"),
-            (b"\xff\xd8\xff", "not a picture of a known format"),
+            (b"hello, I am a image", "not a image of a known format"),
+            (b"<html><body>404</body></html>", "not a image of a known format"),
+            (b"\xff\xd8\xff", "not a image of a known format"),
             (b"\x89PNG\r\n\x1a\n", "."),
-            (bytes(1000), "not a picture of a known format"),
-            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not a picture of a known format"),
+            (bytes(1000), "not a image of a known format"),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n", "not a image of a known format"),
         ],
     )
-    def test_what_is_no_picture(self, data, reason):
-        with pytest.raises(UnreadablePicture, match=reason):
+    def test_what_is_no_image(self, data, reason):
+        with pytest.raises(UnreadableImage, match=reason):
             decode(data)
 
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "GIF", "BMP", "PPM"])
@@ -210,7 +210,7 @@ class TestDamage:
                 damaged[rng.randrange(min(len(data), rng.choice((40, 10_000))))] = rng.randrange(256)
             try:
                 image = decode(bytes(damaged))
-            except UnreadablePicture as error:
+            except UnreadableImage as error:
                 assert str(error) and "\n" not in str(error)
             else:
                 assert image.mode == "RGB"
@@ -221,7 +221,7 @@ class TestBombs:
     def _small_limit(self, monkeypatch):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
 
-    def test_a_large_picture_is_read_without_a_word(self, capfd):
+    def test_a_large_image_is_read_without_a_word(self, capfd):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             assert decode(encoded(noise(1, (12, 12)))).size == (12, 12)
@@ -229,7 +229,7 @@ class TestBombs:
         assert capfd.readouterr().err == ""
 
     def test_an_absurd_one_is_refused(self):
-        with pytest.raises(UnreadablePicture, match="at most 200 are decoded"):
+        with pytest.raises(UnreadableImage, match="at most 200 are decoded"):
             decode(encoded(noise(1, (20, 20))))
 
     def test_many_threads_leave_the_filters_as_they_were(self):
@@ -243,15 +243,15 @@ class TestBombs:
 
 
 class TestPixels:
-    def test_colour_and_grey(self):
-        colour = np.asarray(noise(2))
-        np.testing.assert_array_equal(np.asarray(decode(colour)), colour)
-        np.testing.assert_array_equal(np.asarray(decode(GREY)), grey_rgb(GREY))
-        np.testing.assert_array_equal(np.asarray(decode(GREY[..., None])), grey_rgb(GREY))
+    def test_color_and_gray(self):
+        color = np.asarray(noise(2))
+        np.testing.assert_array_equal(np.asarray(decode(color)), color)
+        np.testing.assert_array_equal(np.asarray(decode(GRAY)), gray_rgb(GRAY))
+        np.testing.assert_array_equal(np.asarray(decode(GRAY[..., None])), gray_rgb(GRAY))
 
     def test_views_with_odd_strides(self):
-        colour = np.asarray(noise(2))
-        np.testing.assert_array_equal(np.asarray(decode(colour[::-2, ::3])), colour[::-2, ::3])
+        color = np.asarray(noise(2))
+        np.testing.assert_array_equal(np.asarray(decode(color[::-2, ::3])), color[::-2, ::3])
 
     @pytest.mark.parametrize(
         "pixels",
@@ -269,7 +269,7 @@ class TestPixels:
         ids=lambda pixels: f"{pixels.dtype}{pixels.shape}",
     )
     def test_other_types_and_shapes_are_told(self, pixels):
-        with pytest.raises(UnreadablePicture, match="pixels"):
+        with pytest.raises(UnreadableImage, match="pixels"):
             decode(pixels)
 
 
@@ -280,8 +280,8 @@ class TestBorder:
         np.testing.assert_array_equal(np.asarray(decode(whole, border=3)), whole[3:-3, 3:-3])
 
     @pytest.mark.parametrize("size", [(4, 9), (9, 4), (1, 1)])
-    def test_a_picture_that_is_all_border(self, size):
-        with pytest.raises(UnreadablePicture, match=f"a picture of {size[0]} x {size[1]} has nothing within"):
+    def test_a_image_that_is_all_border(self, size):
+        with pytest.raises(UnreadableImage, match=f"a image of {size[0]} x {size[1]} has nothing within"):
             decode(encoded(noise(2, size)), border=2)
 
     def test_the_smallest_that_has_something_within(self):
@@ -296,9 +296,9 @@ def test_silence_holds_after_other_code_makes_warnings_errors():
 
 
 GRAY_IMAGES = {
-    "1": Image.fromarray(GREY > 99),
-    "L": Image.fromarray(GREY),
-    "LA": Image.merge("LA", (Image.fromarray(GREY), Image.fromarray(GREY.T))),
+    "1": Image.fromarray(GRAY > 99),
+    "L": Image.fromarray(GRAY),
+    "LA": Image.merge("LA", (Image.fromarray(GRAY), Image.fromarray(GRAY.T))),
     "I;16": Image.fromarray(RAMP),
 }
 
@@ -319,8 +319,8 @@ class TestGray:
         np.testing.assert_array_equal(np.asarray(decode_gray_or_rgb(data)), rgb(data))
 
     def test_decode_gray_or_rgb_keeps_gray_pixels_gray(self):
-        assert decode_gray_or_rgb(GREY).mode == "L" and decode_gray_or_rgb(GREY[..., None]).mode == "L"
-        np.testing.assert_array_equal(rgb(GREY), grey_rgb(GREY))
+        assert decode_gray_or_rgb(GRAY).mode == "L" and decode_gray_or_rgb(GRAY[..., None]).mode == "L"
+        np.testing.assert_array_equal(rgb(GRAY), gray_rgb(GRAY))
 
 
 class TestLarge:
@@ -358,12 +358,12 @@ class TestLarge:
 
     def test_too_many_pixels_are_unreadable_with_the_number(self, monkeypatch):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
-        with pytest.raises(UnreadablePicture, match=r"^it has 2,500 pixels, and at most 2,000 are decoded$"):
+        with pytest.raises(UnreadableImage, match=r"^it has 2,500 pixels, and at most 2,000 are decoded$"):
             decode(encoded(noise(1, (50, 50))))
 
 
 def test_damaged_image_data_is_told_in_plain_words():
     data = bytearray(encoded(Image.new("RGB", (8, 8)), "PNG"))
     data[data.index(b"IDAT") + 6] ^= 0xFF
-    with pytest.raises(UnreadablePicture, match=r"^its image data is damaged$"):
+    with pytest.raises(UnreadableImage, match=r"^its image data is damaged$"):
         decode(bytes(data))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from regrade.core import DownloadError, InputError, WriteError
-from regrade.testsets.catalogue import Download
+from regrade.testsets.catalog import Download
 from regrade.testsets.download import Patience, download, shown
 
 module = importlib.import_module("regrade.testsets.download")  # the package may show the function under this name
@@ -478,7 +478,7 @@ def wait_for_half(part):
 FETCH = """
 import sys
 from pathlib import Path
-from regrade.testsets.catalogue import Download
+from regrade.testsets.catalog import Download
 from regrade.testsets.download import download
 download(Download(sys.argv[1], checksum=sys.argv[2]), Path(sys.argv[3]))
 """

@@ -1,4 +1,4 @@
-"""Folders of pictures: what a folder's name means is stated or proven, never guessed by sorting."""
+"""Folders of images: what a folder's name means is stated or proven, never guessed by sorting."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,9 @@ import pytest
 from small_set import SPACE, by_id, encoded, found_in, noise
 
 from regrade.classes import class_space
-from regrade.core import ClassSpace, InputError, MismatchError, UnreadablePicture
+from regrade.core import ClassSpace, InputError, MismatchError, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, open_pictures
+from regrade.testsets import Layout, Wanted, open_images
 
 PNG = encoded(noise(0))
 IMAGENET = class_space("imagenet-1k")
@@ -95,9 +95,9 @@ class TestLayout:
         with pytest.raises(MismatchError, match="is no class index of animals"):
             labels(by_id(tmp_path), SPACE, Layout.INDEX)
 
-    def test_a_picture_beside_the_class_folders(self, tmp_path):
+    def test_a_image_beside_the_class_folders(self, tmp_path):
         put(by_id(tmp_path), "stray.png")
-        with pytest.raises(MismatchError, match=r"a picture in .* itself has no folder"):
+        with pytest.raises(MismatchError, match=r"a image in .* itself has no folder"):
             labels(tmp_path, SPACE)
 
     def test_a_group_that_no_folder_gives(self, tmp_path):
@@ -134,10 +134,10 @@ class TestFiles:
             labels(put(tmp_path, "a.png"), CIFAR)
 
     @pytest.mark.parametrize("places", [(), ("cat/notes.txt",), (".hidden/cat/a.png",)])
-    def test_no_pictures(self, tmp_path, places):
+    def test_no_images(self, tmp_path, places):
         put(tmp_path, *places)
         (tmp_path / "dog").mkdir()
-        with pytest.raises(InputError, match="there is no picture below"):
+        with pytest.raises(InputError, match="there is no image below"):
             labels(tmp_path, CIFAR)
 
     def test_names_with_spaces_and_letters_of_all_kinds(self, tmp_path):
@@ -145,7 +145,7 @@ class TestFiles:
         put(tmp_path, place)
         found, source = found_in(tmp_path)
         assert (found.ids, found.labels.tolist()) == (("ça va? 日本 #1%20:2.png",), [3])
-        assert open_pictures(source).read(0) == PNG
+        assert open_images(source).read(0) == PNG
 
     def test_a_name_that_is_no_text(self, tmp_path):
         (tmp_path / "cat").mkdir()
@@ -153,11 +153,11 @@ class TestFiles:
         with pytest.raises(InputError, match=r"'cat/caf\\udce9.png' is not valid UTF-8"):
             labels(tmp_path, CIFAR)
 
-    def test_a_folder_called_like_a_picture(self, tmp_path):
+    def test_a_folder_called_like_a_image(self, tmp_path):
         put(tmp_path, "cat/a.png", "dog/b.png/note.txt")
         assert labels(tmp_path, CIFAR) == {"a.png": 3}
 
-    def test_a_pipe_is_no_picture(self, tmp_path):
+    def test_a_pipe_is_no_image(self, tmp_path):
         put(tmp_path, "cat/a.png")
         os.mkfifo(tmp_path / "cat" / "b.png")
         assert labels(tmp_path, CIFAR) == {"a.png": 3}
@@ -198,10 +198,10 @@ class TestLinks:
         with pytest.raises(InputError, match="dog is a link that leads nowhere"):
             labels(tmp_path, CIFAR)
 
-    def test_to_nothing_are_unreadable_pictures(self, tmp_path):
+    def test_to_nothing_are_unreadable_images(self, tmp_path):
         put(tmp_path, "cat/a.png")
         (tmp_path / "cat" / "b.png").symlink_to(tmp_path / "gone.png")
         found, source = found_in(tmp_path, Wanted(CIFAR))
         assert found.ids == ("a.png", "b.png")
-        with pytest.raises(UnreadablePicture, match=r"cat/b.png: No such file"):
-            open_pictures(source).read(1)
+        with pytest.raises(UnreadableImage, match=r"cat/b.png: No such file"):
+            open_images(source).read(1)

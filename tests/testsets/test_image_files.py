@@ -7,7 +7,7 @@ from PIL import Image, features
 from small_set import SPACE, encoded, found_in, noise
 
 from regrade.core import InputError
-from regrade.testsets import Wanted, image_files, open_pictures
+from regrade.testsets import Wanted, image_files, open_images
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
 
 PNG = encoded(noise(0))
@@ -33,7 +33,7 @@ def test_find_counts_what_it_passes_over(folder):
 
 def test_find_says_what_there_is_where_no_image_is(tmp_path):
     (tmp_path / "a.mp4").write_bytes(b"x")
-    with pytest.raises(InputError, match=r"no picture below .* \(passed over 1 file that is not .*: 1 \.mp4\)"):
+    with pytest.raises(InputError, match=r"no image below .* \(passed over 1 file that is not .*: 1 \.mp4\)"):
         found_in(tmp_path)
 
 
@@ -44,7 +44,7 @@ def test_a_file_without_a_suffix_is_an_image_by_its_content(folder, form):
     found, source = found_in(folder)
     assert found.ids == ("0a1b2c", "a.png")
     assert found.notes == ()
-    assert open_pictures(source).read(0) == data
+    assert open_images(source).read(0) == data
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_avif_is_read_where_pillow_can(folder):
     (folder / "n01" / "b.avif").write_bytes(data.getvalue())
     found, source = found_in(folder)
     assert found.ids == ("a.png", "b.avif")
-    assert open_pictures(source).read(1) == data.getvalue()
+    assert open_images(source).read(1) == data.getvalue()
 
 
 def test_avif_is_counted_where_pillow_cannot(folder, monkeypatch):

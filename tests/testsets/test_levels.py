@@ -7,7 +7,7 @@ from small_set import SPACE, by_id, encoded, found_in, noise
 
 from regrade.core import InputError, MismatchError
 from regrade.tables import Columns
-from regrade.testsets import Layout, Level, Wanted, open_pictures
+from regrade.testsets import Layout, Level, Wanted, open_images
 
 PLACES = (
     "snow/1/n01/a.png",
@@ -70,13 +70,13 @@ def test_a_part_by_a_relative_path_or_a_link(tmp_path, monkeypatch):
     assert set(table(Path(), KNOWN)) == {i for i in IDS if "fog" in i}
 
 
-def test_pictures_are_those_of_their_ids(tmp_path):
+def test_images_are_those_of_their_ids(tmp_path):
     found, source = found_in(put(tmp_path, *PLACES), KNOWN)
-    pictures = open_pictures(source)
+    images = open_images(source)
     for position, example in enumerate(found.ids):
         corruption, severity, name = example.split("/")
         folder = {"a.png": "n01", "b.png": "n02"}[name]
-        assert pictures.read(position) == (tmp_path / corruption / severity / folder / name).read_bytes()
+        assert images.read(position) == (tmp_path / corruption / severity / folder / name).read_bytes()
 
 
 def test_names_that_repeat_bring_the_class_folder_in(tmp_path):
@@ -123,5 +123,5 @@ class TestMisfits:
 
     def test_columns_of_ids_and_labels_mean_nothing_in_a_folder(self, tmp_path):
         for columns in (Columns(id="name"), Columns(label="kind", groups=("corruption", "severity"))):
-            with pytest.raises(InputError, match="a folder of pictures has no columns, so none can be called"):
+            with pytest.raises(InputError, match="a folder of images has no columns, so none can be called"):
                 found_in(put(tmp_path, *PLACES), Wanted(SPACE, columns=columns))

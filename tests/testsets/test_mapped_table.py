@@ -6,9 +6,9 @@ import pytest
 from releases import GEODE, STREET, write_csv, write_dollarstreet, write_geode
 
 from regrade.classes import imagenet_1k
-from regrade.core import FormatError, InputError, MapRule, PictureSource
+from regrade.core import FormatError, ImageSource, InputError, MapRule
 from regrade.tables import Columns
-from regrade.testsets import Layout, brings_classes, entry, find_released, names, open_pictures
+from regrade.testsets import Layout, brings_classes, entry, find_released, names, open_images
 from regrade.testsets.mapped_table import Disagreement, MappedColumns, read_mapped_table
 
 SPACE = imagenet_1k()
@@ -35,7 +35,7 @@ class TestGeode:
         assert found.found.ids == ("g1", "g2", "g3", "g4", "g5")
         assert found.found.labels.tolist() == [0, 0, 1, 2, 1]
 
-    def test_groups_are_those_that_the_catalogue_declares(self, tmp_path):
+    def test_groups_are_those_that_the_catalog_declares(self, tmp_path):
         path = write_geode(tmp_path)
         found = geode(path).found.groups
         assert found == {
@@ -45,25 +45,25 @@ class TestGeode:
         more = geode(path, columns=Columns(groups=("tree_tag", "region"))).found.groups
         assert list(more) == ["region", "ip_country", "tree_tag"]
 
-    def test_pictures_are_below_images_or_beside_the_table(self, tmp_path):
+    def test_images_are_below_images_or_beside_the_table(self, tmp_path):
         path = write_geode(tmp_path)
         for folder in ("images/", ""):
             found = geode(path)
             assert (found.reader, found.found.missing) == ("manifest", 0)
             assert found.found.locations[0] == f"{folder}Africa/Nigeria/Nigeria_bag_0.jpg"
-            source = PictureSource(found.reader, str(path), found.found.locations)
-            assert open_pictures(source).read(4)[:4] == b"\x89PNG"
+            source = ImageSource(found.reader, str(path), found.found.locations)
+            assert open_images(source).read(4)[:4] == b"\x89PNG"
             for place in (tmp_path / "geode" / "images").glob("*"):
                 place.rename(tmp_path / "geode" / place.name)
 
-    def test_pictures_that_are_missing_are_counted(self, tmp_path):
+    def test_images_that_are_missing_are_counted(self, tmp_path):
         path = write_geode(tmp_path)
         (path.parent / "images" / "Europe" / "Spain" / "Spain_bag_1.jpg").unlink()
         found = geode(path)
         assert (found.reader, found.found.missing, len(found.found.locations)) == ("manifest", 1, 5)
 
-    def test_without_any_picture(self, tmp_path):
-        found = geode(write_geode(tmp_path, pictures=False))
+    def test_without_any_image(self, tmp_path):
+        found = geode(write_geode(tmp_path, images=False))
         assert (found.reader, found.found.missing, found.found.locations) == (None, 5, ())
 
     def test_the_order_and_repeats_of_a_list_do_not_matter(self, tmp_path):
@@ -102,7 +102,7 @@ class TestGeode:
 
     def test_another_table_is_told_by_the_column_it_lacks(self, tmp_path):
         path = write_csv(tmp_path / "index.csv", ("file_path", "object", "region", "ip_country", "id"), tuple("abcde"))
-        with pytest.raises(FormatError, match=r"no column '1k_index', .* see regrade testsets catalogue geode"):
+        with pytest.raises(FormatError, match=r"no column '1k_index', .* see regrade testsets catalog geode"):
             geode(path)
 
     @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ class TestDollarStreet:
         assert groups["region.id"] == ("as", "af", "as", "af", "am", "am")
         assert list(groups) == ["region.id", "country.name", "income"]
 
-    def test_pictures_are_below_the_table(self, tmp_path):
+    def test_images_are_below_the_table(self, tmp_path):
         found = street(write_dollarstreet(tmp_path))
         assert (found.reader, found.found.missing, found.found.locations[1]) == ("manifest", 0, "assets/s2/s2.jpg")
 

@@ -13,7 +13,7 @@ from PIL import Image, ImageFilter
 from skipping import skip
 from small_set import encoded, noise
 
-from regrade.core import Orientation, UnreadablePicture
+from regrade.core import Orientation, UnreadableImage
 from regrade.testsets import decode_gray_or_rgb, decode_pixels, pixels
 
 
@@ -33,16 +33,16 @@ def decoded(monkeypatch):
     return seen
 
 
-def check(picture, **options):
+def check(image, **options):
     """Both give the same pixels, or the same reason why there are none."""
     try:
-        expected = np.asarray(decode_gray_or_rgb(picture, **options))
-    except UnreadablePicture as error:
-        with pytest.raises(UnreadablePicture) as raised:
-            decode_pixels(picture, **options)
+        expected = np.asarray(decode_gray_or_rgb(image, **options))
+    except UnreadableImage as error:
+        with pytest.raises(UnreadableImage) as raised:
+            decode_pixels(image, **options)
         assert str(raised.value) == str(error)
     else:
-        np.testing.assert_array_equal(decode_pixels(picture, **options), expected)
+        np.testing.assert_array_equal(decode_pixels(image, **options), expected)
 
 
 def photographs():
@@ -108,9 +108,9 @@ def mpo():
         encoded(blurred(1).convert("P"), "GIF"),
         b"",
         b"\xff\xd8\xff",
-        b"no picture",
+        b"no image",
     ],
-    ids=["grey", "CMYK", "MPO", "PNG", "GIF", "empty", "only a beginning", "text"],
+    ids=["gray", "CMYK", "MPO", "PNG", "GIF", "empty", "only a beginning", "text"],
 )
 def test_all_else_is_left_to_pillow(decoded, data):
     check(data)
@@ -158,9 +158,9 @@ def test_a_jpeg_damaged_anywhere(decoded, progressive):
     assert decoded
 
 
-def test_an_absurd_picture_is_refused_as_pillow_does(monkeypatch):
+def test_an_absurd_image_is_refused_as_pillow_does(monkeypatch):
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    with pytest.raises(UnreadablePicture, match=r"at most .* are decoded"):
+    with pytest.raises(UnreadableImage, match=r"at most .* are decoded"):
         decode_pixels(encoded(blurred(1), "JPEG"))
 
 

@@ -1,4 +1,4 @@
-"""One set of pictures in every form: the same labels and the same pixels, from any thread and any process."""
+"""One set of images in every form: the same labels and the same pixels, from any thread and any process."""
 
 import os
 import pickle
@@ -11,7 +11,7 @@ from small_set import FORMS, ITEMS, LABELS, SPACE, WITH_GROUPS, found_in, key_of
 
 from regrade.core import InputError
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, decode, open_pictures
+from regrade.testsets import Layout, Wanted, decode, open_images
 
 WANTED_PIXELS = {item.key: item.pixels for item in ITEMS}
 
@@ -30,9 +30,9 @@ def test_labels_and_pixels_are_the_same(path):
     keys = [key_of(example) for example in found.ids]
     assert sorted(keys) == sorted(LABELS)
     assert dict(zip(keys, found.labels.tolist(), strict=True)) == LABELS
-    pictures = open_pictures(source)
+    images = open_images(source)
     for position, key in enumerate(keys):
-        np.testing.assert_array_equal(np.asarray(decode(pictures.read(position))), WANTED_PIXELS[key])
+        np.testing.assert_array_equal(np.asarray(decode(images.read(position))), WANTED_PIXELS[key])
 
 
 def test_the_same_is_found_again(path):
@@ -67,22 +67,22 @@ class Backwards(list):
 def test_reading_from_many_threads_at_once(path):
     found, source = found_in(path)
     for _ in range(5):  # a fresh object each time: the first reads are where threads would collide
-        pictures = open_pictures(source)
+        images = open_images(source)
         positions = [*range(len(found.ids))] * 8
         with ThreadPoolExecutor(8) as pool:
-            got = list(pool.map(pictures.read, positions))
-        for position, picture in zip(positions, got, strict=True):
-            np.testing.assert_array_equal(np.asarray(decode(picture)), WANTED_PIXELS[key_of(found.ids[position])])
+            got = list(pool.map(images.read, positions))
+        for position, image in zip(positions, got, strict=True):
+            np.testing.assert_array_equal(np.asarray(decode(image)), WANTED_PIXELS[key_of(found.ids[position])])
 
 
 @pytest.mark.parametrize("used", [False, True])
-def test_pictures_travel_to_another_process(path, used):
+def test_images_travel_to_another_process(path, used):
     found, source = found_in(path)
-    pictures = open_pictures(source)
+    images = open_images(source)
     if used:
-        pictures.read(0)
-    travelled = pickle.loads(pickle.dumps(pictures))
-    assert len(pickle.dumps(pictures)) < 5000, "the pictures stay where they are"
+        images.read(0)
+    travelled = pickle.loads(pickle.dumps(images))
+    assert len(pickle.dumps(images)) < 5000, "the images stay where they are"
     for position, example in enumerate(found.ids):
         np.testing.assert_array_equal(np.asarray(decode(travelled.read(position))), WANTED_PIXELS[key_of(example)])
 
@@ -112,7 +112,7 @@ def test_what_has_moved_away_is_one_clear_line(path, tmp_path):
     _, source = found_in(path)
     (tmp_path / "set").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"the images were at .*set.*gone"):
-        open_pictures(source)
+        open_images(source)
 
 
 NUMBERS = ["by_index", "tar_index", "tar_json", "hugging_face", "npz", "npy", "parquet_manifest"]

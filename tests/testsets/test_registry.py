@@ -1,4 +1,4 @@
-"""Readers by name and by what they recognise."""
+"""Readers by name and by what they recognize."""
 
 import pytest
 from offered_readers import install
@@ -16,9 +16,9 @@ def test_names(monkeypatch):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
-def test_each_form_is_recognised_by_one(form, tmp_path):
+def test_each_form_is_recognized_by_one(form, tmp_path):
     path = form(tmp_path / "set")
-    others = [reader.name for reader in readers().values() if reader.name != "folder" and reader.recognises(path)]
+    others = [reader.name for reader in readers().values() if reader.name != "folder" and reader.recognizes(path)]
     assert len(others) == (0 if form.__name__.startswith("by_") else 1)
 
 
@@ -39,7 +39,7 @@ def test_no_known_form(tmp_path):
             reader_for(tmp_path / name)
 
 
-def test_corrupted_pictures_have_a_reader_that_is_not_offered_for_paths(monkeypatch):
+def test_corrupted_images_have_a_reader_that_is_not_offered_for_paths(monkeypatch):
     install(monkeypatch)
     assert reader_named("corrupted").name == "corrupted"
     assert "corrupted" not in readers()

@@ -1,4 +1,4 @@
-"""Tables that name pictures, and Parquet files that hold them."""
+"""Tables that name images, and Parquet files that hold them."""
 
 import shutil
 
@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from small_set import ITEMS, SPACE, csv_manifest, encoded, found_in, hugging_face, noise, parquet_manifest
 
-from regrade.core import FormatError, InputError, PictureSource, UnknownName, UnreadablePicture
+from regrade.core import FormatError, ImageSource, InputError, UnknownName, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Wanted, open_pictures, reader_for
+from regrade.testsets import Wanted, open_images, reader_for
 from regrade.testsets.table import ManifestReader
 
 PNG = encoded(noise(0))
@@ -48,7 +48,7 @@ class TestManifest:
         path = manifest(tmp_path, "id,path,label\nx,a.png,n01\ny,b.png,n02\n")
         found, source = found_in(path)
         assert (found.ids, found.locations) == (("x", "y"), ("a.png", "b.png"))
-        assert open_pictures(source).read(1) == PNG + b"b"
+        assert open_images(source).read(1) == PNG + b"b"
 
     @pytest.mark.parametrize(
         ("name", "text"),
@@ -63,11 +63,11 @@ class TestManifest:
     def test_other_tables(self, tmp_path, name, text):
         found, source = found_in(manifest(tmp_path, text, name))
         assert (source.reader, found.labels.tolist()) == ("manifest", [0, 1])
-        assert open_pictures(source).read(0) == PNG
+        assert open_images(source).read(0) == PNG
 
     def test_absolute_paths(self, tmp_path):
         path = manifest(tmp_path, f"id,path,label\nx,{tmp_path}/a.png,n01\n")
-        assert open_pictures(found_in(path)[1]).read(0) == PNG
+        assert open_images(found_in(path)[1]).read(0) == PNG
 
     def test_without_labels(self, tmp_path):
         assert found_in(manifest(tmp_path, "path\na.png\nb.png\n"))[0].labels is None
@@ -88,25 +88,25 @@ class TestManifest:
 
     def test_a_table_of_ids_is_no_manifest(self, tmp_path):
         for text in ("image,label\nimg1,n01\n", "id,label\n1,n01\n", f"image,label\n{'x' * 5000},n01\n"):
-            assert not ManifestReader().recognises(manifest(tmp_path, text))
+            assert not ManifestReader().recognizes(manifest(tmp_path, text))
 
-    def test_pictures_that_vanish_are_unreadable(self, tmp_path):
+    def test_images_that_vanish_are_unreadable(self, tmp_path):
         _, source = found_in(manifest(tmp_path, "path,label\na.png,n01\n"))
         (tmp_path / "a.png").unlink()
-        with pytest.raises(UnreadablePicture, match=r"a\.png: No such file"):
-            open_pictures(source).read(0)
+        with pytest.raises(UnreadableImage, match=r"a\.png: No such file"):
+            open_images(source).read(0)
 
     @pytest.mark.parametrize("place", ["a\0.png", "x" * 5000, ".", "a.png/b.png"])
     def test_a_place_that_no_file_can_have(self, tmp_path, place):
         manifest(tmp_path, "")
-        with pytest.raises(UnreadablePicture):
-            open_pictures(PictureSource("manifest", str(tmp_path / "list.csv"), (place,))).read(0)
+        with pytest.raises(UnreadableImage):
+            open_images(ImageSource("manifest", str(tmp_path / "list.csv"), (place,))).read(0)
 
-    def test_pictures_outlive_their_table(self, tmp_path):
+    def test_images_outlive_their_table(self, tmp_path):
         path = parquet_manifest(tmp_path / "set")
         _, source = found_in(path)
         path.unlink()
-        assert open_pictures(source).read(3) == ITEMS[3].data
+        assert open_images(source).read(3) == ITEMS[3].data
 
 
 class TestParquet:
@@ -118,15 +118,15 @@ class TestParquet:
         path = self.write(tmp_path, image=[PNG, PNG + b"b"], label=["n02", "n01"])
         found, source = found_in(path)
         assert (found.ids, found.labels.tolist()) == (("x.parquet:0:0", "x.parquet:0:1"), [1, 0])
-        assert open_pictures(source).read(1) == PNG + b"b"
+        assert open_images(source).read(1) == PNG + b"b"
 
     @pytest.mark.parametrize("name", ["img", "photo", "Image"])
-    def test_other_names_for_the_pictures(self, tmp_path, name):
+    def test_other_names_for_the_images(self, tmp_path, name):
         path = self.write(tmp_path, **{name: [{"bytes": PNG, "path": "p.png"}], "label": [2]})
         found, source = found_in(path)
         assert (source.reader, found.ids, found.labels.tolist()) == ("parquet", ("p.png",), [2])
 
-    def test_pictures_alone(self, tmp_path):
+    def test_images_alone(self, tmp_path):
         found = found_in(self.write(tmp_path, image=[PNG, PNG]))[0]
         assert (len(found.ids), found.labels) == (2, None)
 
@@ -183,36 +183,36 @@ class TestParquet:
             found_in(path, Wanted(SPACE, columns=Columns(label="fine_label")))
 
     @pytest.mark.parametrize("cell", [None, {"bytes": None, "path": "elsewhere.png"}])
-    def test_a_row_without_a_picture(self, tmp_path, cell):
+    def test_a_row_without_a_image(self, tmp_path, cell):
         path = self.write(tmp_path, image=[{"bytes": PNG, "path": "a.png"}, cell], label=[0, 1])
-        pictures = open_pictures(found_in(path)[1])
-        assert pictures.read(0) == PNG
-        with pytest.raises(UnreadablePicture, match=r"row 1 of group 0 of x\.parquet holds no picture"):
-            pictures.read(1)
+        images = open_images(found_in(path)[1])
+        assert images.read(0) == PNG
+        with pytest.raises(UnreadableImage, match=r"row 1 of group 0 of x\.parquet holds no image"):
+            images.read(1)
 
     def test_a_file_that_is_replaced_later(self, tmp_path):
         path = self.write(tmp_path, image=[PNG] * 3, label=[0] * 3)
         _, source = found_in(path)
         self.write(tmp_path, image=[PNG], label=[0])
-        with pytest.raises(UnreadablePicture, match="row 2"):
-            open_pictures(source).read(2)
+        with pytest.raises(UnreadableImage, match="row 2"):
+            open_images(source).read(2)
         self.write(tmp_path, label=[0])
-        with pytest.raises(UnreadablePicture, match="was changed"):
-            open_pictures(source).read(0)
+        with pytest.raises(UnreadableImage, match="was changed"):
+            open_images(source).read(0)
         path.write_bytes(b"PAR1 no more")
-        with pytest.raises(UnreadablePicture, match=r"x\.parquet"):
-            open_pictures(source).read(0)
+        with pytest.raises(UnreadableImage, match=r"x\.parquet"):
+            open_images(source).read(0)
 
     def test_a_shard_that_vanishes(self, tmp_path):
         _, source = found_in(hugging_face(tmp_path / "set"))
         next((tmp_path / "set").glob("*00001-*")).unlink()
-        pictures = open_pictures(source)
-        assert pictures.read(0) == ITEMS[0].data
-        with pytest.raises(UnreadablePicture, match="00001"):
-            pictures.read(11)
-        assert pictures.read(7) == ITEMS[7].data
+        images = open_images(source)
+        assert images.read(0) == ITEMS[0].data
+        with pytest.raises(UnreadableImage, match="00001"):
+            images.read(11)
+        assert images.read(7) == ITEMS[7].data
 
-    def test_a_folder_with_pictures_is_a_folder(self, tmp_path):
+    def test_a_folder_with_images_is_a_folder(self, tmp_path):
         hugging_face(tmp_path / "set")
         (tmp_path / "set" / "n01").mkdir()
         (tmp_path / "set" / "n01" / "a.png").write_bytes(PNG)
@@ -224,5 +224,5 @@ class TestParquet:
         found, source = found_in(alone)
         assert len(found.ids) == 4
         shutil.copytree(tmp_path / "set", tmp_path / "copy")
-        copy = PictureSource("parquet", str(tmp_path / "copy" / alone.name), source.locations)
-        assert open_pictures(copy).read(0) == ITEMS[8].data
+        copy = ImageSource("parquet", str(tmp_path / "copy" / alone.name), source.locations)
+        assert open_images(copy).read(0) == ITEMS[8].data

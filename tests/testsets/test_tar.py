@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from small_set import ITEMS, SPACE, by_id, encoded, found_in, noise, tar_id, write_tar
 
-from regrade.core import FormatError, InputError, MismatchError, UnreadablePicture
+from regrade.core import FormatError, InputError, MismatchError, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, open_pictures, reader_for
+from regrade.testsets import Layout, Wanted, open_images, reader_for
 
 PNG = encoded(noise(0))
 
@@ -35,14 +35,12 @@ class TestLabels:
             ("a.json", json.dumps({"class": "n01"}), 0),
         ],
     )
-    def test_beside_the_picture(self, tmp_path, name, text, index):
+    def test_beside_the_image(self, tmp_path, name, text, index):
         assert labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), (name, text))) == {"a": index}
 
     @pytest.mark.parametrize("text", ["4", "-1", "n05", "²", "", "1.0", "n01 n02"])
     def test_what_is_no_class_is_shown(self, tmp_path, text):
-        with pytest.raises(
-            MismatchError, match=rf"a picture|label '{text}' of .*x\.tar is no class id or index or name"
-        ):
+        with pytest.raises(MismatchError, match=rf"a image|label '{text}' of .*x\.tar is no class id or index or name"):
             labels(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", text)))
 
     def test_one_reading_for_all(self, tmp_path):
@@ -81,7 +79,7 @@ class TestMembers:
         path = write_tar(tmp_path / "x.tar", ("./u/a.png", PNG), ("./u/a.cls", "0"), ("v/a.png", PNG), ("v/a.cls", "1"))
         assert labels(path) == {"u/a": 0, "v/a": 1}
 
-    def test_label_and_picture_in_any_order(self, tmp_path):
+    def test_label_and_image_in_any_order(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("b.cls", "1"), ("a.png", PNG), ("b.png", PNG), ("a.cls", "0"))
         assert labels(path) == {"a": 0, "b": 1}
 
@@ -92,10 +90,10 @@ class TestMembers:
     @pytest.mark.parametrize(
         ("members", "reason"),
         [
-            ([("a.png", PNG), ("a.jpg", PNG)], "there are two pictures of a"),
-            ([("a.png", PNG), ("a.png", PNG)], "there are two pictures of a"),
+            ([("a.png", PNG), ("a.jpg", PNG)], "there are two images of a"),
+            ([("a.png", PNG), ("a.png", PNG)], "there are two images of a"),
             ([("a.1.png", PNG)], r"a\.1\.png: a sample's name ends at its first dot"),
-            ([("b.png", PNG), ("b.cls", "0"), ("a.cls", "0")], "a has a class but no picture"),
+            ([("b.png", PNG), ("b.cls", "0"), ("a.cls", "0")], "a has a class but no image"),
         ],
     )
     def test_nothing_is_dropped_without_a_word(self, tmp_path, members, reason):
@@ -122,7 +120,7 @@ class TestMembers:
         path = write_tar(tmp_path / "in" / "x.tar", (f"{name}.png", PNG), (f"{name}.cls", "0"))
         found, source = found_in(path)
         assert found.ids == (name,)
-        assert open_pictures(source).read(0) == PNG
+        assert open_images(source).read(0) == PNG
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "x.tar"]
 
     def test_a_member_with_holes_is_refused(self, tmp_path):
@@ -141,7 +139,7 @@ class TestMembers:
         with pytest.raises(FormatError, match=r"x\.tar: a\.cls is there twice"):
             found_in(write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "0"), ("a.cls", "1")))
 
-    def test_json_beside_a_picture_with_a_key_twice_is_refused(self, tmp_path):
+    def test_json_beside_a_image_with_a_key_twice_is_refused(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", '{"label": 0, "label": 1}'))
         with pytest.raises(FormatError, match=r"a\.json has the key 'label' twice"):
             found_in(path)
@@ -151,8 +149,8 @@ class TestMembers:
         with pytest.raises(FormatError, match=r"a\.cls has 33,554,432 bytes, which is no label"):
             found_in(path)
 
-    def test_no_picture(self, tmp_path):
-        with pytest.raises(InputError, match="there is no picture in"):
+    def test_no_image(self, tmp_path):
+        with pytest.raises(InputError, match="there is no image in"):
             labels(write_tar(tmp_path / "x.tar", ("README.txt", "x")))
 
     def test_links_and_folders_within(self, tmp_path):
@@ -168,7 +166,7 @@ class TestMembers:
         path = write_tar(tmp_path / "x.tar", (f"{key}.png", PNG), (f"{key}.cls", "0"))
         found, source = found_in(path)
         assert found.ids == (key,)
-        assert open_pictures(source).read(0) == PNG
+        assert open_images(source).read(0) == PNG
 
     def test_a_name_that_is_no_text(self, tmp_path):
         name = os.fsdecode(b"caf\xe9")
@@ -181,7 +179,7 @@ class TestMembers:
 
 
 class TestShards:
-    def test_a_folder_with_pictures_too_is_a_folder(self, tmp_path):
+    def test_a_folder_with_images_too_is_a_folder(self, tmp_path):
         write_tar(by_id(tmp_path) / "official.tar", ("x.png", PNG))
         assert reader_for(tmp_path).name == "folder"
 
@@ -204,21 +202,21 @@ class TestShards:
 
     def test_one_that_shrinks_or_vanishes_later(self, tmp_path):
         _, source = found_in(tar_id(tmp_path / "set"))
-        pictures = open_pictures(source)
+        images = open_images(source)
         path = tmp_path / "set" / "b.tar"
-        assert pictures.read(11) == ITEMS[11].data
+        assert images.read(11) == ITEMS[11].data
         path.write_bytes(path.read_bytes()[:3000])
-        with pytest.raises(UnreadablePicture, match=r"b\.tar ends within the picture"):
-            pictures.read(11)
+        with pytest.raises(UnreadableImage, match=r"b\.tar ends within the image"):
+            images.read(11)
         path.unlink()
-        with pytest.raises(UnreadablePicture, match=r"b\.tar: No such file"):
-            pictures.read(11)
-        assert pictures.read(0) == ITEMS[0].data
+        with pytest.raises(UnreadableImage, match=r"b\.tar: No such file"):
+            images.read(11)
+        assert images.read(0) == ITEMS[0].data
 
     def test_no_file_is_left_open(self, tmp_path):
         before = len(list(Path("/proc/self/fd").iterdir()))
         _, source = found_in(tar_id(tmp_path / "set"))
-        pictures = open_pictures(source)
+        images = open_images(source)
         for position in range(12):
-            pictures.read(position)
+            images.read(position)
         assert len(list(Path("/proc/self/fd").iterdir())) == before

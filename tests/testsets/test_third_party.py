@@ -10,8 +10,8 @@ from offered_readers import CIFAR, PNG, install
 from small_set import by_id, found_in
 
 from regrade.classes import class_space
-from regrade.core import InputError, PictureSource, TestSet, UnknownName, UnreadablePicture
-from regrade.testsets import Wanted, check, open_pictures, reader_for, readers
+from regrade.core import ImageSource, InputError, TestSet, UnknownName, UnreadableImage
+from regrade.testsets import Wanted, check, open_images, reader_for, readers
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ class TestThirdParties:
         offer(mine="Drawers")
         found, source = found_in(drawers, Wanted(CIFAR))
         assert (found.ids, found.labels.tolist(), found.labels.dtype) == (("one", "two"), [3, 5], np.int32)
-        assert open_pictures(source).read(0) == PNG
+        assert open_images(source).read(0) == PNG
 
-    def test_a_picture_they_stumble_over_is_unreadable(self, offer, drawers):
+    def test_a_image_they_stumble_over_is_unreadable(self, offer, drawers):
         offer(mine="Drawers")
         found, source = found_in(drawers, Wanted(CIFAR))
         done = check(TestSet("x", CIFAR, found.ids, found.labels), source)
@@ -56,15 +56,15 @@ class TestThirdParties:
             raise SystemExit(0)
 
         offer(mine="Drawers")
-        images = open_pictures(found_in(drawers, Wanted(CIFAR))[1])
-        monkeypatch.setattr(type(images.pictures), "read", exit_)
-        with pytest.raises(UnreadablePicture, match="reader mine: SystemExit: 0"):
+        images = open_images(found_in(drawers, Wanted(CIFAR))[1])
+        monkeypatch.setattr(type(images.images), "read", exit_)
+        with pytest.raises(UnreadableImage, match="reader mine: SystemExit: 0"):
             images.read(0)
 
-    def test_what_is_no_picture_is_unreadable(self, offer, drawers):
+    def test_what_is_no_image_is_unreadable(self, offer, drawers):
         offer(mine="Odd")
-        with pytest.raises(UnreadablePicture, match="reader mine gave str, not bytes"):
-            open_pictures(found_in(drawers, Wanted(CIFAR))[1]).read(0)
+        with pytest.raises(UnreadableImage, match="reader mine gave str, not bytes"):
+            open_images(found_in(drawers, Wanted(CIFAR))[1]).read(0)
 
     @pytest.mark.parametrize(
         ("value", "reason"),
@@ -106,14 +106,14 @@ class TestThirdParties:
     def test_a_broken_one_does_not_stand_in_the_way_of_what_is_known(self, offer, tmp_path):
         _, source = found_in(by_id(tmp_path))
         offer(mine="no_such_module:Reader")
-        assert open_pictures(source).read(0)
+        assert open_images(source).read(0)
 
     def test_one_that_was_uninstalled(self, offer, drawers):
         offer()
         with pytest.raises(UnknownName, match="drawers"):
-            open_pictures(PictureSource("drawers", str(drawers), ("1",)))
+            open_images(ImageSource("drawers", str(drawers), ("1",)))
 
-    def test_pictures_travel(self, offer, drawers):
+    def test_images_travel(self, offer, drawers):
         offer(mine="Drawers")
-        pictures = pickle.loads(pickle.dumps(open_pictures(found_in(drawers, Wanted(CIFAR))[1])))
-        assert pictures.read(0) == PNG
+        images = pickle.loads(pickle.dumps(open_images(found_in(drawers, Wanted(CIFAR))[1])))
+        assert images.read(0) == PNG

@@ -107,7 +107,7 @@ def test_queue_labels_says_which_copies_it_cannot_recognize(workspace, tmp_path)
 
 def test_queue_labels_takes_no_copy_of_an_examined_image(workspace):
     workspace.queue_labels("first", size=8)
-    with pytest.raises(InputError, match="0 pictures of copy can be drawn"):
+    with pytest.raises(InputError, match="0 images of copy can be drawn"):
         workspace.queue_labels("copy", mode="training")
     assert [one.name for one in workspace.ledger.queues()] == ["label first"]
 
@@ -133,7 +133,7 @@ def test_queue_labels_takes_no_examined_image_of_a_set_with_the_same_ids(workspa
         Image.open(io.BytesIO((tmp_path / "first" / CLASSES[n % 2] / path.name).read_bytes())).resize((5, 5)).save(path)
     workspace.add_test_set("blurred", tmp_path / "blurred", classes="cifar-10")
     workspace.queue_labels("first", size=8)
-    with pytest.raises(InputError, match="0 pictures of blurred can be drawn"):
+    with pytest.raises(InputError, match="0 images of blurred can be drawn"):
         workspace.queue_labels("blurred", mode="training")
 
 

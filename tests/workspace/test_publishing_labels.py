@@ -14,7 +14,7 @@ PLAIN = "image,class,state,problematic\np0,cat,correct,\np1,dog,correct,\np2,bir
 
 @pytest.fixture
 def workspace(pets, tmp_path):
-    """Pets with labels `own@1` of four pictures."""
+    """Pets with labels `own@1` of four images."""
     file = tmp_path / "own.csv"
     file.write_text(PLAIN)
     run_well("import", "labels", file, "-t", "pets", "--name", "own", "-w", pets)
@@ -178,7 +178,7 @@ def test_discussion_is_told_and_waited_for(workspace):
     assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
 
 
-def test_a_picture_that_the_labels_did_not_cover(workspace, ada):
+def test_a_image_that_the_labels_did_not_cover(workspace, ada):
     queue = queue_of(workspace.ledger, "more", [("p5", "frog")], test_set="pets", labels="own")
     vote(workspace.ledger, queue, ada, ("p5", "frog"), "correct")
     workspace.publish("more")

@@ -366,17 +366,17 @@ class TestMistakes:
 
 
 class TestLabels:
-    def pictures(self, workspace, queue):
+    def images(self, workspace, queue):
         return {example for example, empty in asked(workspace, queue) if not empty}
 
-    def test_all_pictures(self, workspace):
+    def test_all_images(self, workspace):
         done = workspace.queue_labels("s")
-        assert self.pictures(workspace, "label s") == set(IMAGES)
+        assert self.images(workspace, "label s") == set(IMAGES)
         assert done.overlap == 1
         queue = workspace.ledger.queue("label s")
         assert (queue.question, queue.mode, queue.labels) == (Question.LABEL, Mode.EXAMINATION, "")
 
-    def test_a_picture_is_for_everyone(self, workspace):
+    def test_a_image_is_for_everyone(self, workspace):
         workspace.ledger.add_person("Lea", Role.LABELER)
         add_people(workspace.ledger, *"ABCD")
         assert workspace.queue_labels("s").overlap == 5
@@ -385,29 +385,29 @@ class TestLabels:
         drawn = set()
         for seed in range(6):
             done = workspace.queue_labels("s", size=2, seed=seed, name=f"q{seed}", mode="training")
-            drawn.add(frozenset(self.pictures(workspace, done.queue)))
+            drawn.add(frozenset(self.images(workspace, done.queue)))
         assert len(drawn) > 2 and {len(one) for one in drawn} == {2}
 
     def test_further_calls_draw_further_ones(self, workspace):
         workspace.queue_labels("s", size=5)
         assert workspace.queue_labels("s", size=3).items == 8
-        with pytest.raises(InputError, match="0 pictures of s can be drawn, got a size of 1"):
+        with pytest.raises(InputError, match="0 images of s can be drawn, got a size of 1"):
             workspace.queue_labels("s", size=1)
 
     def test_a_family(self, workspace):
         workspace.queue_labels("s", family="animals", mode="training")
-        assert self.pictures(workspace, "training s animals") == set(IMAGES) - {"i4"}
+        assert self.images(workspace, "training s animals") == set(IMAGES) - {"i4"}
         workspace.queue_labels("s", family="ship")
-        assert self.pictures(workspace, "label s ship") == {"i4"}
+        assert self.images(workspace, "label s ship") == {"i4"}
 
     def test_no_one_is_examined_on_what_they_trained_with(self, workspace):
         workspace.queue_labels("s", size=3, mode="training")
         workspace.queue_labels("s", size=2)
-        trained, examined = self.pictures(workspace, "training s"), self.pictures(workspace, "label s")
+        trained, examined = self.images(workspace, "training s"), self.images(workspace, "label s")
         assert not trained & examined
         workspace.queue_labels("s", mode="training")
-        assert self.pictures(workspace, "training s") == set(IMAGES) - examined
-        with pytest.raises(InputError, match="0 pictures of s can be drawn"):
+        assert self.images(workspace, "training s") == set(IMAGES) - examined
+        with pytest.raises(InputError, match="0 images of s can be drawn"):
             workspace.queue_labels("s", name="more")
 
     def test_training_may_repeat_itself_in_another_queue(self, workspace):
@@ -418,9 +418,9 @@ class TestLabels:
         ("options", "words"),
         [
             ({"size": 0}, "got a size of 0"),
-            ({"size": 9}, "8 pictures of s can be drawn, got a size of 9"),
+            ({"size": 9}, "8 images of s can be drawn, got a size of 9"),
             ({"family": "cats and dogs"}, "unknown family"),
-            ({"family": "airplane"}, "no picture of s is labeled as one of airplane"),
+            ({"family": "airplane"}, "no image of s is labeled as one of airplane"),
             ({"mode": "exam"}, "did you mean examination"),
             ({"overlap": 0}, "overlap of 0"),
         ],
@@ -433,7 +433,7 @@ class TestLabels:
     def test_training_needs_labels(self, workspace):
         space = class_space("cifar-10")
         workspace.store.add_test_set(TestSet("bare", space, ("a", "b"), np.full(2, UNLABELED, dtype=np.int32)))
-        with pytest.raises(InputError, match="no picture of bare has a label"):
+        with pytest.raises(InputError, match="no image of bare has a label"):
             workspace.queue_labels("bare", mode="training")
         assert workspace.queue_labels("bare").items == 2
 

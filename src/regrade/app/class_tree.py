@@ -21,7 +21,7 @@ class Branch:
 def class_tree(space: ClassSpace) -> tuple[Branch, ...]:
     """The tree of a class space, its root first; a class with several parents stands below each of them.
 
-    What has one branch only is left out in favour of that branch, and one with a single class in favour of the class.
+    What has one branch only is left out in favor of that branch, and one with a single class in favor of the class.
     Without a hierarchy the groups of the space are its branches; all are in the order of their names.
     """
     return _by_group(space) if space.hierarchy is None else _Growing(space, space.hierarchy).tree()

@@ -56,7 +56,7 @@ def to_destination(request: Request, given: str = "") -> Response:
 
 
 def _requested_page(request: Request) -> str | None:
-    """The path and query of a page that a browser opens; pictures and scripts within pages are none."""
+    """The path and query of a page that a browser opens; images and scripts within pages are none."""
     if request.method != "GET" or request.headers.get("sec-fetch-dest", "document") != "document":
         return None
     path, query = request.scope["raw_path"].decode("latin-1"), request.scope["query_string"].decode("latin-1")

@@ -24,7 +24,7 @@ def difference(before: str, after: str) -> tuple[Piece, ...]:
     """The pieces from which both can be read: the first without what was added, the second without what was removed.
 
     >>> [(one.kind, one.text) for one in difference("a red fox", "a grey fox")]
-    [('same', 'a '), ('removed', 'red'), ('added', 'grey'), ('same', ' fox')]
+    [('same', 'a '), ('removed', 'red'), ('added', 'gray'), ('same', ' fox')]
     """
     return tuple(_joined(_by_line(before.splitlines(keepends=True), after.splitlines(keepends=True))))
 
@@ -52,7 +52,7 @@ def _by_word(before: list[str], after: list[str]) -> Iterator[Piece]:
 
 
 def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Neighbours of one kind as one, empty ones left out."""
+    """Neighbors of one kind as one, empty ones left out."""
     last: Piece | None = None
     for piece in pieces:
         if not piece.text:

@@ -36,7 +36,7 @@ _ENDING = "the server is stopping: try again when it has started again"
 _REFUSED = "the server's disk is full or read-only: nothing was saved; tell whoever runs this server"
 _DAMAGED = "the server's database is damaged: tell whoever runs this server"
 _UNEXPECTED = "something went wrong on the server; the reason is in its log"
-_DATA = ("/api/", "/pictures/", "/team/export.")  # addresses of what is no page
+_DATA = ("/api/", "/images/", "/team/export.")  # addresses of what is no page
 _STATUS = {UnknownName: 404, AlreadyStored: 409, WriteError: 507}
 
 

@@ -1,4 +1,4 @@
-"""What the guide shows of a class: its entry, its place among others, those it is taken for, and pictures of it."""
+"""What the guide shows of a class: its entry, its place among others, those it is taken for, and images of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from regrade.ledger import GuideEntry, GuideText, Person
 VARIANT = (Steps.MAX, Paths.ALL)
 """Which of the hierarchy's distances the guide speaks of."""
 
-_PICTURES = 24  # of a class, beside the examples that someone chose
-_NEIGHBOURS = 8  # classes next to one in the hierarchy
-_NEAR = 2  # steps within which a class is a neighbour
+_IMAGES = 24  # of a class, beside the examples that someone chose
+_NEIGHBORS = 8  # classes next to one in the hierarchy
+_NEAR = 2  # steps within which a class is a neighbor
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def alike(space: ClassSpace, index: int, ids: Iterable[str]) -> tuple[Alike, ...
     return tuple(sorted(found, key=lambda one: (one.distance is None, one.distance or 0, one.name)))
 
 
-def neighbours(space: ClassSpace, index: int, but: Iterable[str] = ()) -> tuple[Alike, ...]:
+def neighbors(space: ClassSpace, index: int, but: Iterable[str] = ()) -> tuple[Alike, ...]:
     """The classes next to one in the hierarchy, the nearest first."""
     if space.hierarchy is None:
         return ()
@@ -47,7 +47,7 @@ def neighbours(space: ClassSpace, index: int, but: Iterable[str] = ()) -> tuple[
     near = np.flatnonzero((distances <= _NEAR) & (distances > 0))
     left_out = set(but)
     ids = [space.ids[one] for one in near[np.argsort(distances[near], kind="stable")] if space.ids[one] not in left_out]
-    return alike(space, index, ids[:_NEIGHBOURS])
+    return alike(space, index, ids[:_NEIGHBORS])
 
 
 def breadcrumbs(space: ClassSpace, index: int) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def breadcrumbs(space: ClassSpace, index: int) -> tuple[str, ...]:
     return tuple(next(iter(space.hierarchy.lemmas.get(one, ())), one) for one in reversed(above))
 
 
-def example_pictures(
+def example_images(
     site: Site, examples: Iterable[tuple[str, str]], person: Person, *, excluded: frozenset[str]
 ) -> list[str]:
     """Addresses of images that an entry names, none that gives an answer away to someone, nor those that are gone."""
@@ -70,7 +70,7 @@ def example_pictures(
     for test_set, example in named:
         position = _position(site, test_set, example)
         if position is not None and hidden.visible(site.test_set(test_set), [position]):
-            addresses.append(site.pictures.address(test_set, position))
+            addresses.append(site.images.address(test_set, position))
     return [address for address in addresses if address is not None]
 
 
@@ -100,10 +100,10 @@ def with_examples(text: GuideText, before: GuideText, hidden: frozenset[tuple[st
     return replace(text, examples=tuple(examples))
 
 
-def other_pictures(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
-    """Addresses of more pictures of a class, from sets that no one is examined on."""
+def other_images(site: Site, space: ClassSpace, index: int, person: Person) -> list[str]:
+    """Addresses of more images of a class, from sets that no one is examined on."""
     examinations, hidden = site.ledger.examinations(), site.hidden_from(person)
-    return reference_addresses(site, hidden, space, index, examinations=examinations, count=_PICTURES)
+    return reference_addresses(site, hidden, space, index, examinations=examinations, count=_IMAGES)
 
 
 def _position(site: Site, test_set: str, example: str) -> int | None:
@@ -135,7 +135,7 @@ def example_lines(examples: Iterable[tuple[str, str]]) -> str:
 
 
 def examples_from(site: Site, lines: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Examples from how they are typed; a picture that is not there raises."""
+    """Examples from how they are typed; a image that is not there raises."""
     return tuple(dict.fromkeys(_example(site, line) for line in lines))
 
 
@@ -146,7 +146,7 @@ def _example(site: Site, line: str) -> tuple[str, str]:
             example = line.removeprefix(f"{name}/")
             site.test_set(name).position(example)
             return name, example
-    raise InputError(f"an example is a test set, a slash and a picture's id, got {line!r}")
+    raise InputError(f"an example is a test set, a slash and a image's id, got {line!r}")
 
 
 def _distances(space: ClassSpace) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -1,4 +1,4 @@
-"""The labels of a test set, looked up picture by picture."""
+"""The labels of a test set, looked up image by image."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.core.arrays import IntArray
 
 @dataclass(frozen=True)
 class KnownLabels:
-    """The classes of one picture that people have judged, by index, and why it is not scored, if it is not."""
+    """The classes of one image that people have judged, by index, and why it is not scored, if it is not."""
 
     correct: tuple[int, ...]
     unclear: tuple[int, ...]
@@ -22,7 +22,7 @@ class KnownLabels:
 
 
 class LabelBook:
-    """A label set that finds what is known of one picture at once."""
+    """A label set that finds what is known of one image at once."""
 
     def __init__(self, labels: LabelSet) -> None:
         self.labels = labels
@@ -36,7 +36,7 @@ class LabelBook:
         return self.labels.examples[self._order]
 
     def of(self, position: int) -> KnownLabels:
-        """What is known of a picture."""
+        """What is known of a image."""
         begin, end = np.searchsorted(self._examples, [position, position + 1])
         rows = self._order[begin:end]
         states, classes = self.labels.states[rows], self.labels.classes[rows]

@@ -1,4 +1,4 @@
-"""Markdown that people wrote as HTML that can run nothing: no tags of theirs, no pictures, links to the web only."""
+"""Markdown that people wrote as HTML that can run nothing: no tags of theirs, no images, links to the web only."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def reference_images(
     Test sets that are ``excluded`` or damaged have none.
     """
     excluded |= site.damaged_test_sets()
-    candidates = islice(site.pictures.references(space.name, class_index, but=excluded), _MOST_TRIED)
+    candidates = islice(site.images.references(space.name, class_index, but=excluded), _MOST_TRIED)
     images: list[tuple[str, int]] = []
     for name, group in groupby(candidates, key=itemgetter(0)):
         positions = [position for _, position in group]
@@ -51,9 +51,9 @@ def reference_addresses(
     an examination asks about, that is ``excluded`` or that is damaged.
     """
     excluded |= {queue.test_set for queue in examinations} | site.damaged_test_sets()
-    if next(site.pictures.references(space.name, class_index, but=excluded), None) is None:
+    if next(site.images.references(space.name, class_index, but=excluded), None) is None:
         return []
     hidden |= site.hiding.examined(examinations)
     images = reference_images(site, hidden, space, class_index, excluded=excluded, count=count)
-    addresses = (site.pictures.address(*image) for image in images)
+    addresses = (site.images.address(*image) for image in images)
     return [address for address in addresses if address is not None]

@@ -1,4 +1,4 @@
-"""What every page needs: the workspace, the ledger, who is signed in, and the pictures."""
+"""What every page needs: the workspace, the ledger, who is signed in, and the images."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from regrade.app.explore.latest import Latest
 from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
+from regrade.app.images import ImageShelf
 from regrade.app.label_book import LabelBook
-from regrade.app.pictures import PictureShelf
 from regrade.app.scores import ScoreShelf
 from regrade.app.sessions import Session, Sessions
 from regrade.app.suggesting import Suggestions
@@ -39,7 +39,7 @@ class Site:
         self.reports = Reports(self.ledger.engine)
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
-        self.pictures = PictureShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
+        self.images = ImageShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
         self._readable: Latest[bool] = Latest(_READABLE)
         self.scores = ScoreShelf(workspace.store)
@@ -93,7 +93,7 @@ class Site:
         return self._books(test_set, f"{name}@{version or store.newest_version(test_set, name)}")
 
     def examined(self) -> frozenset[str]:
-        """The test sets that people are examined on: none of their pictures is shown with its class to anyone."""
+        """The test sets that people are examined on: none of their images is shown with its class to anyone."""
         return frozenset(queue.test_set for queue in self.ledger.examinations())
 
     def hidden_from(self, person: Person) -> HiddenImages:

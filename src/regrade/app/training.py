@@ -20,7 +20,7 @@ class Told(BaseModel):
 def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> Told | None:
     """What is told of an answer: by the queue's labels if it has any, else by the test set's own.
 
-    Classes that people cannot tell from a right one count as right; a picture without a label tells nothing. Labels of
+    Classes that people cannot tell from a right one count as right; a image without a label tells nothing. Labels of
     an image that the person still has to label in another queue are withheld.
     """
     if queue.question is not Question.LABEL or queue.mode is not Mode.TRAINING:

@@ -13,7 +13,7 @@ from regrade.classes import definition
 from regrade.core import UNLABELED, ClassSpace
 from regrade.ledger import Item, Person, Question, Queue
 
-_REFERENCES = 12  # pictures of a class that come with an item
+_REFERENCES = 12  # images of a class that come with an item
 
 WITHHELD = "shown once you have labeled this image"
 """What is said in place of labels that would give the answer to another question away."""
@@ -39,7 +39,7 @@ def references(
     examinations: Collection[Queue],
     count: int = _REFERENCES,
 ) -> list[str]:
-    """Addresses of pictures of a class, none of them from a test set that the queue or an examination asks about.
+    """Addresses of images of a class, none of them from a test set that the queue or an examination asks about.
 
     Nor are they ``hidden`` images or such that anyone is examined on, in any test set.
     """
@@ -51,8 +51,8 @@ def references(
 
 
 def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str, Any]:
-    """What someone is shown who is asked about an item; a labeler gets the picture and nothing else."""
-    shown: dict[str, Any] = {"id": item.id, "picture": image_address(site, queue, item)}
+    """What someone is shown who is asked about an item; a labeler gets the image and nothing else."""
+    shown: dict[str, Any] = {"id": item.id, "image": image_address(site, queue, item)}
     if queue.question is Question.LABEL:
         return shown
     test_set = site.test_set(queue.test_set)
@@ -71,7 +71,7 @@ def item_view(site: Site, queue: Queue, item: Item, person: Person) -> dict[str,
 def image_address(site: Site, queue: Queue, item: Item) -> str | None:
     """Where those who are asked find the image of an item, or none where the test set has no images."""
     position = site.test_set(queue.test_set).position(item.example)
-    return site.pictures.address_in_queue(queue.test_set, position, queue.id)
+    return site.images.address_in_queue(queue.test_set, position, queue.id)
 
 
 def score_words(site: Site, queue: Queue, item: Item, *, all_voted: bool) -> str:
@@ -96,7 +96,7 @@ def labels_before_answer(site: Site, queue: Queue, item: Item, hidden: HiddenIma
 
 
 def known_labels(site: Site, queue: Queue, position: int, *, but: int) -> dict[str, Any]:
-    """The names of the classes that are known to be correct, unclear or wrong for a picture.
+    """The names of the classes that are known to be correct, unclear or wrong for a image.
 
     What is known of the class that is asked about is left out: who judges it a second time must not be told.
     """

@@ -21,7 +21,7 @@ BUILT_IN: tuple[str, ...] = tuple(_BUILDERS)
 
 
 def class_space(name: str) -> ClassSpace:
-    """Return the built-in class space of that name; an unknown name raises and names its neighbours."""
+    """Return the built-in class space of that name; an unknown name raises and names its neighbors."""
     if name not in _BUILDERS:
         raise UnknownName("class space", name, BUILT_IN)
     return _BUILDERS[name]()

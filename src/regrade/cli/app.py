@@ -20,7 +20,7 @@ from regrade.cli import (
     init,
     labels,
     models,
-    neighbours,
+    neighbors,
     plan,
     predict,
     replicate,
@@ -57,7 +57,7 @@ app.command("grade")(grade.grade)
 app.command("compare")(compare.compare)
 app.add_typer(plan.app, name="plan")
 app.add_typer(study.app, name="study")
-app.command("neighbours")(neighbours.neighbours)
+app.command("neighbors")(neighbors.neighbors)
 app.command("report")(report.report)
 app.add_typer(review.app, name="review")
 app.command("serve")(serve.serve)

@@ -47,7 +47,7 @@ def grade(
     class_map: MapOption = None,
     half_width: Annotated[
         float | None,
-        typer.Option(help="With reviewed labels: say how many more judgements reach this half-width, e.g. 0.005."),
+        typer.Option(help="With reviewed labels: say how many more judgments reach this half-width, e.g. 0.005."),
     ] = None,
     corruptions: Annotated[
         bool,

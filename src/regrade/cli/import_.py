@@ -204,7 +204,7 @@ def labels(
     by_state = ", ".join(f"{number:,} {state}" for state, number in states.items())
     lines = [
         f"{'imported' if done.new else 'unchanged:'} {found.full_name} for {test_set}: "
-        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgement')} ({by_state}), "
+        f"{amount(found.covered.sum(), 'image')}, {amount(len(found.classes), 'judgment')} ({by_state}), "
         f"{amount(found.problematic.sum(), 'problematic image')}"
     ]
     if done.slices is not None:

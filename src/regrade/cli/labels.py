@@ -60,7 +60,7 @@ def list_(
     from regrade.core import Column, Table
 
     store, unreadable = opened(workspace).store, Unreadable()
-    keys = ("test_set", "labels", "images", "judgements", "problematic", "origin", "digest")
+    keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
     for test_set in store.test_set_names():
         for full_name in store.label_set_names(test_set):

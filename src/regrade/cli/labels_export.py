@@ -42,6 +42,6 @@ def export(
     again = "; import it with --complete" if found.unlisted is Unlisted.WRONG else ""
     say(
         f"{file}: {found.full_name}, {amount(found.covered.sum(), 'image')}, "
-        f"{amount(len(found.classes), 'judgement')}, {amount(found.problematic.sum(), 'problematic image')}, "
+        f"{amount(len(found.classes), 'judgment')}, {amount(found.problematic.sum(), 'problematic image')}, "
         f"{done.with_authors:,} with author and time{again}"
     )

@@ -115,14 +115,14 @@ def watching(names: Sequence[str]) -> Iterable[str]:
     return track(names, description="reading predictions", console=Console(stderr=True), transient=True)
 
 
-def watching_pictures(seen: Iterable[T], total: int) -> Iterable[T]:
-    """Go through pictures with a progress bar on standard error, where someone is there to see it."""
+def watching_images(seen: Iterable[T], total: int) -> Iterable[T]:
+    """Go through images with a progress bar on standard error, where someone is there to see it."""
     if not sys.stderr.isatty():
         return seen
     from rich.console import Console
     from rich.progress import track
 
-    return track(seen, total=total, description="reading pictures", console=Console(stderr=True), transient=True)
+    return track(seen, total=total, description="reading images", console=Console(stderr=True), transient=True)
 
 
 @contextmanager

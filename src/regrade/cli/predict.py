@@ -1,4 +1,4 @@
-"""regrade predict: pictures through models into the workspace."""
+"""regrade predict: images through models into the workspace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class InterpolationName(StrEnum):
 
 
 class ResizerName(StrEnum):
-    """What resizes pictures."""
+    """What resizes images."""
 
     pillow = "pillow"
     torch = "torch"
@@ -63,7 +63,7 @@ def predict(
         list[str], typer.Argument(help="Models by prefix and name: onnx:FILE, torch:module:function, lite:NAME, ...")
     ],
     test_set: Annotated[
-        list[str], typer.Option("--test-set", "-t", help="A test set that has pictures. May be repeated.")
+        list[str], typer.Option("--test-set", "-t", help="A test set that has images. May be repeated.")
     ],
     classes: Annotated[
         str | None, typer.Option(help="The class space of models that do not say: a name, CSV, JSON or folder.")
@@ -76,7 +76,7 @@ def predict(
         InterpolationName | None, typer.Option(help="How pixels in between are found; bilinear if left.")
     ] = None,
     mean: Annotated[
-        str | None, typer.Option(help="Mean of each channel on the scale of 0 to 1; ImageNet's if left. One: grey.")
+        str | None, typer.Option(help="Mean of each channel on the scale of 0 to 1; ImageNet's if left. One: gray.")
     ] = None,
     std: Annotated[str | None, typer.Option(help="Standard deviation of each channel, e.g. 0.229,0.224,0.225.")] = None,
     device: Annotated[DeviceName, typer.Option(help="Where the models run.")] = DeviceName.cpu,
@@ -85,17 +85,17 @@ def predict(
         bool, typer.Option("--compile", help="Have torch compile the models first: pays on long runs.")
     ] = False,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Pictures a batch; found by the memory it may take if left.")
+        int | None, typer.Option(min=1, help="Images a batch; found by the memory it may take if left.")
     ] = None,
     memory: Annotated[
         float | None, typer.Option(min=0.001, help="Gigabytes a batch may take; half of what is free if left.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Threads that read and decode pictures; one a core if left.")
+        int | None, typer.Option(min=1, help="Threads that read and decode images; one a core if left.")
     ] = None,
     resizer: Annotated[
         ResizerName | None,
-        typer.Option(help="What resizes pictures: pillow, torch (faster, about a grey level off; if left), gpu."),
+        typer.Option(help="What resizes images: pillow, torch (faster, about a gray level off; if left), gpu."),
     ] = None,
     keep: Annotated[
         str, typer.Option(help="What else to keep, in half precision: scores, features or scores,features.")
@@ -118,7 +118,7 @@ def predict(
     ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """Predict every picture of the test sets by every model, once; a run that was stopped goes on where it was.
+    """Predict every image of the test sets by every model, once; a run that was stopped goes on where it was.
 
     Exits with 3 if an image is unreadable: it has no prediction then, and counts as wrong. Too many of them stop the
     run with an error before anything is stored. Of several models one that fails does not stop the others; the command

@@ -10,7 +10,7 @@ import typer
 
 from regrade.cli.labels import By, LabelSet
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import watching, watching_pictures
+from regrade.cli.output import watching, watching_images
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def mistakes(
 @shown
 def label(
     test_set: TestSetOption,
-    size: Annotated[int | None, typer.Option(help="How many pictures to draw; all unless given.")] = None,
+    size: Annotated[int | None, typer.Option(help="How many images to draw; all unless given.")] = None,
     family: Annotated[
-        str | None, typer.Option(help="Only pictures labeled as one of a family: dogs, insects, terrier, a WordNet id.")
+        str | None, typer.Option(help="Only images labeled as one of a family: dogs, insects, terrier, a WordNet id.")
     ] = None,
     mode: Annotated[
         LabelMode, typer.Option(help="training: people are told what is right, and nothing is counted.")
@@ -108,15 +108,15 @@ def label(
     seed: Seed = 0,
     name: Name = None,
     overlap: Annotated[
-        int | None, typer.Option(help="How many people a picture is for; everyone there is unless given.")
+        int | None, typer.Option(help="How many people a image is for; everyone there is unless given.")
     ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """Ask which class pictures are of, drawn at random; further calls draw further ones."""
+    """Ask which class images are of, drawn at random; further calls draw further ones."""
     return _shown(
         opened(workspace).queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
-            watch=watching_pictures,
+            watch=watching_images,
         )
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import typer
 
 from regrade.cli.interrupts import INTERRUPTED, exiting_at_once, leave
 from regrade.cli.options import WorkspaceOption, opened
-from regrade.cli.output import watching_pictures
+from regrade.cli.output import watching_images
 
 
 def serve(
@@ -45,7 +45,7 @@ def serve(
         except ModuleNotFoundError:
             raise MissingExtra("the browser app", "serve") from None
         served = opened(workspace)
-        served.fill_contents(watch=watching_pictures)
+        served.fill_contents(watch=watching_images)
         ended_by = start(
             served, host=host, port=port, accounts=accounts, told=typer.echo, proxies=proxies or THIS_MACHINE
         )  # fmt: skip

@@ -108,7 +108,7 @@ def confusion(
     if write is not None:
         kept = here.keep_hard_set(result, write)
         images = amount(len(kept.test_set), "image")
-        missing = "" if kept.pictures else ", without pictures as the source has none"
+        missing = "" if kept.images else ", without images as the source has none"
         say(f"{'test set' if kept.new else 'unchanged: test set'} and slice {write} of {test_set}: {images}{missing}")
     draw(result, figure)
     return Shown(table, result.as_dict(), _HEAD)

@@ -11,7 +11,7 @@ import typer
 
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
-from regrade.cli.output import say, watching, watching_pictures
+from regrade.cli.output import say, watching, watching_images
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ NearOption = Annotated[
     typer.Option(help="Another cut than the usual one, e.g. phash=6. May be repeated.", metavar="DISTANCE=CUT"),
 ]
 MostOption = Annotated[int, typer.Option(help="How many near duplicates an image lists at most.")]
-SizeOption = Annotated[int, typer.Option(help="The side to which pictures are scaled, a multiple of 32.")]
+SizeOption = Annotated[int, typer.Option(help="The side to which images are scaled, a multiple of 32.")]
 EngineOption = Annotated[
     SearchEngine, typer.Option(help="What searches; cuda and torch need torch, faiss needs faiss.")
 ]
 PairsOption = Annotated[
-    Path | None, typer.Option(help="Write the pairs for people to judge: .csv, or .html with both pictures.")
+    Path | None, typer.Option(help="Write the pairs for people to judge: .csv, or .html with both images.")
 ]
 ShowOption = Annotated[
     Show | None,
@@ -83,7 +83,7 @@ def leakage(
 ) -> Shown:
     """Are images of a test set in another set too? Twins by pixels and by looks, and every model without them.
 
-    Signatures of pictures are kept in the workspace: what was looked at once is not decoded again.
+    Signatures of images are kept in the workspace: what was looked at once is not decoded again.
     """
     result = opened(workspace).leakage(
         test_set,
@@ -96,7 +96,7 @@ def leakage(
         engine=engine.value,
         pairs=pairs,
         watch=watching,
-        watch_pictures=watching_pictures,
+        watch_images=watching_images,
     )
     draw(result, figure)
     return shown_leakage(result, show, pairs)

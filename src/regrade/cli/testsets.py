@@ -1,4 +1,4 @@
-"""regrade testsets: list, show, add, corrupt, check, catalogue, download."""
+"""regrade testsets: list, show, add, corrupt, check, catalog, download."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from regrade.cli.options import (
     columns,
     opened,
 )
-from regrade.cli.output import download_bar, report_import, say, watching_pictures
+from regrade.cli.output import download_bar, report_import, say, watching_images
 from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _listed(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None
     from regrade.testsets import images_are_missing
 
     test_set = store.test_set(name)
-    source = store.pictures(test_set) if store.has_pictures(name) else None
+    source = store.images(test_set) if store.has_images(name) else None
     is_missing = source is not None and images_are_missing(source)
     images = "missing" if is_missing else "no" if source is None else "yes"
     sizes = len(test_set), len(set(test_set.labels[test_set.labeled]))
@@ -118,11 +118,11 @@ def show_(name: Annotated[str, typer.Argument(help="The test set.")], workspace:
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What to call the test set; a name of the catalogue brings its classes.")],
+    name: Annotated[str, typer.Argument(help="What to call the test set; a name of the catalog brings its classes.")],
     path: Annotated[
         Path,
         typer.Argument(
-            help="Pictures as a folder, table, tar shards, Parquet, NPY or NPZ; or a table of ids and labels."
+            help="Images as a folder, table, tar shards, Parquet, NPY or NPZ; or a table of ids and labels."
         ),
     ],
     classes: Annotated[
@@ -143,7 +143,7 @@ def add(
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add a test set, with or without pictures; the pictures stay where they are.
+    """Add a test set, with or without images; the images stay where they are.
 
     A set that is labeled in other classes than models predict (objectnet, geode, dollarstreet, or your own with --map)
     keeps the map between them, and is graded by it.
@@ -159,7 +159,7 @@ def add(
     )
     labeled = int(done.test_set.labeled.sum())
     parts = [f"{len(done.test_set):,} examples" + ("" if labeled else " without labels")]
-    parts.append(f"pictures by reader {done.source.reader}" if done.source else "without pictures")
+    parts.append(f"images by reader {done.source.reader}" if done.source else "without images")
     if done.missing:
         parts.append("none of those it lists is there" if done.source is None else f"{done.missing:,} of them missing")
     if done.class_map is not None:
@@ -179,7 +179,7 @@ def add(
 
 @app.command()
 def corrupt(
-    test_set: Annotated[str, typer.Argument(help="A test set that has pictures, e.g. imagenet-val.")],
+    test_set: Annotated[str, typer.Argument(help="A test set that has images, e.g. imagenet-val.")],
     name: Annotated[str, typer.Option(help="What to call the corrupted test set.")],
     corruption: Annotated[
         list[str], typer.Option(help="Only this corruption, e.g. gaussian_noise. May be repeated.")
@@ -189,9 +189,9 @@ def corrupt(
     seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Make a test set of the 15 corruptions of ImageNet-C at 5 severities from one that has pictures.
+    """Make a test set of the 15 corruptions of ImageNet-C at 5 severities from one that has images.
 
-    Pictures are corrupted as they are read, the same way each time; nothing is copied. Close to the released
+    Images are corrupted as they are read, the same way each time; nothing is copied. Close to the released
     ImageNet-C, not equal: its frost is photographed, the one made here is drawn.
     """
     done = opened(workspace).corrupt(
@@ -206,20 +206,20 @@ def corrupt(
 @shown
 def check(
     name: Annotated[str, typer.Argument(help="The test set.")],
-    sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some pictures, as PNG.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of pictures for the sheet.")] = 0,
+    sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some images, as PNG.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images for the sheet.")] = 0,
     workspace: WorkspaceOption = Path(),
 ) -> Shown:
-    """Read every picture of a test set: count, class balance, unreadable and repeated pictures.
+    """Read every image of a test set: count, class balance, unreadable and repeated images.
 
-    Exits with 3 if a picture is unreadable or the count is not the catalogue's.
+    Exits with 3 if a image is unreadable or the count is not the catalog's.
     """
     here = opened(workspace)
-    found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_pictures)
+    found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_images)
     if sheet is not None:
-        from regrade.store import write_picture
+        from regrade.store import write_image
 
-        write_picture(sheet, here.contact_sheet(name, seed=seed))
+        write_image(sheet, here.contact_sheet(name, seed=seed))
         say(f"contact sheet: {sheet}")
     data = {"sound": found.sound, **dataclasses.asdict(found)}
     return Shown(found.table(), data, exit_code=0 if found.sound else 3)
@@ -227,7 +227,7 @@ def check(
 
 @app.command()
 @shown
-def catalogue(
+def catalog(
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
 ) -> Shown:
     """The test sets, label sets and slices of the field: what they are, how they are scored, where they come from."""
@@ -239,16 +239,16 @@ def catalogue(
         keys = ("name", "kind", "examples", "class_space", "rule")
     else:
         keys = ("name", "title", "kind", "examples", "class_space", "rule", "files", "groups", "address", "terms",
-                "licence", "border", "recipe", "note")  # fmt: skip
+                "license", "border", "recipe", "note")  # fmt: skip
     found = [entry(name)] if name else [entry(known) for known in names()]
     rows = tuple(tuple(_cell(getattr(one, key)) for key in keys) for one in found)
-    table = Table("catalogue", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
-    return Shown(table, {"catalogue": table.records()})
+    table = Table("catalog", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
+    return Shown(table, {"catalog": table.records()})
 
 
 @app.command("download")
 def download_(
-    name: Annotated[str, typer.Argument(help="A name of the catalogue.")],
+    name: Annotated[str, typer.Argument(help="A name of the catalog.")],
     to: Annotated[Path, typer.Option(help="The folder to download to.")] = Path(),
 ) -> None:
     """Download a set's official files where its terms allow it, verified, going on where an earlier try broke off."""

@@ -23,7 +23,7 @@ from regrade.core.errors import (
     StoreError,
     UndefinedError,
     UnknownName,
-    UnreadablePicture,
+    UnreadableImage,
     VersionError,
     WriteError,
     refusal,
@@ -32,12 +32,12 @@ from regrade.core.estimate import Estimate
 from regrade.core.fingerprints import FINGERPRINT, UNKNOWN_STAMP, Fingerprints, no_fingerprints
 from regrade.core.hierarchy import Hierarchy
 from regrade.core.hierarchy_distance import UNRELATED, Paths, Steps, hierarchy_distances
+from regrade.core.images import FileStamp, Images, ImageSource, Orientation, StoredImage
 from regrade.core.label_set import LabelSet, LabelState, Unlisted, own_labels
 from regrade.core.mistake_review import MistakeCategory, MistakeReview, Severity, category_named, severity_named
 from regrade.core.model_spec import ModelSpec
 from regrade.core.near_pairs import Distance, NearPairs
 from regrade.core.packed_texts import PackedTexts
-from regrade.core.pictures import FileStamp, Orientation, Picture, Pictures, PictureSource
 from regrade.core.predictions import NO_ANSWER, PERSON_PREFIX, TIE_RULE, Answerer, Predictions, ScoreKind
 from regrade.core.preprocessing import IMAGENET, Framing, Interpolation, Preprocessing
 from regrade.core.review_frame import ReviewFrame
@@ -74,7 +74,9 @@ __all__ = [
     "FormatError",
     "Framing",
     "Hierarchy",
+    "ImageSource",
     "ImageSourceError",
+    "Images",
     "InputError",
     "Interpolation",
     "LabelSet",
@@ -94,9 +96,6 @@ __all__ = [
     "Orientation",
     "PackedTexts",
     "Paths",
-    "Picture",
-    "PictureSource",
-    "Pictures",
     "Predictions",
     "Preprocessing",
     "ReasonNeeded",
@@ -108,13 +107,14 @@ __all__ = [
     "SliceSet",
     "Steps",
     "StoreError",
+    "StoredImage",
     "Table",
     "Tabular",
     "TestSet",
     "UndefinedError",
     "UnknownName",
     "Unlisted",
-    "UnreadablePicture",
+    "UnreadableImage",
     "VersionError",
     "WriteError",
     "category_named",

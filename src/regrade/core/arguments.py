@@ -13,7 +13,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def member(kind: type[E], value: E | str) -> E:
-    """The member of an enumeration, given as itself or by its value; an unknown value raises with its neighbours."""
+    """The member of an enumeration, given as itself or by its value; an unknown value raises with its neighbors."""
     if isinstance(value, kind):
         return value
     for one in kind:

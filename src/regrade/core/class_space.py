@@ -66,7 +66,7 @@ class ClassSpace:
         return hashlib.sha256("\n".join(self.ids).encode()).hexdigest()
 
     def index(self, class_id: str) -> int:
-        """The index of one class id; an unknown one raises and names its neighbours."""
+        """The index of one class id; an unknown one raises and names its neighbors."""
         try:
             return self.index_of[class_id]
         except KeyError:

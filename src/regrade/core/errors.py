@@ -10,7 +10,7 @@
     │   ├── MismatchError        two things that must belong together do not
     │   ├── UndefinedError       the quantity has no value for this input
     │   ├── ReasonNeeded         a vote changes after the reveal, and no reason was given
-    │   ├── UnreadablePicture    a picture is not there, is none, or is damaged
+    │   ├── UnreadableImage    a image is not there, is none, or is damaged
     │   └── ImageSourceError     the images of a test set are gone, or too many of them are unreadable
     ├── StoreError               the workspace cannot do what was asked
     │   ├── AlreadyStored        other content is stored under this name
@@ -80,8 +80,8 @@ class ReasonNeeded(InputError):
     """A vote changes after the other votes were shown, and no reason was given."""
 
 
-class UnreadablePicture(InputError):
-    """A picture is not there, is no picture, or is damaged; the message is the reason."""
+class UnreadableImage(InputError):
+    """A image is not there, is no image, or is damaged; the message is the reason."""
 
 
 class ImageSourceError(InputError):

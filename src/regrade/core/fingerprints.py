@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core.pictures import FileStamp
+from regrade.core.images import FileStamp
 
 FINGERPRINT = np.dtype([("digest", "<u8"), ("size", "<i8"), ("modified", "<i8")])
 """The first bytes of a hash of the content, then size and time of change of the file; -1 where these are unknown."""

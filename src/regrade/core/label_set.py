@@ -1,4 +1,4 @@
-"""Which classes are right for each example: the judgements of people, as one versioned set."""
+"""Which classes are right for each example: the judgments of people, as one versioned set."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def without_version(labels: str) -> str:
 class LabelSet:
     """Judged (example, class) pairs of one test set, in one class space of ``class_count`` classes.
 
-    ``examples``, ``classes`` and ``states`` (r,) hold one judgement a row. ``covered`` (n,) says which
+    ``examples``, ``classes`` and ``states`` (r,) hold one judgment a row. ``covered`` (n,) says which
     examples the set speaks about; the others are left out of every score. ``reasons`` gives for each
     problematic example why it should not be scored, and is empty for the rest. ``queues`` are those of the ledger
     whose decisions it holds, beside what the newest version before it without any held; none for what came from a file.
@@ -80,7 +80,7 @@ class LabelSet:
             if np.any((values < 0) | (values >= size)):
                 raise InputError(f"label set {self.name!r}: a judged {what} is not among the {size}")
         if not np.isin(self.states, (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)).all():
-            raise InputError(f"label set {self.name!r}: a judgement is correct, unclear or wrong")
+            raise InputError(f"label set {self.name!r}: a judgment is correct, unclear or wrong")
         ordered = self._sorted_keys
         if len(ordered) and (clash := np.flatnonzero(np.diff(ordered) == 0)).size:
             example, label = divmod(int(ordered[clash[0]]), self.class_count)
@@ -122,14 +122,12 @@ class LabelSet:
         states[found] = self._sorted_states[places[found]]
         return states
 
-    def with_judgements(
-        self, judgements: Mapping[tuple[int, int], LabelState], problems: Mapping[int, str]
-    ) -> LabelSet:
-        """The set with other judgements, by example and class, beside its own and in their place.
+    def with_judgments(self, judgments: Mapping[tuple[int, int], LabelState], problems: Mapping[int, str]) -> LabelSet:
+        """The set with other judgments, by example and class, beside its own and in their place.
 
         ``problems`` gives by example why it should not be scored; a reason that is there already stays.
         """
-        pairs = np.array(list(judgements), dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(list(judgments), dtype=np.int64).reshape(-1, 2)
         kept = ~np.isin(self._keys, pairs[:, 0] * self.class_count + pairs[:, 1])
         covered = self.covered.copy()
         covered[[*pairs[:, 0].tolist(), *problems]] = True
@@ -137,14 +135,14 @@ class LabelSet:
             self,
             examples=np.concatenate([self.examples[kept], pairs[:, 0]]),
             classes=np.concatenate([self.classes[kept], pairs[:, 1]]),
-            states=np.concatenate([self.states[kept], np.array(list(judgements.values()), dtype=np.int8)]),
+            states=np.concatenate([self.states[kept], np.array(list(judgments.values()), dtype=np.int8)]),
             covered=covered,
             reasons=tuple(reason or problems.get(place, "") for place, reason in enumerate(self.reasons)),
         )
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the judgements, whatever order they came in."""
+        """A hash of the judgments, whatever order they came in."""
         state = hashlib.sha256(f"{self.unlisted.value} {self.class_count} {len(self)}\n".encode())
         state.update(np.ascontiguousarray(self._sorted_keys, dtype="<i8").tobytes())
         state.update(np.ascontiguousarray(self._sorted_states, dtype="<i1").tobytes())

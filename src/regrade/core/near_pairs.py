@@ -1,4 +1,4 @@
-"""Pairs of pictures that are alike, by one way of telling."""
+"""Pairs of images that are alike, by one way of telling."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from regrade.core.errors import InputError
 
 
 class Distance(Enum):
-    """How far apart two pictures are; 0 is the same under every one of them."""
+    """How far apart two images are; 0 is the same under every one of them."""
 
     EXACT = "exact"
     """0 where the decoded pixels are the same."""
     PIXELS = "pixels"
-    """Squared Euclidean distance of grey levels at a common size (Recht et al. 2019)."""
+    """Squared Euclidean distance of gray levels at a common size (Recht et al. 2019)."""
     DSSIM = "dssim"
     """(1 - SSIM) / 2 at a common size (Recht et al. 2019)."""
     PHASH = "phash"
@@ -32,8 +32,8 @@ class NearPairs:
 
     ``first`` (p,) are positions in one set and ``second`` (p,) in another, or in the same set where ``first`` is always
     the lower. ``mirrored`` (p,) says that it is the mirror image of the first that is so near. ``seen`` (n,) are the
-    pictures of the first set that could be compared, and ``nearest`` (n,) how far their nearest neighbours are, not a
-    number where that was not measured. A picture lists at most so many neighbours: ``crowded`` pictures may have more.
+    images of the first set that could be compared, and ``nearest`` (n,) how far their nearest neighbors are, not a
+    number where that was not measured. A image lists at most so many neighbors: ``crowded`` images may have more.
     """
 
     distance: Distance
@@ -51,7 +51,7 @@ class NearPairs:
         if not len(self.first) == len(self.second) == len(self.values) == len(self.mirrored):
             raise InputError("pairs must have as many firsts, seconds, values and mirrored")
         if len(self.seen) != len(self.nearest):
-            raise InputError("seen and nearest must have one entry a picture")
+            raise InputError("seen and nearest must have one entry a image")
         if np.any(self.values > self.cut):
             raise InputError(f"a pair is further apart than the cut of {self.cut:g}")
 
@@ -60,7 +60,7 @@ class NearPairs:
 
     @property
     def found(self) -> BoolArray:
-        """Shape (n,): the pictures of the first set that have a neighbour within the cut in the second."""
+        """Shape (n,): the images of the first set that have a neighbor within the cut in the second."""
         inside = np.zeros(len(self.seen), dtype=bool)
         inside[self.first] = True
         return inside

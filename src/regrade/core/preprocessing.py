@@ -1,4 +1,4 @@
-"""From a picture to a model's input: the recipe, which is part of every result."""
+"""From a image to a model's input: the recipe, which is part of every result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from regrade.core.errors import InputError
 
 
 class Interpolation(Enum):
-    """How pixels in between are found when a picture is resized; always with anti-aliasing."""
+    """How pixels in between are found when a image is resized; always with anti-aliasing."""
 
     NEAREST = "nearest"
     BILINEAR = "bilinear"
@@ -17,20 +17,20 @@ class Interpolation(Enum):
 
 
 class Framing(Enum):
-    """Which part of a picture the model sees."""
+    """Which part of a image the model sees."""
 
-    RESIZE_THEN_CROP = "resize the shorter side, then crop the centre"
+    RESIZE_THEN_CROP = "resize the shorter side, then crop the center"
     CROP_THEN_RESIZE = "crop the central square, then resize it"
-    STRETCH = "resize the whole picture to a square, then crop the centre"
+    STRETCH = "resize the whole image to a square, then crop the center"
 
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """How a picture becomes a model's input of ``size`` x ``size`` pixels.
+    """How a image becomes a model's input of ``size`` x ``size`` pixels.
 
-    ``short_side`` is what the shorter side is resized to before the centre is cropped; cropping first, the square is
+    ``short_side`` is what the shorter side is resized to before the center is cropped; cropping first, the square is
     size / short_side of the shorter side. ``mean`` and ``std`` are on the scale of 0 to 1, one value a channel; one
-    channel means grey.
+    channel means gray.
     """
 
     size: int
@@ -44,13 +44,13 @@ class Preprocessing:
         if not 1 <= self.size <= self.short_side:
             raise InputError(f"a crop of {self.size} does not fit into a shorter side of {self.short_side}")
         if len(self.mean) != len(self.std) or len(self.mean) not in (1, 3):
-            raise InputError("mean and std need one value a channel: one for grey, three for colour")
+            raise InputError("mean and std need one value a channel: one for gray, three for color")
         if min(self.std) <= 0:
             raise InputError("std must be above 0")
 
     @property
     def channels(self) -> int:
-        """1 for grey, 3 for colour."""
+        """1 for gray, 3 for color."""
         return len(self.mean)
 
     @property
@@ -64,4 +64,4 @@ class Preprocessing:
 
 
 IMAGENET = Preprocessing(224, 256)
-"""The usual recipe of ImageNet models: shorter side 256, centre 224, bilinear."""
+"""The usual recipe of ImageNet models: shorter side 256, center 224, bilinear."""

@@ -1,4 +1,4 @@
-"""What is kept of pictures so that alike ones are found without looking at them again."""
+"""What is kept of images so that alike ones are found without looking at them again."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regrade.core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Signatures:
-    """The signatures of pictures in order: position i of every field speaks of picture i.
+    """The signatures of images in order: position i of every field speaks of image i.
 
-    ``pixel_hashes`` (n, 16) are of the decoded pixels; ``phashes`` (n, 2) are the perceptual hashes of the picture and
-    of its mirror image; ``thumbnails`` (n, s, s, 3), often a memory map, are block means of the picture at ``size``;
+    ``pixel_hashes`` (n, 16) are of the decoded pixels; ``phashes`` (n, 2) are the perceptual hashes of the image and
+    of its mirror image; ``thumbnails`` (n, s, s, 3), often a memory map, are block means of the image at ``size``;
     ``areas`` (n,) count its pixels. ``unreadable`` gives the reason for each position that has no signature.
     """
 
@@ -40,14 +40,14 @@ class Signatures:
 
     @cached_property
     def readable(self) -> BoolArray:
-        """Shape (n,): the pictures that have a signature."""
+        """Shape (n,): the images that have a signature."""
         there = np.ones(len(self), dtype=bool)
         there[list(self.unreadable)] = False
         return there
 
     @cached_property
     def digest(self) -> str:
-        """A hash of everything: equal pictures, equal digest."""
+        """A hash of everything: equal images, equal digest."""
         state = hashlib.sha256(f"{self.size} {self.thumbnails.shape} {sorted(self.unreadable.items())}".encode())
         state.update(np.ascontiguousarray(self.pixel_hashes).data)
         state.update(np.ascontiguousarray(self.phashes, dtype="<u8").data)

@@ -22,7 +22,7 @@ _BLOCK = 1024  # ids that are joined at a time
 
 @dataclass(frozen=True)
 class Example:
-    """One picture of a test set: its id, its class id or none, and its group values."""
+    """One image of a test set: its id, its class id or none, and its group values."""
 
     id: str
     label: str | None
@@ -68,7 +68,7 @@ class TestSet:
     def position(self, example: str) -> int:
         """The position of an example by its id; one that is not there raises."""
         if example not in self.position_of:
-            raise UnknownName(f"picture of {self.name}", example[:80], None)
+            raise UnknownName(f"image of {self.name}", example[:80], None)
         return self.position_of[example]
 
     @cached_property

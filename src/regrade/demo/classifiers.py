@@ -30,7 +30,7 @@ def classifiers() -> dict[str, Any]:
         "decision tree": DecisionTreeClassifier(random_state=0),
         "linear discriminant": LinearDiscriminantAnalysis(shrinkage="auto", solver="lsqr"),
         "logistic regression": LogisticRegression(max_iter=1000),
-        "nearest neighbours": KNeighborsClassifier(3),
+        "nearest neighbors": KNeighborsClassifier(3),
         "random forest": RandomForestClassifier(200, random_state=0),
         "support vectors": CalibratedClassifierCV(SVC(), ensemble=False),
         "neural network": MLPClassifier((128,), max_iter=400, random_state=0),
@@ -52,4 +52,4 @@ def epochs_of_a_small_network(
     for epoch in range(EPOCHS):
         if epoch:
             network.partial_fit(inputs, labels)
-        yield {name: network.predict_proba(pictures) for name, pictures in others.items()}
+        yield {name: network.predict_proba(images) for name, images in others.items()}

@@ -17,10 +17,10 @@ SIDE = 8
 
 @dataclass(frozen=True)
 class Digits:
-    """Pictures of digits (n, height, width), bright on dark from 0 to 255, with their labels and ids."""
+    """Images of digits (n, height, width), bright on dark from 0 to 255, with their labels and ids."""
 
     ids: tuple[str, ...]
-    pictures: NDArray[np.uint8]
+    images: NDArray[np.uint8]
     labels: IntArray
 
     def __len__(self) -> int:
@@ -28,11 +28,11 @@ class Digits:
 
     def at(self, places: IntArray) -> Digits:
         """Some of the digits."""
-        return Digits(tuple(self.ids[i] for i in places), self.pictures[places], self.labels[places])
+        return Digits(tuple(self.ids[i] for i in places), self.images[places], self.labels[places])
 
     def inputs(self) -> FloatArray:
         """The digits as classifiers see them (n, 64): cut out, resampled to a common size, from 0 to 1."""
-        return np.stack([_common_size(picture).ravel() for picture in self.pictures]) / 255
+        return np.stack([_common_size(image).ravel() for image in self.images]) / 255
 
 
 def mnist() -> Digits:
@@ -42,8 +42,8 @@ def mnist() -> Digits:
     except ModuleNotFoundError:
         raise MissingExtra("the demonstration", "demo") from None
     table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)  # mnist_data reads the same file far more slowly
-    pictures, labels = table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
-    return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), pictures, labels)
+    images, labels = table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
+    return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), images, labels)
 
 
 def uci() -> Digits:
@@ -53,8 +53,8 @@ def uci() -> Digits:
     except ModuleNotFoundError:
         raise MissingExtra("the demonstration", "demo") from None
     found = load_digits()
-    pictures = np.rint(found.images * (255 / found.images.max())).astype(np.uint8)
-    return Digits(tuple(f"uci-{i:04d}" for i in range(len(pictures))), pictures, found.target.astype(np.int64))
+    images = np.rint(found.images * (255 / found.images.max())).astype(np.uint8)
+    return Digits(tuple(f"uci-{i:04d}" for i in range(len(images))), images, found.target.astype(np.int64))
 
 
 def halves(digits: Digits, *, seed: int = 0) -> tuple[Digits, Digits]:
@@ -64,10 +64,10 @@ def halves(digits: Digits, *, seed: int = 0) -> tuple[Digits, Digits]:
     return digits.at(np.sort(order[:middle])), digits.at(np.sort(order[middle:]))
 
 
-def _common_size(picture: NDArray[np.uint8]) -> FloatArray:
+def _common_size(image: NDArray[np.uint8]) -> FloatArray:
     """A digit without its margin, shrunk or stretched until its longer side fits, in the middle of the square."""
-    rows, columns = np.flatnonzero(picture.any(axis=1)), np.flatnonzero(picture.any(axis=0))
-    digit = Image.fromarray(picture[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
+    rows, columns = np.flatnonzero(image.any(axis=1)), np.flatnonzero(image.any(axis=0))
+    digit = Image.fromarray(image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
     width, height = (max(1, round(length * SIDE / max(digit.size))) for length in digit.size)
     left, top = (SIDE - width) // 2, (SIDE - height) // 2
     square = np.zeros((SIDE, SIDE))

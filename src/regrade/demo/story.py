@@ -12,7 +12,7 @@ from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray
 from regrade.demo.classifiers import EPOCHS, SEEDS, classifiers, epochs_of_a_small_network
 from regrade.demo.digits import Digits, halves, mnist, uci
-from regrade.demo.picture_table import ink_cuts, write_pictures
+from regrade.demo.image_table import ink_cuts, write_images
 from regrade.tables import Columns
 from regrade.workspace import Watch, Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
@@ -66,7 +66,7 @@ def _add_test_sets(workspace: Workspace, digits: dict[str, Digits], folder: Path
     for name, found in digits.items():
         if name not in workspace.test_sets:
             path = folder / f"{name}.parquet"
-            write_pictures(path, found, cuts=cuts)
+            write_images(path, found, cuts=cuts)
             workspace.add_test_set(name, path, classes="digits", columns=Columns(groups=("ink",)))
 
 

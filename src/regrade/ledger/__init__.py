@@ -1,4 +1,4 @@
-"""The ledger: what people say of pictures, never overwritten, and what follows from it."""
+"""The ledger: what people say of images, never overwritten, and what follows from it."""
 
 from regrade.ledger.accounts import Accounts, OpenAccount
 from regrade.ledger.answers import ANSWERS

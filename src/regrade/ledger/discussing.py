@@ -127,7 +127,7 @@ class Discussions:
             )
 
     def pair_elsewhere(self, of: Item, queues: Iterable[Queue]) -> tuple[Item, ...]:
-        """The items of other queues that ask about the same picture and class."""
+        """The items of other queues that ask about the same image and class."""
         same = item.c.example == of.example, item.c["class"] == of.class_id
         found = select(item).where(item.c.queue_id.in_([one.id for one in queues]), *same).order_by(item.c.id)
         with self.engine.connect() as connection:

@@ -26,7 +26,7 @@ _IS_LAST: ColumnElement[bool] = ~exists(select(_later.c.id).where(_later.c.repla
 class GuideText:
     """What an entry says of a class.
 
-    ``text`` is Markdown, ``traits`` are what tells the class apart, ``examples`` pictures by test set and id, and
+    ``text`` is Markdown, ``traits`` are what tells the class apart, ``examples`` images by test set and id, and
     ``alike`` the ids of classes that it is taken for.
     """
 

@@ -60,7 +60,7 @@ from regrade.ledger.schema import comment, item, person, queue
 
 
 class Ledger:
-    """People's judgements, in SQLite or PostgreSQL; nothing in it is ever overwritten.
+    """People's judgments, in SQLite or PostgreSQL; nothing in it is ever overwritten.
 
     ``clock`` tells the time, for tests that need to set it.
     """
@@ -397,7 +397,7 @@ class Ledger:
     # What came of it
 
     def pairs(self, of: Queue) -> tuple[tuple[str, str], ...]:
-        """The picture and class of every item of a queue."""
+        """The image and class of every item of a queue."""
         with self.engine.connect() as connection:
             return tuple((example, class_id) for example, class_id in connection.execute(_pairs(of.id)))
 

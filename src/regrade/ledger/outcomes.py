@@ -15,7 +15,7 @@ from regrade.ledger.standing import STANDS
 
 @dataclass(frozen=True)
 class Outcome:
-    """A decision that stands: of which picture and class, by whom, and the ``reasons`` of those who say the same."""
+    """A decision that stands: of which image and class, by whom, and the ``reasons`` of those who say the same."""
 
     example: str
     class_id: str
@@ -28,7 +28,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class PersonsAnswer:
-    """What someone last said of a picture; ``seconds`` are all that they spent on it, none if that is not known."""
+    """What someone last said of a image; ``seconds`` are all that they spent on it, none if that is not known."""
 
     person: str
     example: str

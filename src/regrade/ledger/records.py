@@ -15,11 +15,11 @@ class Role(Enum):
     REVIEWER = "reviewer"
     """Judge, discuss, decide, write the guide, see all results."""
     LABELER = "labeler"
-    """Label pictures, and see no model's answer and no one else's."""
+    """Label images, and see no model's answer and no one else's."""
 
 
 class Question(Enum):
-    """What a queue asks of a picture."""
+    """What a queue asks of a image."""
 
     JUDGE = "judge"
     """Is this class right?"""
@@ -65,7 +65,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class NewItem:
-    """A picture to ask about; ``class_id`` is what is judged, empty where a label is asked for.
+    """A image to ask about; ``class_id`` is what is judged, empty where a label is asked for.
 
     ``content`` is a hash of the image's pixels, none where it is not known. It ``needed`` votes elsewhere, where it was
     read back from another ledger; new items need as many as their queue says.
@@ -80,7 +80,7 @@ class NewItem:
 
 @dataclass(frozen=True)
 class Item:
-    """A picture in a queue; of the votes that it needs, ``missing`` have not been given yet."""
+    """A image in a queue; of the votes that it needs, ``missing`` have not been given yet."""
 
     id: int
     queue_id: int

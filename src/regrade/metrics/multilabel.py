@@ -40,7 +40,7 @@ class Judged:
     """What the labels make of one model's predictions, three flags an image, shape (n,).
 
     ``scored`` images count at all; of these a ``novel`` prediction has not been judged by anyone, and
-    ``right`` is true only where a judgement says so. A novel prediction is never right.
+    ``right`` is true only where a judgment says so. A novel prediction is never right.
     """
 
     right: BoolArray
@@ -59,7 +59,7 @@ def judge(
     """Hold each image's predicted class (n,) against its judged labels.
 
     ``originals`` (n,) are the test set's own labels. ``collapsed[l]`` are classes that also count for
-    original label l; without it only the judgements decide.
+    original label l; without it only the judgments decide.
     """
     if not len(predictions) == len(labels) == len(originals):
         raise MismatchError(f"{len(predictions)} predictions, {len(labels)} judged images, {len(originals)} labels")

@@ -1,9 +1,9 @@
 """Models: common classifiers by name, each with its classes and its recipe, run on a CPU or a GPU."""
 
 from regrade.models.cores import usable_cores
-from regrade.models.gpu_pictures import framed_jpegs, is_for_gpu
+from regrade.models.gpu_images import framed_jpegs, is_for_gpu
 from regrade.models.model import Device, Model, ModelCard, OutOfMemory, Precision, Settings
-from regrade.models.preprocess import framed, normalised, preprocess
+from regrade.models.preprocess import framed, normalized, preprocess
 from regrade.models.published import LITE_FIGURES, Figures, far_from_published, read_figures
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
 from regrade.models.resize import Resizer, fastest_resizer
@@ -28,7 +28,7 @@ __all__ = [
     "framed_jpegs",
     "is_for_gpu",
     "load_model",
-    "normalised",
+    "normalized",
     "prefixes",
     "preprocess",
     "read_figures",

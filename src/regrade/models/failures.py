@@ -32,7 +32,7 @@ def needs(extra: str, what: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise MissingExtra(what, extra) from error
-    except Exception as error:  # a build that does not fit its neighbours fails with whatever it meets first
+    except Exception as error:  # a build that does not fit its neighbors fails with whatever it meets first
         raise InputError(
             f"{what}: a library is installed but cannot be imported ({first_line(error)}); "
             f"install builds that belong together: pip install --force-reinstall 'regrade[{extra}]'"

@@ -1,4 +1,4 @@
-"""Which part of a picture a model sees, in numbers."""
+"""Which part of a image a model sees, in numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Box = tuple[int, int, int, int]
 """Left, top, right, bottom."""
 
 MOST_PIXELS = 1 << 25
-"""A picture is not resized to more than this: of a long and narrow one only the part that is seen is."""
+"""A image is not resized to more than this: of a long and narrow one only the part that is seen is."""
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,27 @@ class Frame:
 
     @property
     def pixels(self) -> int:
-        """How many pixels the resized picture has."""
+        """How many pixels the resized image has."""
         return self.size[0] * self.size[1]
 
 
-def frame_of(picture: tuple[int, int], recipe: Preprocessing) -> Frame:
-    """The frame that a recipe puts around a picture (width, height)."""
+def frame_of(image: tuple[int, int], recipe: Preprocessing) -> Frame:
+    """The frame that a recipe puts around a image (width, height)."""
     size, short_side = recipe.size, recipe.short_side
     match recipe.framing:
         case Framing.STRETCH:
             square = (short_side, short_side)
-            return Frame(None, square, _centre(square, size))
+            return Frame(None, square, _center(square, size))
         case Framing.CROP_THEN_RESIZE:
-            side = max(round(min(picture) * size / short_side), 1)
-            return Frame(_centre(picture, side), (size, size), (0, 0, size, size))
+            side = max(round(min(image) * size / short_side), 1)
+            return Frame(_center(image, side), (size, size), (0, 0, size, size))
         case Framing.RESIZE_THEN_CROP:
             # the longer side is cut down to a whole number, as torchvision does
-            width, height = (short_side * length // min(picture) for length in picture)
-            return Frame(None, (width, height), _centre((width, height), size))
+            width, height = (short_side * length // min(image) for length in image)
+            return Frame(None, (width, height), _center((width, height), size))
 
 
-def _centre(outer: tuple[int, int], side: int) -> Box:
+def _center(outer: tuple[int, int], side: int) -> Box:
     """The central square; half a pixel too many goes to the upper left, rounded as torchvision rounds it."""
     left, top = (round((length - side) / 2) for length in outer)
     return left, top, left + side, top + side

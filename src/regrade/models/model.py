@@ -77,7 +77,7 @@ class Model(ABC):
     score_kind: ScoreKind
     runtime: str
     takes_pixels: bool = False
-    """Whether inputs are grey levels (size, size, channels), which the model normalises on its own device."""
+    """Whether inputs are gray levels (size, size, channels), which the model normalizes on its own device."""
 
     @property
     def card(self) -> ModelCard:

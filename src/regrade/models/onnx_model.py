@@ -25,7 +25,7 @@ from regrade.models.statement import Statement, statement
 
 _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
 _FEW_CORES = 4  # each takes pieces of a batch; more compute every layer together, as onnxruntime has it
-_PIECE = 4  # pictures: few, so that what a core works on stays near it and none waits long for another
+_PIECE = 4  # images: few, so that what a core works on stays near it and none waits long for another
 _FEATURES = "features"  # what a second output must be called
 _LOCATION = re.compile(rb"\x0a\x08location\x12")  # field 1 of eight bytes, field 2 follows
 _LONGEST_PATH = 4096  # what only looks like an entry, among the weights, may state any length
@@ -212,7 +212,7 @@ def _signature(session: Any, name: str) -> Signature:
     for what, found in (("inputs", inputs), ("outputs", outputs)):
         if len(found) != 1:
             names = ", ".join(one.name for one in found)
-            raise InputError(f"{name} has {len(found)} {what} ({names}), expected one: pictures in, scores out")
+            raise InputError(f"{name} has {len(found)} {what} ({names}), expected one: images in, scores out")
     shape = tuple(axis if isinstance(axis, int) and axis > 0 else None for axis in inputs[0].shape)
     last = outputs[0].shape[-1] if outputs[0].shape else None
     width = last if isinstance(last, int) and last > 0 else None

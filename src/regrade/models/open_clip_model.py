@@ -48,7 +48,7 @@ def open_clip_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
     height, width = (size, size) if isinstance(size, int) else size
     framing = _FRAMINGS.get(config.get("resize_mode", "shortest"))
     if height != width or framing is None:
-        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --size")
+        raise InputError(f"{name} frames images in a way that regrade does not know: give --size")
     bilinear = config.get("interpolation") == "bilinear"
     interpolation = Interpolation.BILINEAR if bilinear else Interpolation.BICUBIC
     return Preprocessing(height, height, framing, interpolation, tuple(config["mean"]), tuple(config["std"]))

@@ -1,4 +1,4 @@
-"""Resizing a picture with anti-aliasing: by Pillow, the reference, or faster by torch or on a GPU."""
+"""Resizing a image with anti-aliasing: by Pillow, the reference, or faster by torch or on a GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from regrade.core.preprocessing import Interpolation
-from regrade.models.torch_pictures import resize_by_torch
+from regrade.models.torch_images import resize_by_torch
 
 FILTERS = {
     Interpolation.NEAREST: Image.Resampling.NEAREST,
@@ -22,16 +22,16 @@ FILTERS = {
 
 
 class Resizer(Enum):
-    """What resizes pictures."""
+    """What resizes images."""
 
     PILLOW = "pillow"
-    """To the last bit what torchvision's transforms do on a Pillow picture."""
+    """To the last bit what torchvision's transforms do on a Pillow image."""
 
     TORCH = "torch"
-    """Three to four times faster; within one grey level of Pillow on photographs, some more at edges in tall ones."""
+    """Three to four times faster; within one gray level of Pillow on photographs, some more at edges in tall ones."""
 
     GPU = "gpu"
-    """JPEGs are decoded on the GPU too, within a few grey levels of Pillow; other pictures go by torch."""
+    """JPEGs are decoded on the GPU too, within a few gray levels of Pillow; other images go by torch."""
 
     @property
     def runtime(self) -> str:
@@ -47,19 +47,19 @@ def fastest_resizer() -> Resizer:
 
 
 def resize(
-    picture: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, by: Resizer
+    image: Image.Image | NDArray[np.uint8], size: tuple[int, int], interpolation: Interpolation, by: Resizer
 ) -> NDArray[np.uint8]:
-    """Shape (height, width) or (height, width, 3): a grey or RGB picture at another size (width, height)."""
-    if by is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(picture) == size:
-        return np.asarray(as_image(picture).resize(size, FILTERS[interpolation]))
-    return resize_by_torch(np.asarray(picture), size, interpolation.value)
+    """Shape (height, width) or (height, width, 3): a gray or RGB image at another size (width, height)."""
+    if by is Resizer.PILLOW or interpolation is Interpolation.NEAREST or size_of(image) == size:
+        return np.asarray(as_image(image).resize(size, FILTERS[interpolation]))
+    return resize_by_torch(np.asarray(image), size, interpolation.value)
 
 
-def size_of(picture: Image.Image | NDArray[np.uint8]) -> tuple[int, int]:
+def size_of(image: Image.Image | NDArray[np.uint8]) -> tuple[int, int]:
     """Width and height."""
-    return picture.size if isinstance(picture, Image.Image) else (picture.shape[1], picture.shape[0])
+    return image.size if isinstance(image, Image.Image) else (image.shape[1], image.shape[0])
 
 
-def as_image(picture: Image.Image | NDArray[np.uint8]) -> Image.Image:
-    """A picture as Pillow has it."""
-    return picture if isinstance(picture, Image.Image) else Image.fromarray(picture)
+def as_image(image: Image.Image | NDArray[np.uint8]) -> Image.Image:
+    """A image as Pillow has it."""
+    return image if isinstance(image, Image.Image) else Image.fromarray(image)

@@ -24,16 +24,14 @@ def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArra
     if scores.dtype.kind not in "fiu":
         raise InputError(f"{name} gave {scores.dtype} where scores, one number a class, were expected")
     if scores.ndim != 2 or len(scores) != rows:
-        raise MismatchError(
-            f"{name} gave scores of shape {scores.shape} for {rows} pictures, expected ({rows}, classes)"
-        )
+        raise MismatchError(f"{name} gave scores of shape {scores.shape} for {rows} images, expected ({rows}, classes)")
     check_width(name, scores.shape[1], len(space), space.name)
     if scores.dtype.kind != "f":
         scores = scores.astype(np.float64)
     bad = np.isnan(scores) | np.isposinf(scores)
     if bad.any():
         raise InputError(
-            f"{name} gave NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} pictures; "
+            f"{name} gave NaN or infinity for {int(bad.any(axis=1).sum())} of {rows} images; "
             "check its weights and its input (--size, --mean, --std), and with fp16 try --precision fp32"
         )
     return scores
@@ -46,7 +44,7 @@ def checked_scores_and_features(
     features = np.asarray(output)
     if features.dtype.kind != "f" or features.ndim != 2 or len(features) != rows or not features.shape[1]:
         raise MismatchError(
-            f"{statement.name} gave features of {features.dtype} {features.shape} for {rows} pictures, expected "
+            f"{statement.name} gave features of {features.dtype} {features.shape} for {rows} images, expected "
             f"floating-point numbers ({rows}, d)"
         )
     if not np.isfinite(features).all():
@@ -58,7 +56,7 @@ def check_width(name: str, width: int, classes: int, class_space: str) -> None:
     """Raise where a model has another number of outputs than there are classes."""
     if width != classes:
         raise MismatchError(
-            f"{name} gives {width} scores a picture, but {class_space} has {classes} classes: give its own --classes"
+            f"{name} gives {width} scores a image, but {class_space} has {classes} classes: give its own --classes"
         )
 
 

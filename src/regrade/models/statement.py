@@ -67,5 +67,5 @@ def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> Class
 def _preprocessing(name: str, own: Preprocessing | None, settings: Settings) -> Preprocessing:
     known = settings.preprocessing or own
     if known is None:
-        raise InputError(f"{name} does not say how pictures become its input: give --size")
+        raise InputError(f"{name} does not say how images become its input: give --size")
     return known

@@ -45,12 +45,12 @@ def timm_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessing:
     _, height, width = config["input_size"]
     framing = _FRAMINGS.get(config["crop_mode"] or "center")
     if height != width or framing is None:
-        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --size")
+        raise InputError(f"{name} frames images in a way that regrade does not know: give --size")
     try:
         interpolation = Interpolation(config["interpolation"])
     except ValueError:
         raise InputError(
-            f"{name} resizes pictures by {config['interpolation']}, which regrade does not know: give --size"
+            f"{name} resizes images by {config['interpolation']}, which regrade does not know: give --size"
         ) from None
     short_side = math.floor(height / config["crop_pct"])
     return Preprocessing(

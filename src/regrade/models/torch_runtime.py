@@ -18,8 +18,8 @@ from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features
 from regrade.models.statement import Statement
+from regrade.models.torch_images import normalized_by_torch
 from regrade.models.torch_modules import with_features
-from regrade.models.torch_pictures import normalised_by_torch
 from regrade.models.user_code import modules_found
 
 _OLDEST_OPSET = 17
@@ -159,12 +159,12 @@ class TorchModel(Model):
             for output in outputs:
                 if not isinstance(output, torch.Tensor):
                     raise InputError(
-                        f"{self.statement.name} gave a {type(output).__name__}, expected one tensor (pictures, classes)"
+                        f"{self.statement.name} gave a {type(output).__name__}, expected one tensor (images, classes)"
                     )
             return [(one if one.dtype is torch.float64 else one.float()).cpu().numpy() for one in outputs]
 
     def _images(self, batch: Any) -> Any:
-        """A batch on the device, normalised there if it is in grey levels."""
+        """A batch on the device, normalized there if it is in gray levels."""
         import torch
 
         if not isinstance(batch, torch.Tensor):
@@ -172,7 +172,7 @@ class TorchModel(Model):
             batch = torch.from_numpy(np.require(batch, kind, ["C", "W"]))
         there = batch.to(self.settings.device.value, non_blocking=True)
         if there.dtype is torch.uint8:
-            there = normalised_by_torch(there.permute(0, 3, 1, 2), self.preprocessing)
+            there = normalized_by_torch(there.permute(0, 3, 1, 2), self.preprocessing)
         return there.contiguous(memory_format=self._layout)
 
     def export(self, path: Path, *, features: bool = False) -> None:

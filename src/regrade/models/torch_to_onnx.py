@@ -30,8 +30,8 @@ class Exported:
 def as_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> Exported:
     """A torch model as one that onnxruntime runs on the CPU, if on ``batch`` (n, channels, size, size) both agree.
 
-    They agree when the best class of every picture is the same and all scores, and ``features`` where they are
-    wanted, lie within `TOLERANCE`, in the batch and for its first picture alone. The recorded weights are those of
+    They agree when the best class of every image is the same and all scores, and ``features`` where they are
+    wanted, lie within `TOLERANCE`, in the batch and for its first image alone. The recorded weights are those of
     the torch model.
     """
     if not isinstance(model, TorchModel):
@@ -40,7 +40,7 @@ def as_onnx(model: Model, batch: FloatArray, *, features: bool = False) -> Expor
     if settings.device is not Device.CPU or settings.precision is not Precision.FP32 or settings.compile:
         return Exported(None)  # as the user wants it
     if len(batch) == 0:
-        return Exported(None, "there is no picture to compare on")
+        return Exported(None, "there is no image to compare on")
     return _twin(model, batch, features)
 
 
@@ -84,7 +84,7 @@ def _difference(expected: list[FloatArray], given: list[FloatArray]) -> str:
     """How the export's scores, and features where there are any, differ from torch's; empty where they agree."""
     changed = int(np.sum(expected[0].argmax(axis=1) != given[0].argmax(axis=1)))
     if changed:
-        return f"its export changes the best class of {changed} of {len(expected[0])} pictures"
+        return f"its export changes the best class of {changed} of {len(expected[0])} images"
     return next(filter(None, map(_distance, ("scores", "features"), expected, given)), "")
 
 

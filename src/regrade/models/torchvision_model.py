@@ -10,7 +10,7 @@ from regrade.core import Framing, InputError, Interpolation, Preprocessing, Unkn
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.statement import statement
-from regrade.models.torch_pictures import bytes_tensor, wait_for_gpu
+from regrade.models.torch_images import bytes_tensor, wait_for_gpu
 from regrade.models.torch_runtime import TorchModel
 
 
@@ -39,11 +39,9 @@ def load_torchvision(place: str, settings: Settings) -> Model:
 def jpegs_on_gpu(files: Sequence[bytes]) -> list[Any]:
     """Shape (3, height, width) each: JPEGs decoded on the GPU, in bytes; one that cannot be decoded raises."""
     with needs("timm", "decoding on the GPU"):
-        import torchvision.io as pictures
+        import torchvision.io as images
 
-    decoded = pictures.decode_jpeg(
-        [bytes_tensor(data) for data in files], mode=pictures.ImageReadMode.RGB, device="cuda"
-    )
+    decoded = images.decode_jpeg([bytes_tensor(data) for data in files], mode=images.ImageReadMode.RGB, device="cuda")
     wait_for_gpu()  # it decodes in a stream of its own
     return list(decoded)
 
@@ -55,7 +53,7 @@ def torchvision_preprocessing(transforms: Any, name: str) -> Preprocessing:
         interpolation = Interpolation(transforms.interpolation.value)
         mean, std = tuple(transforms.mean), tuple(transforms.std)
     except (AttributeError, ValueError):
-        raise InputError(f"{name} frames pictures in a way that regrade does not know: give --size") from None
+        raise InputError(f"{name} frames images in a way that regrade does not know: give --size") from None
     return Preprocessing(size, short_side, Framing.RESIZE_THEN_CROP, interpolation, mean, std)
 
 

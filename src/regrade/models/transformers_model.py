@@ -67,7 +67,7 @@ def processor_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
     odd = config.get("rescale_offset") or config.get("do_reduce_labels") or not config.get("do_resize", True)
     interpolation = _INTERPOLATIONS.get(int(config.get("resample") or 2))
     if framing_of is None or odd or interpolation is None or not config.get("do_rescale", True):
-        raise InputError(f"{name} prepares pictures by a {kind} in a way regrade does not know: give --size")
+        raise InputError(f"{name} prepares images by a {kind} in a way regrade does not know: give --size")
     framing, short_side, size = framing_of(config)
     normal = bool(config.get("do_normalize", True))
     mean = tuple(config["image_mean"]) if normal else (0.0,) * 3
@@ -78,19 +78,19 @@ def processor_preprocessing(config: Mapping[str, Any], name: str) -> Preprocessi
 
 
 def _plain_framing(config: Mapping[str, Any]) -> tuple[Framing, int, int]:
-    """Resize to a shorter side or to a square, then crop the centre if the processor does."""
+    """Resize to a shorter side or to a square, then crop the center if the processor does."""
     size = config["size"]
     shortest = size.get("shortest_edge")
     resized = shortest or _square(size)
     cropped = bool(config.get("do_center_crop", False))
     if shortest and not cropped:
-        raise InputError("an image processor that keeps the shape of pictures: give --size")
+        raise InputError("an image processor that keeps the shape of images: give --size")
     side = _square(config["crop_size"]) if cropped else resized
     return (Framing.RESIZE_THEN_CROP if shortest else Framing.STRETCH), resized, side
 
 
 def _convnext_framing(config: Mapping[str, Any]) -> tuple[Framing, int, int]:
-    """From 384 on the whole picture is resized, below it a part of ``crop_pct`` is cropped."""
+    """From 384 on the whole image is resized, below it a part of ``crop_pct`` is cropped."""
     side = config["size"]["shortest_edge"]
     if side >= 384:
         return Framing.STRETCH, side, side
@@ -113,7 +113,7 @@ _FRAMINGS: dict[str, Callable[[Mapping[str, Any]], tuple[Framing, int, int]]] = 
 
 def _square(size: Mapping[str, int]) -> int:
     if size["height"] != size["width"]:
-        raise InputError("an image processor whose pictures are not square: give --size")
+        raise InputError("an image processor whose images are not square: give --size")
     return size["height"]
 
 

@@ -1,4 +1,4 @@
-"""Prediction: pictures through models into the store, every example exactly once, resumable at any moment."""
+"""Prediction: images through models into the store, every example exactly once, resumable at any moment."""
 
 from regrade.predict.batch_size import fitting_batch
 from regrade.predict.cluster import NamedModel, predict_on

@@ -1,4 +1,4 @@
-"""How many pictures a batch: as many as a memory budget allows, and no more than pays."""
+"""How many images a batch: as many as a memory budget allows, and no more than pays."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from regrade.models import Model, OutOfMemory
 from regrade.models.failures import contained
 
 _MOST_ON_CPU, _MOST_ON_GPU = 32, 256  # larger batches are no faster
-_TRIED = 4  # pictures whose need of memory is measured
+_TRIED = 4  # images whose need of memory is measured
 _SHARE = 0.5  # of what is free, unless a budget is stated
 _PROCESS = Path("/proc/self")
 
 
 def fitting_batch(model: Model, budget: int | None) -> int:
-    """The largest power of two whose need of memory, measured on a few made-up pictures, stays within a budget.
+    """The largest power of two whose need of memory, measured on a few made-up images, stays within a budget.
 
     The budget is in bytes; None is half of what is free. Where memory cannot be measured it is the most that pays.
     """
     recipe = model.preprocessing
-    pictures = np.zeros((_TRIED, recipe.channels, recipe.size, recipe.size), dtype=np.float32)
+    images = np.zeros((_TRIED, recipe.channels, recipe.size, recipe.size), dtype=np.float32)
     try:
         with contained():
             on_gpu = model.free_memory() is not None
-            model.scores(pictures[:1])  # whatever is made once is not counted
-            need = model.peak_memory(pictures) if on_gpu else _peak_on_cpu(model, pictures)
+            model.scores(images[:1])  # whatever is made once is not counted
+            need = model.peak_memory(images) if on_gpu else _peak_on_cpu(model, images)
             free = model.free_memory() if on_gpu else _free_on_cpu()
     except (OutOfMemory, MemoryError):
         return 1
@@ -44,13 +44,13 @@ def _largest(most: int, need: int | None, allowed: float | None) -> int:
     return min(most, 1 << max(fitting.bit_length() - 1, 0))
 
 
-def _peak_on_cpu(model: Model, pictures: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> int | None:
+def _peak_on_cpu(model: Model, images: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> int | None:
     """By how many bytes this process grows while it computes; None where the system does not tell."""
     try:
         (_PROCESS / "clear_refs").write_text("5")  # the peak is counted from here on
         before = _kilobytes(_PROCESS / "status", "VmRSS")
-        model.scores(pictures)
-        return max(_kilobytes(_PROCESS / "status", "VmHWM") - before, 0) * 1024 + pictures.nbytes
+        model.scores(images)
+        return max(_kilobytes(_PROCESS / "status", "VmHWM") - before, 0) * 1024 + images.nbytes
     except OSError:
         return None
 

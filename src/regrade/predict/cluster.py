@@ -15,25 +15,25 @@ from regrade.core import (
     UNKNOWN_STAMP,
     ExecutorError,
     Fingerprints,
-    Picture,
-    Pictures,
-    PictureSource,
+    Images,
+    ImageSource,
     RegradeError,
+    StoredImage,
     TestSet,
-    UnreadablePicture,
+    UnreadableImage,
     no_fingerprints,
 )
 from regrade.executors import RayCluster, RayCrew, Seat, done_by
 from regrade.models import Device, ModelCard, Settings, load_model
 from regrade.predict.engine import Asked, Engine, How, Progress
-from regrade.predict.fastest import fastest, first_pictures
+from regrade.predict.fastest import fastest, first_images
 from regrade.predict.image_check import content_digest
 from regrade.predict.result import Pair
 from regrade.predict.run import Watch, predict_by, unwatched
 from regrade.predict.stored_pair import keeping_as_stored
 from regrade.predict.workforce import Workforce
 from regrade.store import Part, Store, joined
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 _TASK = 128  # examples a worker is given at a time, rounded to whole batches
 
@@ -48,36 +48,36 @@ class NamedModel:
 
 @dataclass(frozen=True)
 class Hello:
-    """What a worker says of itself: its model's card, and whether it can read the pictures where they are."""
+    """What a worker says of itself: its model's card, and whether it can read the images where they are."""
 
     version: str
     card: ModelCard
     note: str
-    sees_pictures: bool
+    sees_images: bool
 
 
 class Worker:
     """On a machine of the cluster: a loaded model that answers for a few examples at a time."""
 
-    def __init__(self, model: NamedModel, how: How, source: PictureSource, pictures: Mapping[int, Picture]) -> None:
-        chosen = fastest(load_model(model.name, model.settings), source, pictures, how)
+    def __init__(self, model: NamedModel, how: How, source: ImageSource, images: Mapping[int, StoredImage]) -> None:
+        chosen = fastest(load_model(model.name, model.settings), source, images, how)
         self._engine = Engine(chosen.model, how)
-        self._hello = Hello(version("regrade"), self._engine.card, chosen.note, _sees(source, pictures))
+        self._hello = Hello(version("regrade"), self._engine.card, chosen.note, _sees(source, images))
 
     def hello(self) -> Hello:
         """What this worker says of itself."""
         return self._hello
 
     def find_batch(self) -> int:
-        """How many pictures a batch."""
+        """How many images a batch."""
         return self._engine.find_batch()
 
     def part(
-        self, examples: Sequence[str], source: PictureSource, shipped: Sequence[Picture | str] | None, batch: int
+        self, examples: Sequence[str], source: ImageSource, shipped: Sequence[StoredImage | str] | None, batch: int
     ) -> Part:
-        """The answers for some examples; their pictures are ``shipped`` where they cannot be read here."""
-        pictures = open_pictures(source) if shipped is None else _Shipped(shipped)
-        asked = Asked(examples, source, pictures)
+        """The answers for some examples; their images are ``shipped`` where they cannot be read here."""
+        images = open_images(source) if shipped is None else _Shipped(shipped)
+        asked = Asked(examples, source, images)
         (part,) = self._engine.parts(asked, [range(len(examples))], batch=batch, progress=lambda _: None)
         return part
 
@@ -92,7 +92,7 @@ def predict_on(
     watch: Watch = unwatched,
 ) -> Pair:
     """As `predict`, with a model that the workers load."""
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     how = keeping_as_stored(store, test_set, model.name, how)
     with _hired(cluster, model, test_set, source, how) as workforce:
         pair = predict_by(lambda _: workforce, workforce.card, store, test_set, how, watch=watch)
@@ -101,14 +101,14 @@ def predict_on(
 
 @contextmanager
 def _hired(
-    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: PictureSource, how: How
+    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: ImageSource, how: How
 ) -> Iterator[_Workers]:
     device = model.settings.device
     if device is Device.CPU and not model.settings.threads:
         model = replace(model, settings=replace(model.settings, threads=1))  # every worker has one CPU
-    pictures = first_pictures(source)
-    beginning = replace(source, locations=source.locations[: max(pictures, default=-1) + 1])
-    make = partial(Worker, model, how, beginning, pictures)
+    images = first_images(source)
+    beginning = replace(source, locations=source.locations[: max(images, default=-1) + 1])
+    make = partial(Worker, model, how, beginning, images)
     alike = _Alike()
     with cluster.crew(make, gpus=device is Device.CUDA, said=alike.check) as crew:
         yield _Workers(crew, test_set, source)
@@ -139,7 +139,7 @@ class _Alike:
 class _Workers(Workforce):
     """The workers of a cluster on one test set."""
 
-    def __init__(self, crew: RayCrew, test_set: TestSet, source: PictureSource) -> None:
+    def __init__(self, crew: RayCrew, test_set: TestSet, source: ImageSource) -> None:
         self._crew = crew
         self._test_set = test_set
         self._source = source
@@ -180,11 +180,11 @@ class _Workers(Workforce):
     def _arguments(self, batch: int, seat: Seat, task: range) -> tuple[Any, ...]:
         examples, places = (self._test_set.ids[task.start : task.stop], self._source.locations[task.start : task.stop])
         source = replace(self._source, locations=places)
-        images, noted = open_pictures(source), no_fingerprints(len(task))
+        images, noted = open_images(source), no_fingerprints(len(task))
         stamps = [images.stamp(position) or UNKNOWN_STAMP for position in range(len(task))]
         noted["size"], noted["modified"] = np.array(stamps).T
         self._noted[task] = noted
-        if self._crew.said(seat).sees_pictures:
+        if self._crew.said(seat).sees_images:
             return examples, source, None, batch
         return examples, source, [_shipped(images, position, noted) for position in range(len(task))], batch
 
@@ -195,36 +195,36 @@ class _Workers(Workforce):
         return replace(part, fingerprints=noted)
 
 
-class _Shipped(Pictures):
-    """Pictures that came with the task; a text stands for one that could not be read, and says why."""
+class _Shipped(Images):
+    """Images that came with the task; a text stands for one that could not be read, and says why."""
 
-    def __init__(self, pictures: Sequence[Picture | str]) -> None:
-        self._pictures = pictures
+    def __init__(self, images: Sequence[StoredImage | str]) -> None:
+        self._images = images
 
-    def read(self, position: int) -> Picture:
-        picture = self._pictures[position]
-        if isinstance(picture, str):
-            raise UnreadablePicture(picture)
-        return picture
+    def read(self, position: int) -> StoredImage:
+        image = self._images[position]
+        if isinstance(image, str):
+            raise UnreadableImage(image)
+        return image
 
 
-def _shipped(images: Pictures, position: int, noted: Fingerprints) -> Picture | str:
+def _shipped(images: Images, position: int, noted: Fingerprints) -> StoredImage | str:
     """An image to ship, or the reason why there is none; the digest of its stored content is noted."""
     try:
         stored = images.stored(position)
         noted["digest"][position] = content_digest(stored)
         return images.rendered(position, stored)
-    except UnreadablePicture as error:
+    except UnreadableImage as error:
         return str(error)
 
 
-def _sees(source: PictureSource, pictures: Mapping[int, Picture]) -> bool:
-    """Whether the same pictures can be read here, at the same place."""
-    if not pictures or not source.path.exists():
+def _sees(source: ImageSource, images: Mapping[int, StoredImage]) -> bool:
+    """Whether the same images can be read here, at the same place."""
+    if not images or not source.path.exists():
         return False
     try:
-        opened = open_pictures(source)
-        return all(np.array_equal(opened.read(i), given) for i, given in pictures.items())
+        opened = open_images(source)
+        return all(np.array_equal(opened.read(i), given) for i, given in images.items())
     except (RegradeError, OSError):
         return False
 

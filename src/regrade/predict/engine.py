@@ -12,7 +12,7 @@ from threading import Lock
 
 import numpy as np
 
-from regrade.core import FINGERPRINT, ModelError, Pictures, PictureSource, RegradeError, StoreError
+from regrade.core import FINGERPRINT, Images, ImageSource, ModelError, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
 from regrade.models import Model, ModelCard, OutOfMemory, Resizer
@@ -28,7 +28,7 @@ PART_SIZE = 1024
 """Examples a part: what a killed run loses at most."""
 
 WORTH_PROCESSES = 2_000
-"""Examples from which it pays to start processes that prepare pictures."""
+"""Examples from which it pays to start processes that prepare images."""
 
 Progress = Callable[[int], object]
 """Told how many more examples are done."""
@@ -43,7 +43,7 @@ class Keep(Enum):
 
 @dataclass(frozen=True)
 class How:
-    """How to run: pictures a batch, threads that prepare them, examples a part, and what is kept.
+    """How to run: images a batch, threads that prepare them, examples a part, and what is kept.
 
     A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take. ``allow_unreadable`` is
     the share of images that may be unreadable (default: few, see `Tolerance`); with ``retry_unreadable`` those that
@@ -63,17 +63,17 @@ class How:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The examples to answer for: their ids, and their pictures."""
+    """The examples to answer for: their ids, and their images."""
 
     examples: Sequence[str]
-    source: PictureSource
-    pictures: Pictures
+    source: ImageSource
+    images: Images
 
 
 class Engine:
     """Runs one model; it remembers how large a batch the device can take.
 
-    Pictures are prepared by threads while the model computes. A batch never reaches over the end of a part, so the
+    Images are prepared by threads while the model computes. A batch never reaches over the end of a part, so the
     answers are the same whichever parts an earlier run has left. Several threads may ask for parts at once.
     """
 
@@ -86,12 +86,12 @@ class Engine:
 
     @property
     def card(self) -> ModelCard:
-        """The model's card, with what makes the pictures ready."""
+        """The model's card, with what makes the images ready."""
         own = self.model.card
-        return replace(own, runtime=f"{own.runtime}, pictures by {self.how.resizer.runtime}")
+        return replace(own, runtime=f"{own.runtime}, images by {self.how.resizer.runtime}")
 
     def find_batch(self) -> int:
-        """How many pictures a batch, as stated or as the memory allows."""
+        """How many images a batch, as stated or as the memory allows."""
         return self.how.batch or fitting_batch(self.model, self.how.memory)
 
     def parts(
@@ -101,7 +101,7 @@ class Engine:
         preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
         processes = self._by_processes(sum(len(positions) for positions in wanted))
         prepared = prepare_all(
-            of.pictures,
+            of.images,
             of.source,
             preparing,
             chain.from_iterable(wanted),
@@ -124,7 +124,7 @@ class Engine:
                 yield part
 
     def _by_processes(self, examples: int) -> bool:
-        """Whether processes of their own prepare the pictures: where threads would wait, and it is worth the start."""
+        """Whether processes of their own prepare the images: where threads would wait, and it is worth the start."""
         many = self.how.workers > MOST_THREADS and examples >= WORTH_PROCESSES
         return many and self.how.resizer is not Resizer.GPU
 

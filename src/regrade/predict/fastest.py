@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from regrade.core import Picture, PictureSource, UnreadablePicture
+from regrade.core import ImageSource, StoredImage, UnreadableImage
 from regrade.models import Model, as_onnx
 from regrade.models.failures import contained
 from regrade.predict.engine import How
 from regrade.predict.prepare import Preparing, prepare
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
-_COMPARED = 16  # pictures, always the test set's first: the choice does not depend on what an earlier run has left
+_COMPARED = 16  # images, always the test set's first: the choice does not depend on what an earlier run has left
 
 
 @dataclass(frozen=True)
@@ -24,20 +24,20 @@ class Chosen:
     note: str = ""
 
 
-def first_pictures(source: PictureSource) -> dict[int, Picture]:
-    """The pictures on which models are compared, by position; fewer where some cannot be read."""
-    pictures = open_pictures(source)
+def first_images(source: ImageSource) -> dict[int, StoredImage]:
+    """The images on which models are compared, by position; fewer where some cannot be read."""
+    images = open_images(source)
     readable = {}
     for position in range(min(_COMPARED, len(source.locations))):
-        with suppress(UnreadablePicture):
-            readable[position] = pictures.read(position)
+        with suppress(UnreadableImage):
+            readable[position] = images.read(position)
     return readable
 
 
-def fastest(model: Model, source: PictureSource, pictures: Mapping[int, Picture], how: How) -> Chosen:
-    """The model's twin in onnxruntime if it agrees on the first pictures, else the model itself."""
+def fastest(model: Model, source: ImageSource, images: Mapping[int, StoredImage], how: How) -> Chosen:
+    """The model's twin in onnxruntime if it agrees on the first images, else the model itself."""
     preparing = Preparing(model.preprocessing, how.resizer)
-    ready = (prepare(position, picture, source, preparing) for position, picture in pictures.items())
+    ready = (prepare(position, image, source, preparing) for position, image in images.items())
     inputs = [one.input for one in ready if one.input is not None]
     if not inputs:
         return Chosen(model)

@@ -7,29 +7,29 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from regrade.core import UNKNOWN_STAMP, Fingerprints, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import UNKNOWN_STAMP, Fingerprints, Images, ImageSource, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.testsets import content_hash, decode_gray_or_rgb
 
 _BLOCK = 4096  # images at a time, so that little is in memory
 
 
-def content_digest(image: Picture) -> int:
+def content_digest(image: StoredImage) -> int:
     """The first eight bytes of a hash of an image as it is stored: enough to notice that it was replaced."""
     return int.from_bytes(content_hash(image)[:8], "little")
 
 
-def is_readable(images: Pictures, source: PictureSource, position: int) -> bool:
+def is_readable(images: Images, source: ImageSource, position: int) -> bool:
     """Whether an image can be read and decoded."""
     try:
         decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
-    except UnreadablePicture:
+    except UnreadableImage:
         return False
     return True
 
 
 def changed_images(
-    images: Pictures, fingerprints: Fingerprints, positions: IntArray, *, first: int = 0, workers: int
+    images: Images, fingerprints: Fingerprints, positions: IntArray, *, first: int = 0, workers: int
 ) -> Iterator[int]:
     """The positions of images whose content is not what their fingerprints, those from ``first`` on, say.
 
@@ -47,7 +47,7 @@ def changed_images(
                     yield position
 
 
-def _suspects(images: Pictures, fingerprints: Fingerprints, positions: IntArray, first: int) -> IntArray:
+def _suspects(images: Images, fingerprints: Fingerprints, positions: IntArray, first: int) -> IntArray:
     """The positions of images whose file may have changed: its stamp differs from before, or is not known."""
     now = np.array([images.stamp(position) or UNKNOWN_STAMP for position in positions.tolist()]).reshape(-1, 2)
     before = fingerprints[positions - first]
@@ -55,8 +55,8 @@ def _suspects(images: Pictures, fingerprints: Fingerprints, positions: IntArray,
     return positions[~same | (now == UNKNOWN_STAMP).all(axis=1)]
 
 
-def _digest_now(images: Pictures, position: int) -> int | None:
+def _digest_now(images: Images, position: int) -> int | None:
     try:
         return content_digest(images.stored(position))
-    except UnreadablePicture:
+    except UnreadableImage:
         return None

@@ -1,4 +1,4 @@
-"""Pictures read, decoded and preprocessed ahead of the model, by threads or processes, in order."""
+"""Images read, decoded and preprocessed ahead of the model, by threads or processes, in order."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 from regrade.core import (
     UNKNOWN_STAMP,
+    Images,
+    ImageSource,
     ImageSourceError,
     Orientation,
-    Picture,
-    Pictures,
-    PictureSource,
     Preprocessing,
-    UnreadablePicture,
+    StoredImage,
+    UnreadableImage,
 )
 from regrade.executors.processes import Helpers
-from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalised, usable_cores
+from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalized, usable_cores
 from regrade.predict.image_check import content_digest
-from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_pictures
+from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_images
 
 MOST_THREADS = 4
-"""More threads in one process do not prepare more pictures."""
+"""More threads in one process do not prepare more images."""
 
 
 FingerprintFields = tuple[int, int, int]
@@ -34,7 +34,7 @@ FingerprintFields = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Preparing:
-    """How pictures are made ready: by which recipe, what resizes them, and whether the model normalises them."""
+    """How images are made ready: by which recipe, what resizes them, and whether the model normalizes them."""
 
     recipe: Preprocessing
     resizer: Resizer
@@ -60,15 +60,15 @@ def default_workers() -> int:
     return usable_cores()
 
 
-def check_place(source: PictureSource) -> None:
-    """Raise where the place of all pictures has gone: that is no reason to call each of them unreadable."""
+def check_place(source: ImageSource) -> None:
+    """Raise where the place of all images has gone: that is no reason to call each of them unreadable."""
     if not source.path.exists():
-        raise ImageSourceError(f"the pictures are no longer at {source.path}: bring them back and run again")
+        raise ImageSourceError(f"the images are no longer at {source.path}: bring them back and run again")
 
 
 def prepare_all(
-    pictures: Pictures,
-    source: PictureSource,
+    images: Images,
+    source: ImageSource,
     preparing: Preparing,
     positions: Iterable[int],
     *,
@@ -78,11 +78,11 @@ def prepare_all(
 ) -> Generator[Prepared, None, None]:
     """Prepare examples in the given order, never more than ``ahead`` of them before they are asked for.
 
-    Workers are threads, or ``processes`` of their own, which open the pictures once more, at their source.
+    Workers are threads, or ``processes`` of their own, which open the images once more, at their source.
     """
     waiting: deque[Future[Prepared]] = deque()
     with ExitStack() as stack:
-        one: Callable[[int], Prepared] = _Preparer(pictures, source, preparing)
+        one: Callable[[int], Prepared] = _Preparer(images, source, preparing)
         if processes:
             one = stack.enter_context(Helpers(one))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
@@ -99,40 +99,40 @@ def prepare_all(
 
 
 class _Preparer:
-    """Prepares one example; sent to another process it opens the pictures there."""
+    """Prepares one example; sent to another process it opens the images there."""
 
-    def __init__(self, pictures: Pictures, source: PictureSource, preparing: Preparing) -> None:
-        self._pictures = pictures
+    def __init__(self, images: Images, source: ImageSource, preparing: Preparing) -> None:
+        self._images = images
         self._source = source
         self._preparing = preparing
 
     def __call__(self, position: int) -> Prepared:
-        stamp = self._pictures.stamp(position)  # before the content: a later change is then seen
+        stamp = self._images.stamp(position)  # before the content: a later change is then seen
         fingerprint = None
         try:
-            stored = self._pictures.stored(position)
+            stored = self._images.stored(position)
             fingerprint = (content_digest(stored), *(stamp or UNKNOWN_STAMP))
-            picture = self._pictures.rendered(position, stored)
-        except UnreadablePicture as error:
+            image = self._images.rendered(position, stored)
+        except UnreadableImage as error:
             return Prepared(position, None, str(error), fingerprint=fingerprint)
-        return prepare(position, picture, self._source, self._preparing, fingerprint)
+        return prepare(position, image, self._source, self._preparing, fingerprint)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopened, (self._source, self._preparing)
 
 
-def _reopened(source: PictureSource, preparing: Preparing) -> _Preparer:
-    return _Preparer(open_pictures(source), source, preparing)
+def _reopened(source: ImageSource, preparing: Preparing) -> _Preparer:
+    return _Preparer(open_images(source), source, preparing)
 
 
 def prepare(
     position: int,
-    stored: Picture,
-    source: PictureSource,
+    stored: StoredImage,
+    source: ImageSource,
     preparing: Preparing,
     fingerprint: FingerprintFields | None = None,
 ) -> Prepared:
-    """Decode and preprocess one picture as it is stored, unless a GPU is to do that."""
+    """Decode and preprocess one image as it is stored, unless a GPU is to do that."""
     if preparing.resizer is Resizer.GPU and isinstance(stored, bytes):
         upright = source.orientation is Orientation.UPRIGHT
         if is_for_gpu(stored, preparing.recipe, upright=upright):
@@ -140,7 +140,7 @@ def prepare(
     return _prepared_here(position, stored, source, preparing, fingerprint)
 
 
-def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing: Preparing) -> list[Prepared]:
+def finished_on_gpu(batch: Sequence[Prepared], source: ImageSource, preparing: Preparing) -> list[Prepared]:
     """A batch whose JPEGs are decoded; what the GPU cannot decode goes the usual way."""
     files = {one.position: one.jpeg for one in batch if one.jpeg is not None}
     made = dict(zip(files, framed_jpegs(list(files.values()), preparing.recipe, border=source.border), strict=True))
@@ -157,16 +157,16 @@ def finished_on_gpu(batch: Sequence[Prepared], source: PictureSource, preparing:
 
 def _prepared_here(
     position: int,
-    stored: Picture,
-    source: PictureSource,
+    stored: StoredImage,
+    source: ImageSource,
     preparing: Preparing,
     fingerprint: FingerprintFields | None,
 ) -> Prepared:
     try:
         decoded = decode_gray_or_rgb if preparing.resizer is Resizer.PILLOW else decode_pixels
-        picture = decoded(stored, orientation=source.orientation, border=source.border)
-    except UnreadablePicture as error:
+        image = decoded(stored, orientation=source.orientation, border=source.border)
+    except UnreadableImage as error:
         return Prepared(position, None, str(error), fingerprint=fingerprint)
-    pixels = framed(picture, preparing.recipe, preparing.resizer)
-    ready = pixels if preparing.as_pixels else normalised(pixels, preparing.recipe)
+    pixels = framed(image, preparing.recipe, preparing.resizer)
+    ready = pixels if preparing.as_pixels else normalized(pixels, preparing.recipe)
     return Prepared(position, ready, fingerprint=fingerprint)

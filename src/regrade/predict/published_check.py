@@ -39,7 +39,7 @@ _COLUMNS = {"model": "model", "top1": "top-1", "published": "published"}
 
 def check_published(grade: Grade, figures: Sequence[Figures]) -> PublishedCheck:
     """Hold a grade against published figures of the same test set; none that fits raises."""
-    from regrade.studies import EVERYTHING  # with scipy, which a process that prepares pictures does not need
+    from regrade.studies import EVERYTHING  # with scipy, which a process that prepares images does not need
 
     published: dict[str, tuple[float, ...]] = {}
     warnings = []

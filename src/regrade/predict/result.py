@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from regrade.core import Cell, Column, Table, Tabular
 from regrade.core.amounts import amount
 
-_SHOWN = 10  # unreadable pictures named a pair
+_SHOWN = 10  # unreadable images named a pair
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Pair:
 
     @property
     def rate(self) -> float | None:
-        """Pictures a second, of those that this run has computed."""
+        """Images a second, of those that this run has computed."""
         computed = self.examples - self.resumed
         return computed / self.seconds if computed and self.seconds else None
 
@@ -56,7 +56,7 @@ class Run(Tabular):
 
     @property
     def unreadable(self) -> int:
-        """How many pictures could not be read, over all pairs."""
+        """How many images could not be read, over all pairs."""
         return sum(len(pair.unreadable) for pair in self.pairs)
 
     def as_dict(self) -> dict[str, object]:
@@ -67,7 +67,7 @@ class Run(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a pair; the first unreadable pictures of each are named below."""
+        """One line a pair; the first unreadable images of each are named below."""
         columns = (
             Column("model", "model"),
             Column("test_set", "test set"),

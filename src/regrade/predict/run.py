@@ -1,4 +1,4 @@
-"""One model on one test set, from pictures to stored predictions: what is missing, and nothing twice."""
+"""One model on one test set, from images to stored predictions: what is missing, and nothing twice."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import numpy as np
 from regrade.core import (
     NO_ANSWER,
     AlreadyStored,
+    Images,
+    ImageSource,
     InputError,
-    Pictures,
-    PictureSource,
     Predictions,
     StoreError,
     TestSet,
@@ -33,7 +33,7 @@ from regrade.predict.stored_pair import keeping_as_stored, stored_pair
 from regrade.predict.unreadable import Tolerance
 from regrade.predict.workforce import ThisProcess, Workforce
 from regrade.store import Manifest, Part, PartialPredictions, Source, Store, amended
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 Watch = Callable[[str, int], Progress]
 """Given what is running and how many examples are left, shows how far it is."""
@@ -47,18 +47,18 @@ def unwatched(what: str, left: int) -> Progress:  # noqa: ARG001
 def predict(store: Store, model: Model, test_set: TestSet, how: How, *, watch: Watch = unwatched) -> Pair:
     """Predict what is missing of one pair and store it; a pair that is stored already is left alone.
 
-    A run that was stopped goes on where it was, provided that the model, its recipe and the pictures are the same.
+    A run that was stopped goes on where it was, provided that the model, its recipe and the images are the same.
     """
     how = keeping_as_stored(store, test_set, model.spec.name, how)
 
-    def this_process(source: PictureSource) -> Workforce:
+    def this_process(source: ImageSource) -> Workforce:
         return ThisProcess(model, test_set.ids, source, how)
 
     return predict_by(this_process, model.card, store, test_set, how, watch=watch)
 
 
 def predict_by(
-    workforce: Callable[[PictureSource], Workforce],
+    workforce: Callable[[ImageSource], Workforce],
     known: ModelCard,
     store: Store,
     test_set: TestSet,
@@ -72,7 +72,7 @@ def predict_by(
     if pair is not None and not (how.retry_unreadable and pair.unreadable):
         store.partial_predictions(test_set, pair.model, part_size=how.part_size, plan={}).remove()
         return pair
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     check_place(source)
     job = _Job(store, workforce(source), test_set, source, how)
     partial = store.partial_predictions(test_set, known.spec.name, part_size=how.part_size, plan=job.plan)
@@ -107,7 +107,7 @@ class _Job:
     store: Store
     workforce: Workforce
     test_set: TestSet
-    source: PictureSource
+    source: ImageSource
     how: How
 
     @property
@@ -121,7 +121,7 @@ class _Job:
             "preprocessing": repr(card.preprocessing),
             "class_space": card.class_space.digest,
             "runtime": card.runtime,
-            "pictures": _digest(self.source),
+            "images": _digest(self.source),
             "keep_scores": self.how.keep_scores,
             "keep_features": self.how.keep_features,
             "k": STORED_K,
@@ -244,16 +244,16 @@ class _Job:
         return {self.test_set.ids[position]: reason for position, reason in sorted(unreadable.items())}
 
     @cached_property
-    def _images(self) -> Pictures:
-        return open_pictures(self.source)
+    def _images(self) -> Images:
+        return open_images(self.source)
 
 
 @dataclass(frozen=True)
 class _EarlierParts:
     """What the parts of an earlier run hold: images that are still unreadable, and images that have changed since."""
 
-    images: Pictures
-    source: PictureSource
+    images: Images
+    source: ImageSource
     workers: int
     unreadable: dict[int, str] = field(default_factory=dict)
     changed: list[int] = field(default_factory=list)
@@ -278,8 +278,8 @@ def _runs(positions: Sequence[int]) -> Iterator[range]:
             start = place + 1
 
 
-def _digest(source: PictureSource) -> str:
-    """A hash of where the pictures are and how they are read."""
+def _digest(source: ImageSource) -> str:
+    """A hash of where the images are and how they are read."""
     state = hashlib.sha256(repr(replace(source, locations=())).encode())
     for location in source.locations:
         state.update(f"{location}\n".encode())

@@ -13,7 +13,7 @@ from regrade.predict.engine import How
 from regrade.predict.image_check import changed_images
 from regrade.predict.result import Pair
 from regrade.store import Manifest, Store
-from regrade.testsets import images_are_missing, open_pictures
+from regrade.testsets import images_are_missing, open_images
 
 
 def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: How) -> How:
@@ -45,7 +45,7 @@ def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> 
         raise AlreadyStored(
             f"predictions of {name} on {test_set.name} are stored with {reasons}: remove {folder} first"
         )
-    away = bool(manifest.fingerprints) and images_are_missing(store.pictures(test_set))
+    away = bool(manifest.fingerprints) and images_are_missing(store.images(test_set))
     if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, how)
     size, unreadable = len(test_set), manifest.unreadable
@@ -59,7 +59,7 @@ def _both_differ(first: str, second: str) -> bool:
 
 def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: How) -> None:
     """Raise where images have changed since they were predicted."""
-    images = open_pictures(store.pictures(test_set))
+    images = open_images(store.images(test_set))
     stored = store.predictions(test_set, manifest.model.name)
     predicted = np.flatnonzero(stored.top1 != NO_ANSWER)
     changed = list(changed_images(images, np.asarray(stored.fingerprints), predicted, workers=how.workers))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from regrade.core import ImageSourceError, PictureSource, TestSet
+from regrade.core import ImageSource, ImageSourceError, TestSet
 
 _FEW = 10  # images that may be damaged, however small the test set is
 _SHARE = 0.05  # of a test set, where that is more
@@ -19,7 +19,7 @@ class Tolerance:
     """
 
     test_set: TestSet
-    source: PictureSource
+    source: ImageSource
     share: float | None = None
 
     @property

@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from functools import cached_property
 
-from regrade.core import PictureSource
+from regrade.core import ImageSource
 from regrade.models import Model, ModelCard
 from regrade.predict.engine import Asked, Engine, How, Progress
-from regrade.predict.fastest import Chosen, fastest, first_pictures
+from regrade.predict.fastest import Chosen, fastest, first_images
 from regrade.store import Part
-from regrade.testsets import open_pictures
+from regrade.testsets import open_images
 
 
 class Workforce(ABC):
@@ -29,7 +29,7 @@ class Workforce(ABC):
 
     @abstractmethod
     def find_batch(self) -> int:
-        """How many pictures a batch."""
+        """How many images a batch."""
 
     @abstractmethod
     def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
@@ -39,7 +39,7 @@ class Workforce(ABC):
 class ThisProcess(Workforce):
     """A model that is loaded here, in the runtime that is fastest for it."""
 
-    def __init__(self, model: Model, examples: Sequence[str], source: PictureSource, how: How) -> None:
+    def __init__(self, model: Model, examples: Sequence[str], source: ImageSource, how: How) -> None:
         self._model = model
         self._examples = examples
         self._source = source
@@ -56,17 +56,17 @@ class ThisProcess(Workforce):
         return self._chosen.note
 
     def find_batch(self) -> int:
-        """How many pictures a batch."""
+        """How many images a batch."""
         return self._engine.find_batch()
 
     def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         """The wanted parts, in order."""
-        asked = Asked(self._examples, self._source, open_pictures(self._source))
+        asked = Asked(self._examples, self._source, open_images(self._source))
         return self._engine.parts(asked, wanted, batch=batch, progress=progress)
 
     @cached_property
     def _chosen(self) -> Chosen:
-        return fastest(self._model, self._source, first_pictures(self._source), self._how)
+        return fastest(self._model, self._source, first_images(self._source), self._how)
 
     @cached_property
     def _engine(self) -> Engine:

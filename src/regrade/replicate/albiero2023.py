@@ -22,7 +22,7 @@ CLASSES, EPOCHS, SEEDS = 1_000, 100, 3
 _PAPER = "albiero2023"
 _STRIDES = {100: 1, 33: 3, 20: 5, 10: 10, 5: 20}  # how many epochs are left, and every how many of 100 that is
 _PEAKS = (10, 5)  # epochs left for which the paper tells the peak
-_IMAGES, _EASY = 400, 0.6  # simulated images, and the share that is learnt at once
+_IMAGES, _EASY = 400, 0.6  # simulated images, and the share that is learned at once
 _BIN = 0.1  # of the histogram, and how far a peak that is said to be around a number may lie from it
 
 _printed = partial(printed_figure, _PAPER)
@@ -39,16 +39,16 @@ def albiero2023(_data: Path | None = None) -> Replication:
 def simulated_training(rng: np.random.Generator, *, images: int = _IMAGES) -> Checkpoints:
     """Three networks over 100 epochs: they know nothing at first, most images after one epoch, some late or never."""
     easy = rng.random(images) < _EASY
-    pace = np.where(easy, 0.02, rng.lognormal(3.0, 1.2, images))  # epochs until an image is learnt
+    pace = np.where(easy, 0.02, rng.lognormal(3.0, 1.2, images))  # epochs until an image is learned
     sureness = np.where(easy, 20.0, rng.uniform(4.0, 20.0, images))
     doubts = np.where(easy, 0.0, rng.uniform(0.0, 1.5, images))
     right = rng.integers(CLASSES, size=images)
     noise = rng.standard_normal((SEEDS, images, CLASSES), dtype=np.float32)
 
     def read(member: int, epoch: int) -> FloatArray:
-        learnt = 1 - np.exp(-epoch / pace)
-        logits = (0.05 + doubts * learnt)[:, None].astype(np.float32) * noise[member]
-        logits[np.arange(images), right] += (sureness * learnt).astype(np.float32)
+        learned = 1 - np.exp(-epoch / pace)
+        logits = (0.05 + doubts * learned)[:, None].astype(np.float32) * noise[member]
+        logits[np.arange(images), right] += (sureness * learned).astype(np.float32)
         return logits
 
     members, epochs = tuple(str(seed) for seed in range(SEEDS)), tuple(range(EPOCHS))

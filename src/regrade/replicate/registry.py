@@ -37,7 +37,7 @@ def papers() -> tuple[str, ...]:
 def replicate(name: str, data: Path | None = None, *, watch: Watch = iter) -> Replication:
     """Recompute a paper's figures from the folder of its published data, which is downloaded where none is given.
 
-    An unknown paper raises and names its neighbours.
+    An unknown paper raises and names its neighbors.
     """
     if name not in _PAPERS:
         raise UnknownName("paper", name, papers())

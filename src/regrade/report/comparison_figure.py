@@ -9,7 +9,7 @@ import altair
 from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
-from regrade.report.style import COLOURS, GREY
+from regrade.report.style import COLORS, GRAY
 from regrade.studies import Comparison
 
 _MODELS = 120  # lines up to which a figure can be read
@@ -42,10 +42,10 @@ def _ranks(result: Comparison) -> Figure:
         axis=altair.Axis(title="rank, 1 the best", tickMinStep=1, format="d"),
     )
     chart = layered(
-        base.mark_bar(color=COLOURS[0], opacity=0.35, height=0.6 * name_step(count), cornerRadius=2).encode(
+        base.mark_bar(color=COLORS[0], opacity=0.35, height=0.6 * name_step(count), cornerRadius=2).encode(
             x=x, x2="end:Q"
         ),
-        base.mark_point(color=COLOURS[0]).encode(x="rank:Q"),
+        base.mark_point(color=COLORS[0]).encode(x="rank:Q"),
     ).properties(
         width=380,
         height=count * name_step(count),
@@ -83,11 +83,11 @@ def _difference(result: Comparison) -> Figure:
         tooltip=[altair.Tooltip("pair:N"), altair.Tooltip("difference:N"), altair.Tooltip("p (exact McNemar):N")],
     )
     x = altair.X("value:Q", axis=percent_axis("difference of accuracies"))
-    none = altair.Chart(inline([{"none": 0}])).mark_rule(color=GREY, strokeDash=[5, 4])
+    none = altair.Chart(inline([{"none": 0}])).mark_rule(color=GRAY, strokeDash=[5, 4])
     chart = layered(
         none.encode(x=altair.X("none:Q")),
-        base.mark_rule(color=COLOURS[0], strokeWidth=3).encode(x=altair.X("value_low:Q"), x2="value_high:Q"),
-        base.mark_point(color=COLOURS[0], size=110).encode(x=x),
+        base.mark_rule(color=COLORS[0], strokeWidth=3).encode(x=altair.X("value_low:Q"), x2="value_high:Q"),
+        base.mark_point(color=COLORS[0], size=110).encode(x=x),
     ).properties(
         width=320,
         height=60,

@@ -24,7 +24,7 @@ from regrade.report.parts import (
     percent,
     percent_axis,
 )
-from regrade.report.style import COLOURS, GREY, INK, SHAPES
+from regrade.report.style import COLORS, GRAY, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel
@@ -76,7 +76,7 @@ def _panel(title: str, subtitle: str) -> altair.TitleParams:
 
 
 def _histogram(result: Confusion) -> altair.Chart:
-    """Shares of images by score, hard ones in another colour."""
+    """Shares of images by score, hard ones in another color."""
     edges = np.linspace(0, _largest(result), _BARS + 1)
     hard = result.hard.inside if result.hard else np.zeros(result.images, dtype=bool)
     parts = {"hard": hard, "the rest": ~hard} if result.hard else {"images": ~hard}
@@ -89,7 +89,7 @@ def _histogram(result: Confusion) -> altair.Chart:
             for i, count in enumerate(counts) if count
         ]  # fmt: skip
     names = list(parts)
-    colours = [COLOURS[1], COLOURS[5]] if result.hard else [COLOURS[5]]
+    colors = [COLORS[1], COLORS[5]] if result.hard else [COLORS[5]]
     middle = result.distribution.quantiles.get(0.5)
     told = "" if middle is None else f" Half of the images are below {middle.value:.2f} {result.ensemble.unit}."
     chosen = "" if result.hard is None else f" Hard: {result.hard.rule}, {result.hard.images:,} of {result.images:,}."
@@ -103,7 +103,7 @@ def _histogram(result: Confusion) -> altair.Chart:
             color=altair.Color(
                 "part:N",
                 sort=names,
-                scale=altair.Scale(domain=names, range=colours),
+                scale=altair.Scale(domain=names, range=colors),
                 legend=altair.Legend(title=None) if result.hard else None,
             ),
             order=altair.Order("part:N", sort="ascending"),
@@ -152,7 +152,7 @@ def _curves(result: Confusion) -> altair.LayerChart:
         altair.Tooltip("images:Q", format=","),
     ]  # fmt: skip
     base = altair.Chart().encode(
-        x=altair.X("at:Q", axis=_score_axis(result), scale=_score_scale(result)), color=_colour(names), tooltip=tooltip
+        x=altair.X("at:Q", axis=_score_axis(result), scale=_score_scale(result)), color=_color(names), tooltip=tooltip
     )
     y = altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False))
     least = min((row["images"] for row in rows), default=0)
@@ -183,7 +183,7 @@ def _few(result: Confusion) -> list[ConfusedModel]:
 
 
 def _joined(result: Confusion, models: Sequence[ConfusedModel]) -> list[tuple[float, float, Any]]:
-    """Spans of neighbouring bins that hold enough images, with the places of these; those left over join the last."""
+    """Spans of neighboring bins that hold enough images, with the places of these; those left over join the last."""
     edges = sorted({(each.low, each.high) for one in models for each in one.curve.bins})
     spans: list[tuple[float, float]] = []
     start, seen = None, 0
@@ -211,8 +211,8 @@ def _error_in(one: ConfusedModel, low: float, high: float, confidence: float) ->
     return proportion(wrong, images, confidence=confidence) if images else None
 
 
-def _colour(names: list[str]) -> altair.Color:
-    palette = [COLOURS[i] for i in (0, 1, 2, 3)]
+def _color(names: list[str]) -> altair.Color:
+    palette = [COLORS[i] for i in (0, 1, 2, 3)]
     return altair.Color(
         "model:N",
         sort=names,
@@ -249,7 +249,7 @@ def _transfer(result: Confusion) -> altair.LayerChart:
         color=altair.Color(
             "images:N",
             sort=parts,
-            scale=altair.Scale(domain=parts, range=[COLOURS[1], COLOURS[0]]),
+            scale=altair.Scale(domain=parts, range=[COLORS[1], COLORS[0]]),
             legend=altair.Legend(title=None, symbolOpacity=1),
         ),
         tooltip=[
@@ -259,7 +259,7 @@ def _transfer(result: Confusion) -> altair.LayerChart:
     )  # fmt: skip
     x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis("error"))
     shape = altair.Shape("images:N", sort=parts, scale=altair.Scale(domain=parts, range=[SHAPES[2], SHAPES[0]]))
-    link = altair.Chart(inline(links)).mark_rule(color=GREY, strokeDash=[2, 3], opacity=0.7)
+    link = altair.Chart(inline(links)).mark_rule(color=GRAY, strokeDash=[2, 3], opacity=0.7)
     told = f"{len(shown)} of {len(models)} models, from best to worst" if len(shown) < len(models) else "best first"
     order = "" if result.ranking is None else f". Order kept: Kendall's tau {_bounds(result.ranking)}"
     return layered(
@@ -309,7 +309,7 @@ def _expected(result: Confusion) -> altair.LayerChart:
         color=altair.Color(
             "method:N",
             sort=methods,
-            scale=altair.Scale(domain=methods, range=list(COLOURS[: len(methods)])),
+            scale=altair.Scale(domain=methods, range=list(COLORS[: len(methods)])),
             legend=altair.Legend(title=None, columns=2, symbolOpacity=1),
         ),
         tooltip=[altair.Tooltip("model:N"), altair.Tooltip("method:N"), altair.Tooltip("shown:N", title="expected")],
@@ -327,12 +327,12 @@ def _expected(result: Confusion) -> altair.LayerChart:
             y=y, tooltip=[altair.Tooltip("model:N"), altair.Tooltip("shown:N", title="actual")]
         )
         marks = [
-            band.mark_bar(color=GREY, opacity=0.3).encode(x="value_low:Q", x2="value_high:Q"),
+            band.mark_bar(color=GRAY, opacity=0.3).encode(x="value_low:Q", x2="value_high:Q"),
             band.mark_tick(color=INK, thickness=2).encode(x=altair.X("value:Q")),
             *marks,
         ]
     where = other.test_set if other else ""
-    known = " Grey: the actual error with its interval, from labels that were not used." if actual else ""
+    known = " Gray: the actual error with its interval, from labels that were not used." if actual else ""
     return layered(*marks).properties(
         title=_panel(
             f"What error is to be expected on {where}?",

@@ -17,9 +17,9 @@ from regrade.report.page import without_title
 
 _PROCESSES = 2
 _FILE_SCALE = 2.0  # pixels of a PNG for each of the figure's own: 200 to the inch where 560 of them are 14 cm wide
-_PAGE_SCALE, _PAGE_COLOURS = 1.5, 64
+_PAGE_SCALE, _PAGE_COLORS = 1.5, 64
 _KEPT: list[str] = []  # the scripts, once they are made: they are the same for every report
-_LARGE = 130_000  # bytes of an SVG from which a picture of it is smaller
+_LARGE = 130_000  # bytes of an SVG from which a image of it is smaller
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ def _drawn(wish: dict[str, Any] | _Bundle) -> DrawnFigure | str:
         return str(convert.javascript_bundle(vl_version=VEGA_LITE))
     to_svg = partial(convert.vegalite_to_svg, vl_version=VEGA_LITE)
     whole, bare = to_svg(wish), to_svg(without_title(wish))
-    small = _few_colours(convert.svg_to_png(bare, scale=_PAGE_SCALE)) if len(bare) > _LARGE else b""
+    small = _few_colors(convert.svg_to_png(bare, scale=_PAGE_SCALE)) if len(bare) > _LARGE else b""
     return DrawnFigure(
         whole.encode(), convert.svg_to_png(whole, scale=_FILE_SCALE), convert.svg_to_pdf(whole), bare, small
     )
 
 
-def _few_colours(png: bytes) -> bytes:
+def _few_colors(png: bytes) -> bytes:
     buffer = io.BytesIO()
-    picture = Image.open(io.BytesIO(png)).convert("RGB")
-    picture.quantize(_PAGE_COLOURS).save(buffer, format="PNG", optimize=True)
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    image.quantize(_PAGE_COLORS).save(buffer, format="PNG", optimize=True)
     return buffer.getvalue()

@@ -64,7 +64,7 @@ def figure(result: object) -> Figure:
 
 
 def converter() -> Any:
-    """What turns Vega-Lite into pictures and pages; without it the command to get it is told."""
+    """What turns Vega-Lite into images and pages; without it the command to get it is told."""
     try:
         import vl_convert
     except ModuleNotFoundError as error:

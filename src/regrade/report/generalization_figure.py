@@ -11,7 +11,7 @@ from regrade.core import Estimate
 from regrade.report.figure import Figure, figure
 from regrade.report.label_places import Box, LabelPlace, line_boxes, place_labels, points_box
 from regrade.report.parts import direct_labels, heading, panel_heading
-from regrade.report.style import COLOURS, GREY, INK, WIDTH
+from regrade.report.style import COLORS, GRAY, INK, WIDTH
 from regrade.stats import Scale
 from regrade.studies import Generalization, ModelShift, SetShift
 from regrade.studies.shift_line import NOT_ENOUGH_SPREAD, with_interval
@@ -100,20 +100,20 @@ def _panel(result: Generalization, shift: SetShift) -> altair.LayerChart:
         name=f"hover_{result.shifts.index(shift)}", on="pointerover", nearest=True, empty=False, fields=["model"]
     )
     band, points = (altair.Chart(_values(rows)) for rows in (frame.band(shift), [frame.point(row) for row in rows]))
-    colour = altair.condition(altair.datum.standard, altair.value(COLOURS[0]), altair.value(COLOURS[1]))
+    color = altair.condition(altair.datum.standard, altair.value(COLORS[0]), altair.value(COLORS[1]))
     layers = (
         altair.Chart(_values(frame.diagonal()))
-        .mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.2, clip=True)
+        .mark_line(color=GRAY, strokeDash=[5, 4], strokeWidth=1.2, clip=True)
         .encode(x=x, y=y),
-        band.mark_area(color=COLOURS[0], opacity=0.2, clip=True).encode(x=x, y=low, y2="high:Q"),
+        band.mark_area(color=COLORS[0], opacity=0.2, clip=True).encode(x=x, y=low, y2="high:Q"),
         band.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(x=x, y=y),
-        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=x, y=low, y2="high:Q", color=colour),
-        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=left, x2="right:Q", y=y, color=colour),
+        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=x, y=low, y2="high:Q", color=color),
+        points.mark_rule(strokeWidth=1.2, opacity=0.7).encode(x=left, x2="right:Q", y=y, color=color),
         points.mark_point(filled=True, stroke="white", strokeWidth=0.6, opacity=1)
         .encode(
             x=x,
             y=y,
-            color=colour,
+            color=color,
             size=altair.condition(hover, altair.value(110), altair.value(34)),
             shape=altair.condition(altair.datum.standard, altair.value("circle"), altair.value("diamond")),
             tooltip=[altair.Tooltip(f"{key}:N", title=name) for key, name in _TOOLTIP.items()],
@@ -252,7 +252,7 @@ def _labels(
     found = [frame.label(row, place) for row, place in zip(chosen, places, strict=True) if place]
     aligned = {align: [one for one in found if one["align"] == align] for align in ("left", "right", "center")}
     led = [one for one in found if one["led"]]
-    leaders = altair.Chart(_values(led)).mark_rule(color=GREY, strokeWidth=0.8, clip=True)
+    leaders = altair.Chart(_values(led)).mark_rule(color=GRAY, strokeWidth=0.8, clip=True)
     return [
         *([leaders.encode(x="x:Q", y="y:Q", x2="label_x:Q", y2="label_y:Q")] if led else []),
         *(

@@ -22,7 +22,7 @@ from regrade.report.parts import (
     percent,
     percent_axis,
 )
-from regrade.report.style import COLOURS, GREY, INK, SHAPES, WIDTH
+from regrade.report.style import COLORS, GRAY, INK, SHAPES, WIDTH
 from regrade.report.wording import plain, points
 from regrade.studies import Geography, ModelByGroup, ModelLine, Progress
 
@@ -87,7 +87,7 @@ def _subtitle(result: Geography, named: Sequence[str]) -> str:
     images = amount(sum(group.images for group in result.groups), "image")
     clusters = f" over clusters by {result.clusters}" if result.clusters else ""
     others = (
-        f"; grey ticks: {amount(len(result.rows) - len(named), 'other model')}" if len(result.rows) > len(named) else ""
+        f"; gray ticks: {amount(len(result.rows) - len(named), 'other model')}" if len(result.rows) > len(named) else ""
     )
     cut = f"; the {_GROUPS} largest of {len(result.groups)} groups" if len(result.groups) > _GROUPS else ""
     return (
@@ -116,12 +116,12 @@ def _groups(result: Geography, named: list[str]) -> altair.LayerChart:
     across = percent_axis(f"top-{result.top} accuracy", tickCount=6)
     x: dict[str, Any] = {"scale": altair.Scale(zero=False), "axis": across}
     legend = altair.Legend(title=None, orient="top", columns=3, symbolOpacity=1, labelLimit=170)
-    colour, shape = _telling(named, legend if len(named) > 1 else None)
+    color, shape = _telling(named, legend if len(named) > 1 else None)
     offset = altair.YOffset("model:N", sort=named, scale=altair.Scale(domain=named))
     ticks = altair.Chart(inline(rest)).encode(x=altair.X("value:Q", **x), y=y, tooltip=tooltip)
-    front = altair.Chart(inline(main)).encode(y=y, yOffset=offset, color=colour, tooltip=tooltip)
+    front = altair.Chart(inline(main)).encode(y=y, yOffset=offset, color=color, tooltip=tooltip)
     layers = [
-        *([ticks.mark_tick(color=GREY, opacity=0.35, thickness=1)] if rest else []),
+        *([ticks.mark_tick(color=GRAY, opacity=0.35, thickness=1)] if rest else []),
         front.mark_rule(strokeWidth=2, opacity=0.7).encode(x=altair.X("value_low:Q", **x), x2="value_high:Q"),
         front.mark_point(stroke="white", strokeWidth=0.5).encode(x=altair.X("value:Q", **x), shape=shape),
     ]
@@ -141,10 +141,10 @@ def _points(result: Geography, labels: dict[int, str], named: list[str]) -> tupl
 
 
 def _telling(named: list[str], legend: altair.Legend | None) -> tuple[altair.Color, altair.Shape]:
-    """Colour and shape of the models that matter, with one legend for both."""
-    colours, shapes = (altair.Scale(domain=named, range=list(every[: len(named)])) for every in (COLOURS, SHAPES))
+    """Color and shape of the models that matter, with one legend for both."""
+    colors, shapes = (altair.Scale(domain=named, range=list(every[: len(named)])) for every in (COLORS, SHAPES))
     return (
-        altair.Color("model:N", sort=named, scale=colours, legend=legend),
+        altair.Color("model:N", sort=named, scale=colors, legend=legend),
         altair.Shape("model:N", sort=named, scale=shapes, legend=legend),
     )
 
@@ -174,16 +174,16 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
         altair.Tooltip("shown:N", title="disparity"), altair.Tooltip("chance:N", title="by chance, at most"),
         altair.Tooltip("groups:N", title="between"),
     ]  # fmt: skip
-    colour, shape = _telling(named, None)
+    color, shape = _telling(named, None)
     main, rest = ([row for row in rows if (row["model"] in named) is one] for one in (True, False))
     low, value = altair.Y("value_low:Q", **up), altair.Y("value:Q", **up)
     back, front = (altair.Chart(inline(chosen)).encode(x=x, tooltip=tooltip) for chosen in (rest, main))
     layers = [
         *_band(line, x, up),
-        back.mark_rule(strokeWidth=1, opacity=0.35, color=GREY).encode(y=low, y2="value_high:Q"),
-        back.mark_point(color=GREY, size=26, opacity=0.8).encode(y=value),
-        front.mark_rule(strokeWidth=1.6, opacity=0.7).encode(y=low, y2="value_high:Q", color=colour),
-        front.mark_point(stroke="white", strokeWidth=0.5, size=70).encode(y=value, color=colour, shape=shape),
+        back.mark_rule(strokeWidth=1, opacity=0.35, color=GRAY).encode(y=low, y2="value_high:Q"),
+        back.mark_point(color=GRAY, size=26, opacity=0.8).encode(y=value),
+        front.mark_rule(strokeWidth=1.6, opacity=0.7).encode(y=low, y2="value_high:Q", color=color),
+        front.mark_point(stroke="white", strokeWidth=0.5, size=70).encode(y=value, color=color, shape=shape),
         *_names(main, rising=line.slope.value >= 0),
     ]
     best, worst = progress.extremes
@@ -202,7 +202,7 @@ def _band(line: ModelLine, x: altair.X, up: dict[str, Any]) -> list[altair.Chart
     rows = [dict(zip(("x", "y", "low", "high"), map(percent, part), strict=True)) for part in parts]
     ribbon = altair.Chart(inline(rows))
     return [
-        ribbon.mark_area(color=GREY, opacity=0.15, clip=True).encode(x=x, y=altair.Y("low:Q", **up), y2="high:Q"),
+        ribbon.mark_area(color=GRAY, opacity=0.15, clip=True).encode(x=x, y=altair.Y("low:Q", **up), y2="high:Q"),
         ribbon.mark_line(color=INK, strokeWidth=1.4, clip=True).encode(x=x, y=altair.Y("y:Q", **up)),
     ]
 
@@ -242,10 +242,10 @@ def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
     x: dict[str, Any] = {"scale": altair.Scale(zero=True), "axis": altair.Axis(title="disparity, in points")}
     base = altair.Chart(inline(data)).encode(y=y, tooltip=tooltip)
     chart = layered(
-        base.mark_rule(strokeWidth=2, opacity=0.6, color=COLOURS[0]).encode(
+        base.mark_rule(strokeWidth=2, opacity=0.6, color=COLORS[0]).encode(
             x=altair.X("value_low:Q", **x), x2="value_high:Q"
         ),
-        base.mark_point(color=COLOURS[0]).encode(x=altair.X("value:Q", **x)),
+        base.mark_point(color=COLORS[0]).encode(x=altair.X("value:Q", **x)),
         base.mark_tick(color=INK, thickness=1.5).encode(x=altair.X("chance:Q", **x)),
     )
     cut = f", the best {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""

@@ -34,7 +34,7 @@ def draw_map(result: Geography, model: str | None) -> Figure:
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
         f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}, darker for more often right; "
-        f"grey: no images. In brackets: {100 * result.confidence:g}% intervals."
+        f"gray: no images. In brackets: {100 * result.confidence:g}% intervals."
     )
     if missing:
         subtitle += f" Not on the map: {listed(missing)}."
@@ -75,7 +75,7 @@ def _layers(drawn: list[Place], known: dict[str, Estimate]) -> list[Any]:
     legend = altair.Legend(
         title="accuracy, in %", orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=10
     )
-    colour = altair.Color("value:Q", scale=scale, legend=legend)
+    color = altair.Color("value:Q", scale=scale, legend=legend)
     areas, dots = _areas(drawn, known)
     ground = altair.Chart().mark_geoshape(fill=FAINT, stroke="white", strokeWidth=0.5)
     fields = [key for key in areas[0] if key != "code"] if areas else []
@@ -84,13 +84,13 @@ def _layers(drawn: list[Place], known: dict[str, Estimate]) -> list[Any]:
         .mark_geoshape(stroke="white", strokeWidth=0.5)
         .transform_lookup(lookup="id", from_=altair.LookupData(data=_values(areas), key="code", fields=fields))
         .transform_filter("isValid(datum.value)")
-        .encode(color=colour, tooltip=_TOOLTIP)
+        .encode(color=color, tooltip=_TOOLTIP)
     )
     where = {"longitude": "longitude:Q", "latitude": "latitude:Q"}
     small = (
         altair.Chart(inline(dots))
         .mark_circle(size=70, stroke=INK, strokeWidth=0.8, opacity=1)
-        .encode(**where, color=colour, tooltip=_TOOLTIP)
+        .encode(**where, color=color, tooltip=_TOOLTIP)
     )
     labels = _labels(drawn, known)
     size = TEXT if len(drawn) <= _LABELS else SMALL
@@ -110,7 +110,7 @@ _TOOLTIP = [
 
 
 def _areas(drawn: list[Place], known: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Countries with an outline, coloured as their group; and those that are a group by themselves and have none.
+    """Countries with an outline, colored as their group; and those that are a group by themselves and have none.
 
     A country in two groups goes with the smaller one.
     """

@@ -10,7 +10,7 @@ from regrade.core import PERSON_PREFIX, Estimate, UndefinedError
 from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
-from regrade.report.style import COLOURS, INK, SHAPES
+from regrade.report.style import COLORS, INK, SHAPES
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
 _MODELS = 120  # lines up to which a figure can be read
@@ -33,7 +33,7 @@ def grade_figure(result: Grade) -> Figure:
     models = list(dict.fromkeys(point["model"] for point in points))
     drawn = [point for point in points if point["model"] in models[:_MODELS]]
     title = heading(*_headings(result, models, points[0]["of"] if sliced else "Accuracy"))
-    chart = _few_kinds(drawn, kinds) if len(kinds) <= len(COLOURS) else _many_kinds(drawn, kinds)
+    chart = _few_kinds(drawn, kinds) if len(kinds) <= len(COLORS) else _many_kinds(drawn, kinds)
     alt = f"Accuracies of {amount(len(models), 'model')} on {result.test_set}: {', '.join(kinds)}."
     return Figure(f"grade on {result.test_set}", alt, chart.properties(title=title))
 
@@ -72,33 +72,33 @@ def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
 
 
 def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerChart:
-    """One panel, kinds told apart by colour and shape."""
+    """One panel, kinds told apart by color and shape."""
     count = len({point["model"] for point in points})
     legend = None if len(kinds) == 1 else altair.Legend(title=None, columns=4, symbolOpacity=1)
-    colours = [INK, *COLOURS] if kinds[0] == EVERYTHING else list(COLOURS)
-    colour = altair.Color(
-        "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=colours[: len(kinds)]), legend=legend
+    colors = [INK, *COLORS] if kinds[0] == EVERYTHING else list(COLORS)
+    color = altair.Color(
+        "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=colors[: len(kinds)]), legend=legend
     )
     shape = altair.Shape(
         "kind:N", sort=kinds, scale=altair.Scale(domain=kinds, range=list(SHAPES[: len(kinds)])), legend=legend
     )
-    return _dots(points, colour, shape).properties(height=count * name_step(count), width=380)
+    return _dots(points, color, shape).properties(height=count * name_step(count), width=380)
 
 
 def _many_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.FacetChart:
-    """A panel a kind, where there are more than colours."""
+    """A panel a kind, where there are more than colors."""
     count = len({point["model"] for point in points})
-    dots = _dots(points, altair.value(COLOURS[0]), altair.value(SHAPES[0]))
+    dots = _dots(points, altair.value(COLORS[0]), altair.value(SHAPES[0]))
     panel = dots.properties(height=count * name_step(count), width=190)
     facet = altair.Facet("kind:N", sort=kinds, title=None, header=altair.Header(labelAnchor="start"))
     return panel.facet(facet, columns=2)
 
 
-def _dots(points: list[dict[str, Any]], colour: Any, shape: Any) -> altair.LayerChart:
+def _dots(points: list[dict[str, Any]], color: Any, shape: Any) -> altair.LayerChart:
     models = list(dict.fromkeys(point["model"] for point in points))
     base = altair.Chart().encode(
         y=altair.Y("model:N", sort=models, axis=name_axis(len(models))),
-        color=colour,
+        color=color,
         tooltip=[
             altair.Tooltip("model:N"), altair.Tooltip("kind:N", title="of"),
             altair.Tooltip("shown:N", title="accuracy"), altair.Tooltip("images:Q", format=","),

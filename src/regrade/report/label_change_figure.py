@@ -20,7 +20,7 @@ from regrade.report.parts import (
     name_step,
     percent_axis,
 )
-from regrade.report.style import COLOURS, GREY, SHAPES
+from regrade.report.style import COLORS, GRAY, SHAPES
 from regrade.studies import LabelChange, ModelChange
 
 _MODELS = 60  # lines up to which a figure can be read
@@ -68,17 +68,17 @@ def _dumbbells(result: LabelChange, rows: list[dict[str, Any]]) -> altair.LayerC
         for row in rows
         for kind, name in zip(kinds, ("before", "after"), strict=True)
     ]
-    scale = altair.Scale(domain=kinds, range=[GREY, COLOURS[0]])
+    scale = altair.Scale(domain=kinds, range=[GRAY, COLORS[0]])
     legend = altair.Legend(title=None, symbolOpacity=1)
-    colour = altair.Color("labels:N", sort=kinds, scale=scale, legend=legend)
+    color = altair.Color("labels:N", sort=kinds, scale=scale, legend=legend)
     shape = altair.Shape("labels:N", sort=kinds, scale=altair.Scale(domain=kinds, range=[SHAPES[1], SHAPES[0]]))
     base = altair.Chart(inline(points)).encode(y=_names(rows, labels=True), tooltip=_tooltip())
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("multi-label accuracy", tickCount=4))
     joined = altair.Chart(inline(rows)).encode(y=_names(rows, labels=True), tooltip=_tooltip())
     return layered(
-        base.mark_rule(strokeWidth=5, opacity=0.18).encode(x=altair.X("low:Q"), x2="high:Q", color=colour),
-        joined.mark_rule(strokeWidth=1.5, color=GREY).encode(x=altair.X("before:Q"), x2="after:Q"),
-        base.mark_point(size=60).encode(x=x, color=colour, shape=shape),
+        base.mark_rule(strokeWidth=5, opacity=0.18).encode(x=altair.X("low:Q"), x2="high:Q", color=color),
+        joined.mark_rule(strokeWidth=1.5, color=GRAY).encode(x=altair.X("before:Q"), x2="after:Q"),
+        base.mark_point(size=60).encode(x=x, color=color, shape=shape),
     ).properties(width=215, height=_height(rows))
 
 
@@ -86,9 +86,9 @@ def _differences(rows: list[dict[str, Any]]) -> altair.LayerChart:
     base = altair.Chart(inline(rows)).encode(y=_names(rows, labels=False), tooltip=_tooltip())
     x = altair.X("difference:Q", axis=altair.Axis(title="difference, in points", tickCount=4))
     return layered(
-        altair.Chart(inline([{"zero": 0}])).mark_rule(color=GREY, strokeDash=[3, 3]).encode(x="zero:Q"),
-        base.mark_rule(strokeWidth=2, color=COLOURS[0]).encode(x=altair.X("difference_low:Q"), x2="difference_high:Q"),
-        base.mark_point(color=COLOURS[0]).encode(x=x),
+        altair.Chart(inline([{"zero": 0}])).mark_rule(color=GRAY, strokeDash=[3, 3]).encode(x="zero:Q"),
+        base.mark_rule(strokeWidth=2, color=COLORS[0]).encode(x=altair.X("difference_low:Q"), x2="difference_high:Q"),
+        base.mark_point(color=COLORS[0]).encode(x=x),
     ).properties(width=150, height=_height(rows))
 
 

@@ -26,7 +26,7 @@ _NEW_RANKS = no_claim("label change: ranks change")
 def label_change_findings(result: LabelChange) -> tuple[Finding, ...]:
     """What changed and whom it moved most, and what became of the ranks."""
     if not result.diff:
-        return (Finding(_SAME, f"{_versions(result)} are the same", "No judgement and no image differs.", 0.2),)
+        return (Finding(_SAME, f"{_versions(result)} are the same", "No judgment and no image differs.", 0.2),)
     moved = [row for row in result.models if row.difference is not None]
     if not moved:
         return (Finding(_DIFFER, f"{_versions(result)} differ", _changed(result), 0.3),)

@@ -1,4 +1,4 @@
-"""The figure of a study of leakage: how near the nearest pictures are, and accuracies with and without the found."""
+"""The figure of a study of leakage: how near the nearest images are, and accuracies with and without the found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from regrade.report.parts import (
     panel_heading,
     percent_axis,
 )
-from regrade.report.style import COLOURS, INK, SHAPES
+from regrade.report.style import COLORS, INK, SHAPES
 from regrade.studies import ANY, Leakage
 
 _MODELS = 60  # lines up to which a figure can be read
@@ -30,13 +30,13 @@ _NAMES = {"pixels": "pixels", "dssim": "DSSIM", "phash": "perceptual hash", "fea
 
 @figure.register
 def leakage_figure(result: Leakage) -> Figure:
-    """Every model on found images and on the others; below, the distances of nearest neighbours with the cut."""
+    """Every model on found images and on the others; below, the distances of nearest neighbors with the cut."""
     panels: list[Any] = [*_accuracies(result), *_distances(result)]
     if not panels:
         raise UndefinedError(f"nothing was compared that can be drawn: {result.title}")
     chart = altair.vconcat(*panels, spacing=28).resolve_scale(color="independent", shape="independent")
     whole = result.by(ANY)
-    alt = f"{amount(whole.images, 'image')} of {result.title} found; distances of nearest neighbours and accuracies."
+    alt = f"{amount(whole.images, 'image')} of {result.title} found; distances of nearest neighbors and accuracies."
     return Figure(f"leakage of {result.title}", alt, chart.properties(title=heading(*_headings(result))))
 
 
@@ -78,7 +78,7 @@ def _histogram(result: Leakage, name: str) -> Any:
             "low:Q",
             scale=altair.Scale(domain=[0, last], nice=False),
             axis=altair.Axis(
-                title="distance of the nearest picture, 1 = the threshold",
+                title="distance of the nearest image, 1 = the threshold",
                 values=[0, 1, 2, 3, 4],
                 format="d",
                 grid=False,
@@ -89,7 +89,7 @@ def _histogram(result: Leakage, name: str) -> Any:
         y2=altair.datum(0),
         color=altair.Color(
             "part:N",
-            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLOURS[1], "#9aa3ad"]),
+            scale=altair.Scale(domain=["within the threshold", "beyond"], range=[COLORS[1], "#9aa3ad"]),
             legend=None,
         ),
         tooltip=[altair.Tooltip("shown:N", title="distance / threshold"), altair.Tooltip("images:Q", format=",")],
@@ -99,7 +99,7 @@ def _histogram(result: Leakage, name: str) -> Any:
     told = f"threshold {_cut(found.cut)}: {amount(found.pairs, 'pair')}, {amount(found.images, 'image')}"
     title = panel_heading(
         f"By {_NAMES[name]}",
-        f"{told}; nearest neighbours of {amount(shown, 'image')}, the last bar is open",
+        f"{told}; nearest neighbors of {amount(shown, 'image')}, the last bar is open",
         width=_WIDTH,
     )
     bar = shape.mark_bar(binSpacing=1).properties(data=inline(rows))
@@ -123,7 +123,7 @@ def _accuracies(result: Leakage) -> list[Any]:
         return []
     names = [one.model for one in models]
     legend = altair.Legend(title=None, symbolOpacity=1)
-    scale = altair.Scale(domain=list(words), range=[COLOURS[1], COLOURS[0]])
+    scale = altair.Scale(domain=list(words), range=[COLORS[1], COLORS[0]])
     base = altair.Chart().encode(
         y=altair.Y("model:N", sort=names, axis=name_axis(len(names))),
         yOffset=altair.YOffset("kind:N", sort=list(words), scale=altair.Scale(paddingOuter=0.6)),

@@ -23,7 +23,7 @@ from regrade.report.parts import (
     percent,
     percent_axis,
 )
-from regrade.report.style import COLOURS, FAINT, INK, SHAPES
+from regrade.report.style import COLORS, FAINT, INK, SHAPES
 from regrade.stats import proportion
 from regrade.studies import Mistakes, TriageKind
 from regrade.studies.mistakes import CategoryCount, DistanceCount, TriageRow
@@ -32,7 +32,7 @@ _MODELS = 12  # bars that a figure shows
 _READABLE = 11  # percent of a bar that a number fits into
 _WIDTH = 380
 _FAR = 7  # the distance from which on mistakes are too few to be told apart
-_KIND_COLOURS = dict(zip(TriageKind, (FAINT, COLOURS[5], COLOURS[0], COLOURS[4], COLOURS[3], COLOURS[7]), strict=True))
+_KIND_COLORS = dict(zip(TriageKind, (FAINT, COLORS[5], COLORS[0], COLORS[4], COLORS[3], COLORS[7]), strict=True))
 _PALE = (TriageKind.COLLAPSED, TriageKind.MULTILABEL, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
 
 
@@ -104,10 +104,10 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
     names = [_named(row) for row in rows]
     y = altair.Y("model:N", sort=names, axis=name_axis(len(names)))
     kinds = [kind.value for kind in TriageKind]
-    colour = altair.Color(
+    color = altair.Color(
         "kind:N",
         sort=kinds,
-        scale=altair.Scale(domain=kinds, range=list(_KIND_COLOURS.values())),
+        scale=altair.Scale(domain=kinds, range=list(_KIND_COLORS.values())),
         legend=altair.Legend(title=None, columns=3),
     )
     chosen = altair.selection_point(fields=["kind"], bind="legend")
@@ -115,7 +115,7 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
     drawn = base.mark_bar(stroke="white", strokeWidth=0.5).encode(
         x=altair.X("start:Q", axis=percent_axis("errors of a model"), scale=altair.Scale(domain=[0, 100], nice=False)),
         x2="end:Q",
-        color=colour,
+        color=color,
         opacity=altair.condition(chosen, altair.value(1), altair.value(0.25)),
         tooltip=[
             altair.Tooltip("model:N"), altair.Tooltip("kind:N"), altair.Tooltip("shown:N", title="share"),
@@ -167,10 +167,10 @@ def _categories(counts: Sequence[CategoryCount], of: str) -> altair.LayerChart:
 
 
 def _marks(rows: list[dict[str, Any]], reviews: list[str], *, y: altair.Y, x_title: str) -> altair.LayerChart:
-    colour = altair.Color(
+    color = altair.Color(
         "review:N",
         sort=reviews,
-        scale=altair.Scale(domain=reviews, range=list(COLOURS[: len(reviews)])),
+        scale=altair.Scale(domain=reviews, range=list(COLORS[: len(reviews)])),
         legend=altair.Legend(title=None),
     )
     shape = altair.Shape(
@@ -179,7 +179,7 @@ def _marks(rows: list[dict[str, Any]], reviews: list[str], *, y: altair.Y, x_tit
     base = altair.Chart().encode(
         y=y,
         yOffset=altair.YOffset("review:N", sort=reviews),
-        color=colour,
+        color=color,
         tooltip=[
             altair.Tooltip("review:N"), altair.Tooltip("category:N"), altair.Tooltip("shown:N", title="share"),
             altair.Tooltip("mistakes:Q", format=","), altair.Tooltip("major:Q", format=","),
@@ -206,10 +206,10 @@ def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.Lay
                 "mistakes": mistakes,
             })  # fmt: skip
     steps = [_step(step) for step in range(_FAR + 1)]
-    colour = altair.Color(
+    color = altair.Color(
         "source:N",
         sort=sources,
-        scale=altair.Scale(domain=sources, range=list(COLOURS[: len(sources)])),
+        scale=altair.Scale(domain=sources, range=list(COLORS[: len(sources)])),
         legend=altair.Legend(title=None),
     )
     shape = altair.Shape(
@@ -218,7 +218,7 @@ def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.Lay
     base = altair.Chart().encode(
         x=altair.X("distance:N", sort=steps, axis=altair.Axis(title="distance, in steps", labelAngle=0)),
         xOffset=altair.XOffset("source:N", sort=sources),
-        color=colour,
+        color=color,
         tooltip=[
             altair.Tooltip("source:N", title="mistakes of"), altair.Tooltip("distance:N"),
             altair.Tooltip("shown:N", title="fine-grained"), altair.Tooltip("mistakes:Q", format=","),

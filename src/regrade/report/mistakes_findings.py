@@ -55,7 +55,7 @@ def _right_after_all(result: Mistakes) -> Finding | None:
     text = (
         f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are right by {result.labels}, "
         "or of a class that is treated as the same, and an automatic triage finds no mild explanation for "
-        f"{share(bad)}. The triage is no judgement: answers that no one has judged count as errors here."
+        f"{share(bad)}. The triage is no judgment: answers that no one has judged count as errors here."
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
     headline = f"{part} of the best model's errors on {result.test_set} are right by {result.labels}"

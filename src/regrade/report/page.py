@@ -7,19 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from regrade.report.style import COLOURS, FAINT, FONT, GREY, INK
+from regrade.report.style import COLORS, FAINT, FONT, GRAY, INK
 
 _ASSETS = Path(__file__).with_name("data")
 _STYLE = f"""
   body {{ margin: 0; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
   figure {{ margin: 0 auto; padding: 16px; max-width: 960px; box-sizing: border-box; }}
   h1 {{ font-size: 20px; line-height: 1.25; margin: 0 0 4px; }}
-  figcaption {{ color: {GREY}; font-size: 14px; margin: 0 0 12px; }}
+  figcaption {{ color: {GRAY}; font-size: 14px; margin: 0 0 12px; }}
   #chart {{ width: 100%; overflow-x: auto; }}
   #chart svg {{ max-width: 100%; height: auto; }}
   #vg-tooltip-element {{ font: 13px/1.4 {FONT}; border: 1px solid {FAINT}; }}
-  #vg-tooltip-element table tr td.key {{ color: {GREY}; max-width: 220px; }}
-  a {{ color: {COLOURS[0]}; }}
+  #vg-tooltip-element table tr td.key {{ color: {GRAY}; max-width: 220px; }}
+  a {{ color: {COLORS[0]}; }}
 """
 
 _SCRIPT = """

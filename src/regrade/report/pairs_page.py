@@ -1,4 +1,4 @@
-"""Pairs of alike pictures side by side, for people to judge: one page that needs no network."""
+"""Pairs of alike images side by side, for people to judge: one page that needs no network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from regrade.core.amounts import amount
-from regrade.report.style import COLOURS, FAINT, FONT, GREY, INK, MARKED, WASH
+from regrade.report.style import COLORS, FAINT, FONT, GRAY, INK, MARKED, WASH
 
 if TYPE_CHECKING:
     from regrade.studies import Leakage, LeakedPair
@@ -21,22 +21,22 @@ VERDICTS = ("same", "nearly the same", "different", "unclear")
 """What people may say of a pair."""
 
 Look = Callable[[int], bytes | None]
-"""A picture as a small JPEG by its position, none where it cannot be read."""
+"""A image as a small JPEG by its position, none where it cannot be read."""
 
 _STYLE = f"""
   body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
   h1 {{ font-size: 22px; line-height: 1.25; margin: 0 0 4px; }}
-  .about {{ color: {GREY}; margin: 0 0 16px; }}
+  .about {{ color: {GRAY}; margin: 0 0 16px; }}
   article {{ border: 1px solid {FAINT}; border-radius: 6px; padding: 12px; margin: 0 0 14px; break-inside: avoid; }}
   .sides {{ display: grid; grid-template-columns: 1fr 1fr; gap: 12px; }}
   figure {{ margin: 0; min-width: 0; }}
   img, .gone {{ width: 100%; height: 192px; object-fit: contain; background: {WASH}; display: block; }}
-  .gone {{ display: grid; place-items: center; color: {GREY}; }}
+  .gone {{ display: grid; place-items: center; color: {GRAY}; }}
   figcaption {{ font-size: 13px; overflow-wrap: anywhere; margin-top: 4px; }}
-  .facts {{ font-size: 13px; color: {GREY}; margin: 8px 0; }}
+  .facts {{ font-size: 13px; color: {GRAY}; margin: 8px 0; }}
   .differs {{ background: {MARKED}; color: {INK}; padding: 1px 6px; border-radius: 4px; }}
   fieldset {{ border: 0; padding: 0; margin: 0; display: flex; flex-wrap: wrap; gap: 4px 14px; font-size: 14px; }}
-  button {{ font: inherit; padding: 6px 12px; color: white; background: {COLOURS[0]}; border: 0; border-radius: 4px; }}
+  button {{ font: inherit; padding: 6px 12px; color: white; background: {COLORS[0]}; border: 0; border-radius: 4px; }}
   @media print {{ button, fieldset {{ display: none; }} }}
 """
 
@@ -58,7 +58,7 @@ _SCRIPT = """
 
 
 def pairs_page(result: Leakage, first: Look, second: Look, *, most: int = MOST_PAIRS) -> str:
-    """The pairs of a study of leakage, nearest first, with both pictures and room for a verdict.
+    """The pairs of a study of leakage, nearest first, with both images and room for a verdict.
 
     Verdicts are saved as a CSV by a button; regrade does not read them back.
     """
@@ -97,12 +97,12 @@ def _article(place: int, pair: LeakedPair, first: Look, second: Look) -> str:
 def _side(jpeg: bytes | None, name: str, label: str) -> str:
     alt = html.escape(name)
     if jpeg is None:
-        picture = '<div class="gone">cannot be read</div>'
+        image = '<div class="gone">cannot be read</div>'
     else:
         data = base64.b64encode(jpeg).decode()
-        picture = f'<img loading="lazy" alt="{alt}" src="data:image/jpeg;base64,{data}">'
+        image = f'<img loading="lazy" alt="{alt}" src="data:image/jpeg;base64,{data}">'
     words = f"{alt}<br>{html.escape(label)}" if label else alt
-    return f"<figure>{picture}<figcaption>{words}</figcaption></figure>"
+    return f"<figure>{image}<figcaption>{words}</figcaption></figure>"
 
 
 def _number(value: float) -> str:

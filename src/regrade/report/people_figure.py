@@ -9,7 +9,7 @@ import altair
 from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
-from regrade.report.style import COLOURS, GREY, SHAPES
+from regrade.report.style import COLORS, GRAY, SHAPES
 from regrade.studies import EVERYTHING, Contender, People, Standing
 
 _ROWS = 18  # people and models up to which every name can be read
@@ -51,15 +51,15 @@ def _point(row: Standing, panel: str) -> dict[str, Any]:
 
 def _dots(points: list[dict[str, Any]], drawn: list[str]) -> altair.LayerChart:
     kinds = [kind for kind in _KINDS.values() if any(point["kind"] == kind for point in points)]
-    colour = altair.Color(
+    color = altair.Color(
         "kind:N",
-        scale=altair.Scale(domain=kinds, range=[COLOURS[1], GREY][: len(kinds)]),
+        scale=altair.Scale(domain=kinds, range=[COLORS[1], GRAY][: len(kinds)]),
         legend=altair.Legend(title=None),
     )
     shape = altair.Shape("kind:N", scale=altair.Scale(domain=kinds, range=[SHAPES[2], SHAPES[0]][: len(kinds)]))
     base = altair.Chart().encode(
         y=altair.Y("who:N", sort=drawn, axis=name_axis(len(drawn), labelLimit=130)),
-        color=colour,
+        color=color,
         tooltip=[
             altair.Tooltip("who:N"), altair.Tooltip("panel:N", title="on"), altair.Tooltip("accuracy:N"),
             altair.Tooltip("change:N", title="change to all images, in points"), altair.Tooltip("images:Q", format=","),

@@ -15,13 +15,13 @@ from regrade.report.packed import packed, packed_text, script_hash
 from regrade.report.page import asset, heading_of, without_title
 from regrade.report.report_table import table_html
 from regrade.report.sections import Gallery, KeyFinding, Report, Section, Tile
-from regrade.report.style import COLOURS, FAINT, FONT, GREY, INK, LINE, MARKED, PAPER, WASH
+from regrade.report.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 
-_COLOURS = {
-    "ink": INK, "grey": GREY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
-    "accent": COLOURS[0],
+_COLORS = {
+    "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
+    "accent": COLORS[0],
 }  # fmt: skip
-_SMALL = 64  # pixels below which a picture is shown as blocks
+_SMALL = 64  # pixels below which a image is shown as blocks
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
 _OPEN, _BEHIND = "What more could be asked", "Behind every number"
 _escaped = html.escape
@@ -58,7 +58,7 @@ def _policy(own: str, scripts: str) -> str:
 
 
 def _style() -> str:
-    variables = "".join(f"--{name}:{colour};" for name, colour in _COLOURS.items())
+    variables = "".join(f"--{name}:{color};" for name, color in _COLORS.items())
     return f":root{{{variables}--font:{FONT};}}\n{asset('report.css')}"
 
 

@@ -21,7 +21,7 @@ _OF_ONE = 2  # findings of one section before those of others come
 
 @dataclass(frozen=True)
 class Tile:
-    """A picture as a small JPEG of ``size`` (width, height), with its id, its label and what models made of it."""
+    """A image as a small JPEG of ``size`` (width, height), with its id, its label and what models made of it."""
 
     jpeg: bytes
     size: tuple[int, int]
@@ -33,7 +33,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Pictures beside each other, under a title."""
+    """Images beside each other, under a title."""
 
     title: str
     tiles: tuple[Tile, ...]
@@ -42,7 +42,7 @@ class Gallery:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One question, what it is asked of, and the answer: in words, drawn, as tables, as pictures.
+    """One question, what it is asked of, and the answer: in words, drawn, as tables, as images.
 
     ``anchor`` is its name in links and files. ``result`` goes into the data as it is. ``trouble`` says in one line why
     there is no answer, where there is none, and ``damaged`` whether a damaged or missing file is why.

@@ -23,13 +23,13 @@ from regrade.report.parts import (
     percent_axis,
 )
 from regrade.report.similarity_findings import shared_errors
-from regrade.report.style import COLOURS, FAINT, GREY, INK, SEQUENTIAL, SMALL, TEXT
+from regrade.report.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
 from regrade.studies import AlikePair, Similarity
 
 _SIDE = 400  # of the matrix and of the other panel
 _NUMBERED = 12  # models up to which there is room for a number in each cell
 _NAMED = 80  # models up to which there is room for each name
-_CELLS = 120  # rows up to which a cell is one pair; beyond, neighbours share one
+_CELLS = 120  # rows up to which a cell is one pair; beyond, neighbors share one
 _POINTS = 4_000  # pairs that can be told apart as points
 
 
@@ -56,7 +56,7 @@ def _title(result: Similarity) -> str:
 
 def _subtitle(result: Similarity) -> tuple[str, ...]:
     n = result.basis.images
-    averaged = "" if len(result.models) <= _CELLS else "; a cell is the mean of neighbouring models"
+    averaged = "" if len(result.models) <= _CELLS else "; a cell is the mean of neighboring models"
     reach = np.nanmax((result.kappa.high - result.kappa.low) / 2, initial=0.0)
     return (
         f"Error consistency (Cohen's kappa of being right) between all pairs, on {amount(n, 'image')} of "
@@ -72,7 +72,7 @@ def _matrix(result: Similarity) -> altair.LayerChart:
     height = min(max(_SIDE / side, 10 if side <= _NAMED else 5), 40) * side
     known = [cell["kappa"] for cell in cells if cell["kappa"] is not None and cell["row"] != cell["column"]]
     low, high = _rounded(min(known, default=0.0), max(known, default=1.0))
-    colour = altair.Color(
+    color = altair.Color(
         "kappa:Q",
         scale=altair.Scale(scheme=SEQUENTIAL, domain=[low, high], clamp=True),
         legend=altair.Legend(title="error consistency (kappa)", gradientLength=200, titleLimit=300),
@@ -91,7 +91,7 @@ def _matrix(result: Similarity) -> altair.LayerChart:
         y=altair.Y("row:Q", **down),
         x2="column_end:Q",
         y2="row_end:Q",
-        color=altair.condition("datum.kappa === null || datum.row === datum.column", altair.value(FAINT), colour),
+        color=altair.condition("datum.kappa === null || datum.row === datum.column", altair.value(FAINT), color),
     )
     frames = _frames(result, side).encode(x=altair.X("low:Q", **across), y=altair.Y("low:Q", **down))
     numbers = [
@@ -111,7 +111,7 @@ _TOOLTIP = [
 
 
 def _cells(result: Similarity) -> tuple[Sequence[str], list[dict[str, Any]]]:
-    """The rows' names and one value a cell, means of blocks of neighbours where models are too many."""
+    """The rows' names and one value a cell, means of blocks of neighbors where models are too many."""
     models = result.models
     edges = np.unique(np.linspace(0, len(models), min(len(models), _CELLS) + 1).astype(int))
     names = [_span(models[a:b]) for a, b in pairwise(edges)]
@@ -199,7 +199,7 @@ def _frames(result: Similarity, side: int) -> altair.Chart:
     rows = [{"low": round(float(a), 3), "high": round(float(b), 3)} for a, b in spans]
     return (
         altair.Chart(inline(rows))
-        .mark_rect(fill=None, stroke=COLOURS[1], strokeWidth=2)
+        .mark_rect(fill=None, stroke=COLORS[1], strokeWidth=2)
         .encode(x2="high:Q", y2="high:Q")
     )
 
@@ -216,9 +216,9 @@ def _dominance(result: Similarity) -> altair.LayerChart:
     line = altair.Chart(inline([{"at": 0.0}, {"at": top}]))
     shown = "" if step == 1 else f" (one in {step} of all {len(result.pairs):,})"
     return layered(
-        line.mark_line(color=GREY, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q", y="at:Q"),
-        points.mark_rule(color=COLOURS[0], opacity=0.45).encode(y=altair.Y("low:Q"), y2="high:Q"),
-        points.mark_point(color=COLOURS[0], size=16, opacity=0.55).encode(y=y),
+        line.mark_line(color=GRAY, strokeDash=[5, 4], strokeWidth=1.5).encode(x="at:Q", y="at:Q"),
+        points.mark_rule(color=COLORS[0], opacity=0.45).encode(y=altair.Y("low:Q"), y2="high:Q"),
+        points.mark_point(color=COLORS[0], size=16, opacity=0.55).encode(y=y),
         _line_label(top),
         *_named(rows),
     ).properties(
@@ -257,7 +257,7 @@ def _point(pair: AlikePair) -> dict[str, Any]:
 
 def _line_label(top: float) -> altair.Chart:
     row = {"at": 0.72 * top, "text": "independent errors"}
-    return direct_labels([row], x="at", y="at", text="text", align="right", dx=-10, dy=-4, color=GREY)
+    return direct_labels([row], x="at", y="at", text="text", align="right", dx=-10, dy=-4, color=GRAY)
 
 
 def _named(rows: list[dict[str, Any]]) -> list[altair.Chart]:

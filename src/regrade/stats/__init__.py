@@ -1,4 +1,4 @@
-"""Statistics for accuracies: pure functions, vectorised over many models at once."""
+"""Statistics for accuracies: pure functions, vectorized over many models at once."""
 
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.binned_correlation import binned_correlation
@@ -55,7 +55,7 @@ from regrade.stats.paired import (
 )
 from regrade.stats.partial_review import (
     PartialReview,
-    judgements_needed,
+    judgments_needed,
     partial_review,
     reviewed_accuracy,
 )
@@ -145,7 +145,7 @@ __all__ = [
     "independent_difference",
     "independent_disagreement",
     "jeffreys",
-    "judgements_needed",
+    "judgments_needed",
     "kappa_interval",
     "kendall",
     "kendall_matrix",

@@ -12,7 +12,7 @@ from regrade.stats.intervals import method_name, tail_share
 
 _DRAWS = 1_000
 _REACH = 5.0  # bins to either side that a bin's share is smoothed over, as the deviation of a normal weight
-_BORROWED = 20  # images' worth of its neighbours that a bin is given
+_BORROWED = 20  # images' worth of its neighbors that a bin is given
 _LEAST = 4  # bins that have an interval
 _PERFECT = 1 - 1e-12  # beyond this Fisher's scale has no place
 
@@ -31,7 +31,7 @@ def binned_correlation(
     Empty bins are left out; at least 4 must be left, and neither middles nor shares may be all the same. Sparse bins
     are noise, which draws r towards 0: r depends on how many images there are, and the interval is for what it is on
     average over samples of as many images. It comes from drawing images anew, the shares of sparse bins smoothed over
-    their neighbours, with the draws centred on r on Fisher's scale. In simulations it covers 0.93 to 0.99.
+    their neighbors, with the draws centerd on r on Fisher's scale. In simulations it covers 0.93 to 0.99.
     """
     wrong, sizes, x = (np.asarray(each) for each in (hits, images, middles))
     if not wrong.shape == sizes.shape == x.shape or wrong.ndim != 1:
@@ -84,7 +84,7 @@ def _correlations(hits: IntArray, sizes: IntArray, x: FloatArray) -> FloatArray:
 
 
 def _smoothed(hits: IntArray, sizes: IntArray) -> FloatArray:
-    """Shape (b,): shares of which sparse bins owe most to their neighbours, none of them certain."""
+    """Shape (b,): shares of which sparse bins owe most to their neighbors, none of them certain."""
     places = np.arange(len(sizes))
     near = np.exp(-0.5 * ((places[:, None] - places) / _REACH) ** 2)
     around = (near @ hits + 0.05) / (near @ sizes + 0.1)

@@ -22,7 +22,7 @@ def cluster(distances: FloatArray, *, cut: float) -> Clusters:
     """Cluster m things by their symmetric distances (m, m): average linkage, cut at a distance.
 
     Two clusters are one where the mean distance between their members is no more than ``cut``. Among the orders that
-    the tree allows, that with the least distance between neighbours is taken (Bar-Joseph et al. 2001).
+    the tree allows, that with the least distance between neighbors is taken (Bar-Joseph et al. 2001).
 
     >>> points = np.array([0.0, 5.0, 0.1, 5.2])
     >>> found = cluster(np.abs(points[:, None] - points), cut=1.0)

@@ -129,8 +129,8 @@ def _between(value: ArrayLike) -> FloatArray:
 def _fisher(value: FloatArray, n: int, confidence: float) -> Intervals:
     reach = normal_quantile(confidence) / np.sqrt(n - 3)
     with np.errstate(divide="ignore"):
-        centre = np.arctanh(value)
-    return Intervals(np.tanh(centre - reach), np.tanh(centre + reach))
+        center = np.arctanh(value)
+    return Intervals(np.tanh(center - reach), np.tanh(center + reach))
 
 
 def _score(value: FloatArray, moments: Callable[[int], RankMoments], n: int, confidence: float) -> Intervals:

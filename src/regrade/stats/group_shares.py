@@ -73,9 +73,9 @@ class GroupShares:
         """Shapes (g,): how far below and above each share its Wilson interval reaches, of ``z`` standard errors."""
         worth = self._worth(float(special.ndtr(z)))
         total = worth + z * z
-        centre = (self.values * worth + z * z / 2) / total
+        center = (self.values * worth + z * z / 2) / total
         reach = z * np.sqrt(self.values * (1 - self.values) * worth + z * z / 4) / total
-        low, high = np.maximum(centre - reach, 0.0), np.minimum(centre + reach, 1.0)
+        low, high = np.maximum(center - reach, 0.0), np.minimum(center + reach, 1.0)
         return np.maximum(self.values - low, 0.0), np.maximum(high - self.values, 0.0)
 
     def _worth(self, upper: float) -> FloatArray:

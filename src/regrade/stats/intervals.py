@@ -64,10 +64,10 @@ def wilson(successes: ArrayLike, trials: ArrayLike, *, confidence: float = 0.95)
     k, n = _counts(successes, trials)
     z2 = normal_quantile(confidence) ** 2
     share = k / n
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    center = (share + z2 / (2 * n)) / (1 + z2 / n)
     reach = np.sqrt(z2 * (share * (1 - share) / n + z2 / n / n / 4)) / (1 + z2 / n)
-    low = np.where(k == 0, 0.0, np.maximum(centre - reach, 0.0))
-    high = np.where(k == n, 1.0, np.minimum(centre + reach, 1.0))
+    low = np.where(k == 0, 0.0, np.maximum(center - reach, 0.0))
+    high = np.where(k == n, 1.0, np.minimum(center + reach, 1.0))
     return Intervals(low, high)
 
 

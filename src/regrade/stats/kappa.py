@@ -18,7 +18,7 @@ def kappa_interval(
     """Intervals for the kappa of two models' being right, from counts of any shapes that broadcast.
 
     ``both`` counts the images that both have right. The variance is that of Fleiss, Cohen and Everitt (1969), taken,
-    like the centre, at a table with z^2 / 4 images more in each of its four cells: as it stands it is 0 for models that
+    like the center, at a table with z^2 / 4 images more in each of its four cells: as it stands it is 0 for models that
     never differ. The interval holds the sample's own kappa. At 95% it covers 0.93 or more with 20 images or more,
     whatever the accuracies, and down to 0.89 with 10. Not a number where both are always right or both always wrong.
 
@@ -125,7 +125,7 @@ def _check(both: IntArray, only_first: IntArray, only_second: IntArray, images: 
         raise InputError("counts of images must be at least 0, and together no more than the images")
 
 
-def _around(centre: FloatArray, spread: FloatArray, confidence: float) -> Intervals:
-    """So many standard errors around the centre."""
+def _around(center: FloatArray, spread: FloatArray, confidence: float) -> Intervals:
+    """So many standard errors around the center."""
     reach = normal_quantile(confidence) * spread
-    return Intervals(centre - reach, centre + reach)
+    return Intervals(center - reach, center + reach)

@@ -105,7 +105,7 @@ def _draw_counts(models: int, draws: int, rng: np.random.Generator) -> FloatArra
 def _least_squares(a: FloatArray, b: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Slopes and intercepts (t, draws) for drawn counts (draws, m); not a number where x is constant."""
     size = len(a)
-    x, y = a - a.mean(), b - b.mean(axis=1, keepdims=True)  # centred: the sums lose no digits
+    x, y = a - a.mean(), b - b.mean(axis=1, keepdims=True)  # centerd: the sums lose no digits
     sums = counts @ np.column_stack([x, x * x, y.T, (x * y).T])
     mean_x, mean_y = sums[:, 0] / size, sums[:, 2 : 2 + len(b)].T / size
     spread = sums[:, 1] / size - mean_x**2

@@ -169,8 +169,8 @@ def _inside(values: FloatArray, scale: Scale, images: int | None) -> FloatArray:
 
 def line_contrasts(a: FloatArray, grid: FloatArray) -> FloatArray:
     """Shape (2 + g, m): the weights of the models' y in the slope, the intercept and the line over the grid."""
-    centred = a - a.mean()
-    slope = centred / (centred @ centred)
+    centerd = a - a.mean()
+    slope = centerd / (centerd @ centerd)
     return np.vstack([slope, 1 / len(a) + np.outer(np.r_[0.0, grid] - a.mean(), slope)])
 
 

@@ -52,7 +52,7 @@ def stratified_proportion(
 def clustered_mean(values: ArrayLike, clusters: ArrayLike, *, confidence: float = 0.95) -> list[Estimate]:
     """Means over images that come in clusters, with t intervals, for each row of ``values`` (m, n) or (n,).
 
-    The variance is that of the cluster totals (linearised), so images of one household or one
+    The variance is that of the cluster totals (linearized), so images of one household or one
     photographer do not count as independent. Fewer than two clusters raises.
     """
     return _t_intervals(_clustered(values, clusters), "clustered t", confidence)
@@ -66,7 +66,7 @@ def clustered_proportion(correct: ArrayLike, clusters: ArrayLike, *, confidence:
 def stratified(values: ArrayLike, strata: ArrayLike, weights: ArrayLike | None) -> Spread:
     """The weighted means over strata of `stratified_mean`, with what their intervals rest on."""
     rows, members, sizes = _grouped(values, strata)
-    shares = _normalised(weights, len(sizes))
+    shares = _normalized(weights, len(sizes))
     if (sizes == 1).all():
         raise UndefinedError("every stratum holds a single image: the variance within strata is not known")
     means = _sums_by_group(rows, members) / sizes
@@ -146,7 +146,7 @@ def _sums_by_group(rows: FloatArray, members: IntArray) -> FloatArray:
     return np.stack([np.bincount(members, weights=row) for row in rows])
 
 
-def _normalised(weights: ArrayLike | None, strata: int) -> FloatArray:
+def _normalized(weights: ArrayLike | None, strata: int) -> FloatArray:
     shares = np.ones(strata) if weights is None else np.asarray(weights, dtype=np.float64)
     if shares.shape != (strata,) or (shares < 0).any() or shares.sum() <= 0:
         raise InputError(f"weights must be {strata} numbers of at least 0, not all of them 0")

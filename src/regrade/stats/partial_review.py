@@ -2,10 +2,10 @@
 
 A novel prediction is one that no one has judged for its image. Counting it wrong gives a lower
 bound and counting it right an upper one; judging a random sample of them, drawn stratum by stratum,
-gives an estimate in between, unbiased if every stratum has a judgement. A proxy for the verdicts,
+gives an estimate in between, unbiased if every stratum has a judgment. A proxy for the verdicts,
 such as how many models agree, sharpens it without biasing it (the difference estimator; prediction-powered inference).
 
-A judgement may also find that an image is problematic: it then leaves the accuracy, whoever predicted what. The
+A judgment may also find that an image is problematic: it then leaves the accuracy, whoever predicted what. The
 accuracy is a ratio of two estimates, the weight of right predictions and the weight of images that are not problematic;
 its bias is of the second order, and its variance that of the linearized ratio (Cochran 1977, chapter 6).
 """
@@ -26,7 +26,7 @@ from regrade.core.estimate import Estimate
 from regrade.stats.intervals import Intervals, exact_bounds, method_name, tail_share
 from regrade.stats.review_strata import Stratum
 
-_FEW = 20  # judgements below which the proxy's weight cannot be told and is left at 0
+_FEW = 20  # judgments below which the proxy's weight cannot be told and is left at 0
 
 
 @dataclass(frozen=True)
@@ -124,24 +124,24 @@ def _check(review: PartialReview) -> None:
 def reviewed_accuracy(review: PartialReview, *, confidence: float = 0.95) -> Estimate:
     """The accuracy, unbiased over the random choice of what was judged if every stratum has some, with its interval.
 
-    The interval covers both the choice of images and the choice of judgements; it is exact at the
-    sample size that the two together are worth, made smaller where few judgements tell how much they
-    vary (Korn and Graubard 1998). A stratum without any judgement enters with its whole range, right
-    or wrong, and with the middle of it. Without any judgement at all it raises, and where all images seem problematic.
+    The interval covers both the choice of images and the choice of judgments; it is exact at the
+    sample size that the two together are worth, made smaller where few judgments tell how much they
+    vary (Korn and Graubard 1998). A stratum without any judgment enters with its whole range, right
+    or wrong, and with the middle of it. Without any judgment at all it raises, and where all images seem problematic.
     """
     if review.novel.any() and not review.judged.any():
         raise UndefinedError("none of the novel predictions has been judged: only bounds can be given")
     strata = _Strata(review)
     value = strata.accuracy
-    bounds = _bounds(strata, value, strata.judgement_spread([s for s in strata.all if s.judged], value), confidence)
+    bounds = _bounds(strata, value, strata.judgment_spread([s for s in strata.all if s.judged], value), confidence)
     unknown = sum(stratum.unknown for stratum in strata.all) / strata.weight
     low, high = max(float(bounds.low) - unknown, 0.0), min(float(bounds.high) + unknown, 1.0)
     images = int((review.problematic != 1).sum())
     return Estimate(value, low, high, images, method_name("stratified review", confidence))
 
 
-def judgements_needed(review: PartialReview, half_width: float, *, confidence: float = 0.95) -> int | None:
-    """How many more judgements bring the interval down to a wanted half-width.
+def judgments_needed(review: PartialReview, half_width: float, *, confidence: float = 0.95) -> int | None:
+    """How many more judgments bring the interval down to a wanted half-width.
 
     They are taken at random from all that are left, as the next ones of the same sample would be. ``None`` where not
     even judging every novel prediction would do: the images themselves are too few.
@@ -158,7 +158,7 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
             return 0
 
     def enough(more: int) -> bool:
-        bounds = _bounds(strata, value, strata.judgement_spread(strata.all, value, more), confidence)
+        bounds = _bounds(strata, value, strata.judgment_spread(strata.all, value, more), confidence)
         return float(bounds.high - bounds.low) / 2 <= half_width
 
     if not enough(spare):
@@ -168,7 +168,7 @@ def judgements_needed(review: PartialReview, half_width: float, *, confidence: f
 
 @dataclass(frozen=True)
 class _Spread:
-    """The variance that each stratum's choice of judgements adds, and the degrees of freedom it is known by."""
+    """The variance that each stratum's choice of judgments adds, and the degrees of freedom it is known by."""
 
     variances: FloatArray
     freedom: FloatArray
@@ -224,8 +224,8 @@ class _Strata:
         known = float((self._review.weights * self._review.outcomes)[outside].sum())
         return min(max((known + sum(stratum.total for stratum in self.all)) / self.weight, 0.0), 1.0)
 
-    def judgement_spread(self, strata: list[Stratum], accuracy: float, more: int = 0) -> _Spread:
-        """The spread after ``more`` judgements, taken evenly from what is left."""
+    def judgment_spread(self, strata: list[Stratum], accuracy: float, more: int = 0) -> _Spread:
+        """The spread after ``more`` judgments, taken evenly from what is left."""
         spare = np.array([s.size - s.judged for s in strata], dtype=np.float64)
         sizes = np.array([s.size for s in strata], dtype=np.float64)
         judged = sizes - spare + spare * (more / max(float(spare.sum()), 1.0))
@@ -251,8 +251,8 @@ def _problem_share(review: PartialReview) -> float:
     return float((judged.sum() + 1) / (len(judged) + 2))
 
 
-def _bounds(strata: _Strata, value: float, judgements: _Spread, confidence: float) -> Intervals:
-    """Exact bounds at the sample size that images and judgements are worth.
+def _bounds(strata: _Strata, value: float, judgments: _Spread, confidence: float) -> Intervals:
+    """Exact bounds at the sample size that images and judgments are worth.
 
     The two are weighed at a share with one right and one wrong added: at 0 or 1 itself the images
     would seem to vary not at all. Their degrees of freedom together are Satterthwaite's.
@@ -261,8 +261,8 @@ def _bounds(strata: _Strata, value: float, judgements: _Spread, confidence: floa
     share = (value * images + 1) / (images + 2)
     per_image = share * (1 - share)
     spare = max(images - 1, 1.0)
-    variance = per_image / images + float(judgements.variances.sum())
-    parts = (per_image / images) ** 2 / spare + float((judgements.variances**2 / judgements.freedom).sum())
+    variance = per_image / images + float(judgments.variances.sum())
+    parts = (per_image / images) ** 2 / spare + float((judgments.variances**2 / judgments.freedom).sum())
     upper = 1 - tail_share(confidence)
     known = special.stdtrit(spare, upper) / special.stdtrit(variance**2 / parts, upper)
     size = per_image / variance * known**2

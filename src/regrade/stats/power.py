@@ -123,8 +123,8 @@ def check_images(images: int) -> None:
 def likely_counts(images: int, rate: float) -> IntArray:
     """Counts within eight standard deviations: the rest weighs less than 1e-14."""
     reach = 8 * math.sqrt(images * rate * (1 - rate)) + 8
-    centre = images * rate
-    return np.arange(max(0, math.floor(centre - reach)), min(images, math.ceil(centre + reach)) + 1)
+    center = images * rate
+    return np.arange(max(0, math.floor(center - reach)), min(images, math.ceil(center + reach)) + 1)
 
 
 def binomial(k: IntArray, n: int, rate: float) -> FloatArray:

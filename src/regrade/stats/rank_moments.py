@@ -27,7 +27,7 @@ _CROSS = ((0, 1), (0, 3), (2, 1), (2, 3))  # an x and a y among the differences 
 class RankMoments:
     """For true values from -1 to 1: mean and variance of a rank correlation of n normal pairs.
 
-    ``step`` is the change by one swap of neighbours: how far apart the possible values lie.
+    ``step`` is the change by one swap of neighbors: how far apart the possible values lie.
     """
 
     truth: FloatArray

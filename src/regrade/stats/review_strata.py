@@ -39,7 +39,7 @@ class Stratum:
 
     @property
     def unknown(self) -> float:
-        """Half the weight of a stratum that no judgement speaks for."""
+        """Half the weight of a stratum that no judgment speaks for."""
         return 0.0 if self.judged or self.settled else float(self.weights.sum()) / 2
 
     @property
@@ -62,7 +62,7 @@ class Stratum:
         return _lost(self.weights**2, self.problems)
 
     def residuals(self, accuracy: float) -> FloatArray:
-        """What each judgement says beyond its guess: of the weight of right ones less the accuracy times all weight."""
+        """What each judgment says beyond its guess: of the weight of right ones less the accuracy times all weight."""
         chosen = self._chosen
         found = self.verdicts[chosen] - self.slope * self.guesses[chosen] + accuracy * self.problems[chosen]
         return self.weights[chosen] * found

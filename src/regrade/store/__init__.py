@@ -7,8 +7,8 @@ from regrade.store.atomic import (
     replace_file,
     replace_folder,
     write_file,
+    write_image,
     write_new_file,
-    write_picture,
 )
 from regrade.store.checked_json import checked_json, read_checked_json, read_stored_json, stored_json
 from regrade.store.checkpoint_files import CheckpointArray, read_checkpoint_files
@@ -114,6 +114,6 @@ __all__ = [
     "stored_json",
     "upgrade_workspace",
     "write_file",
+    "write_image",
     "write_new_file",
-    "write_picture",
 ]

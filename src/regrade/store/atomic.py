@@ -30,10 +30,10 @@ _EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
 _MANY = 64  # files from which one flush of the whole disk takes less time
 
 
-def write_picture(path: Path, picture: Image) -> None:
+def write_image(path: Path, image: Image) -> None:
     """Write an image as PNG, whole or not at all; an older file is replaced."""
     buffer = io.BytesIO()
-    picture.save(buffer, format="PNG")
+    image.save(buffer, format="PNG")
     replace_file(path, buffer.getvalue())
 
 

@@ -27,7 +27,7 @@ version = {FORMAT}
 # Intervals in every table: 0.95 means 95%.
 confidence = 0.95
 
-# Where people's judgements are kept: a file in this folder, or a database for teams such as
+# Where people's judgments are kept: a file in this folder, or a database for teams such as
 # "postgresql://user@host/name". A password is better left to PGPASSWORD or ~/.pgpass.
 ledger = "ledger.sqlite"
 """

@@ -17,11 +17,11 @@ from regrade.core import (
     Checkpoints,
     ClassMap,
     ClassSpace,
+    ImageSource,
     InputError,
     LabelSet,
     MismatchError,
     MistakeReview,
-    PictureSource,
     Predictions,
     ReviewFrame,
     ScoreKind,
@@ -44,6 +44,7 @@ from regrade.store.checkpoint_writer import CheckpointWriter
 from regrade.store.class_map_file import class_map_content, read_class_map
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.contents import missing_listed_files, removed
+from regrade.store.image_file import inside_workspace, read_images, write_images
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.layout import (
     folder_of_checkpoints,
@@ -52,9 +53,9 @@ from regrade.store.layout import (
     folder_of_signatures,
     place_of_class_map,
     place_of_class_space,
+    place_of_images,
     place_of_labels,
     place_of_mistakes,
-    place_of_pictures,
     place_of_slices,
     place_of_test_set,
 )
@@ -64,7 +65,6 @@ from regrade.store.names import file_name, original_name
 from regrade.store.parquet import read_meta, stored_digest
 from regrade.store.partial_predictions import PartialPredictions
 from regrade.store.partial_signatures import PartialSignatures
-from regrade.store.picture_file import inside_workspace, read_pictures, write_pictures
 from regrade.store.prediction_folder import (
     MANIFEST,
     Manifest,
@@ -101,7 +101,7 @@ FIRST_LABELS = "regrade import labels, or from the images' own labels with regra
 """What brings the first label set of a test set."""
 
 
-def _has_no_root(source: PictureSource) -> bool:
+def _has_no_root(source: ImageSource) -> bool:
     return not source.path.exists()
 
 
@@ -499,36 +499,36 @@ class Store:
         names = sorted({full.rpartition("@")[0] for full in self.label_set_names(test_set)})
         return UnknownName(f"label set of {test_set}", name, names, first=FIRST_LABELS)
 
-    # Pictures
+    # Images
 
-    def add_pictures(
+    def add_images(
         self,
         test_set: TestSet,
-        source: PictureSource,
+        source: ImageSource,
         class_map: ClassMap | None = None,
         *,
-        is_missing: Callable[[PictureSource], bool] = _has_no_root,
+        is_missing: Callable[[ImageSource], bool] = _has_no_root,
     ) -> Stored:
-        """Store where a test set's pictures are, and the test set and its class map as far as they are new.
+        """Store where a test set's images are, and the test set and its class map as far as they are new.
 
         Other places than before raise, unless ``is_missing`` says that the images at the place before are gone.
         """
         with self.transaction() as change:
             self._place_test_set(change, test_set)
             placed = [*self._place_class_map(change, test_set, class_map)]
-            placed.append(self._place_pictures(change, test_set, source, is_missing))
+            placed.append(self._place_images(change, test_set, source, is_missing))
         return _together(test_set.name, placed)
 
-    def _place_pictures(
+    def _place_images(
         self,
         change: Transaction,
         test_set: TestSet,
-        source: PictureSource,
-        is_missing: Callable[[PictureSource], bool],
+        source: ImageSource,
+        is_missing: Callable[[ImageSource], bool],
     ) -> Stored:
-        path, given = self._picture_path(test_set.name), inside_workspace(source, self.root)
+        path, given = self._image_path(test_set.name), inside_workspace(source, self.root)
         if path.is_file():
-            stored = read_pictures(path, test_set, self.root)
+            stored = read_images(path, test_set, self.root)
             if stored == given:
                 return Stored((), (test_set.name,))
             if not is_missing(stored):
@@ -537,39 +537,39 @@ class Store:
                     f"read them from {given.path} instead"
                 )
         staged = change.new_folder() / path.name
-        change.replace(change.write(staged, lambda file: write_pictures(given, test_set, file)), path)
+        change.replace(change.write(staged, lambda file: write_images(given, test_set, file)), path)
         return Stored((test_set.name,), ())
 
-    def pictures(self, test_set: TestSet) -> PictureSource:
-        """Where a test set's pictures are; one without pictures raises and says how to add them."""
-        self.check_pictures(test_set)
-        return read_pictures(self._picture_path(test_set.name), test_set, self.root)
+    def images(self, test_set: TestSet) -> ImageSource:
+        """Where a test set's images are; one without images raises and says how to add them."""
+        self.check_images(test_set)
+        return read_images(self._image_path(test_set.name), test_set, self.root)
 
-    def check_pictures(self, test_set: TestSet) -> None:
-        """Raise where a test set has no pictures, and say how to add them."""
-        if not self.has_pictures(test_set.name):
-            raise InputError(f"test set {test_set.name} has no pictures: regrade testsets add {test_set.name} PATH")
+    def check_images(self, test_set: TestSet) -> None:
+        """Raise where a test set has no images, and say how to add them."""
+        if not self.has_images(test_set.name):
+            raise InputError(f"test set {test_set.name} has no images: regrade testsets add {test_set.name} PATH")
 
-    def has_pictures(self, test_set: str) -> bool:
-        """Whether it is known where a test set's pictures are."""
-        return self._picture_path(test_set).is_file()
+    def has_images(self, test_set: str) -> bool:
+        """Whether it is known where a test set's images are."""
+        return self._image_path(test_set).is_file()
 
-    def _picture_path(self, test_set: str) -> Path:
-        return self.root / place_of_pictures(test_set)
+    def _image_path(self, test_set: str) -> Path:
+        return self.root / place_of_images(test_set)
 
-    # Signatures of pictures
+    # Signatures of images
 
     def signatures(self, name: str, signed: Signed) -> Signatures | None:
-        """What was kept of the pictures of a set; none where it is not known yet."""
+        """What was kept of the images of a set; none where it is not known yet."""
         folder = self.root / folder_of_signatures(name, signed.digest)
         return read_signatures(folder) if (folder / TABLE).is_file() else None
 
     def signature_sizes(self, name: str) -> frozenset[int]:
-        """The sizes at which the pictures of a set were looked at, as far as anything was kept of it."""
+        """The sizes at which the images of a set were looked at, as far as anything was kept of it."""
         return frozenset(int(read_meta(table)["size"]) for table in self._signature_folder(name).glob(f"*/{TABLE}"))
 
     def signatures_elsewhere(self, name: str, signed: Signed) -> Iterator[tuple[Signatures, dict[str, int]]]:
-        """Signatures that were made the same way of more or fewer pictures, with the row of each place."""
+        """Signatures that were made the same way of more or fewer images, with the row of each place."""
         for table in sorted(self._signature_folder(name).glob(f"*/{TABLE}")):
             if (found := taken_over(table.parent, signed)) is not None:
                 yield found
@@ -587,7 +587,7 @@ class Store:
             change.place(staged, self.root / folder_of_signatures(name, signed.digest))
 
     def _signature_folder(self, name: str) -> Path:
-        return self.root / "neighbours" / file_name(name)
+        return self.root / "neighbors" / file_name(name)
 
     # Reviews of novel predictions
 

@@ -106,13 +106,13 @@ def _lists(labels: LabelSet, test_set: TestSet) -> Iterator[tuple[int, str, dict
     lists: dict[int, dict[str, list[str]]] = {
         int(example): {state.name.lower(): [] for state in _STATES} for example in np.flatnonzero(labels.covered)
     }
-    for example, class_index, state in _judgements(labels):
+    for example, class_index, state in _judgments(labels):
         lists[example][LabelState(state).name.lower()].append(test_set.class_space.ids[class_index])
     for example, found in lists.items():
         yield example, test_set.ids[example], found
 
 
-def _judgements(labels: LabelSet) -> Iterator[tuple[int, int, int]]:
+def _judgments(labels: LabelSet) -> Iterator[tuple[int, int, int]]:
     order = np.lexsort((labels.classes, labels.examples))
     yield from zip(
         labels.examples[order].tolist(), labels.classes[order].tolist(), labels.states[order].tolist(), strict=True
@@ -120,8 +120,8 @@ def _judgements(labels: LabelSet) -> Iterator[tuple[int, int, int]]:
 
 
 def _table(labels: LabelSet, test_set: TestSet, authors: KnownAuthors) -> pa.Table:
-    """One row a judgement, and one with no class for an image that has none."""
-    judged = list(_judgements(labels))
+    """One row a judgment, and one with no class for an image that has none."""
+    judged = list(_judgments(labels))
     bare = set(np.flatnonzero(labels.covered).tolist()) - {example for example, _, _ in judged}
     rows: list[tuple[int, int | None, int | None]] = sorted(
         [*judged, *((example, None, None) for example in bare)], key=lambda row: row[0]

@@ -41,12 +41,12 @@ def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None
 
 
 def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
-    """Read judgements back in the order of the test set; one made for another set raises."""
+    """Read judgments back in the order of the test set; one made for another set raises."""
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
     positions = number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids)))
-    examples, classes, states = _judgements(table, positions, test_set)
+    examples, classes, states = _judgments(table, positions, test_set)
     covered = np.zeros(len(test_set), dtype=bool)
     covered[positions] = True
     reasons = np.full(len(test_set), "", dtype=object)
@@ -76,7 +76,7 @@ def _class_lists(labels: LabelSet, test_set: TestSet, state: LabelState, covered
     return pa.ListArray.from_arrays(pa.array(offsets), ids)
 
 
-def _judgements(table: pa.Table, positions: IntArray, test_set: TestSet) -> tuple[IntArray, IntArray, IntArray]:
+def _judgments(table: pa.Table, positions: IntArray, test_set: TestSet) -> tuple[IntArray, IntArray, IntArray]:
     class_ids = text_array(test_set.class_space.ids)
     examples, classes, states = [], [], []
     for state in _STATES:

@@ -51,7 +51,7 @@ _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
 _LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
 _CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
 _OPTIONAL_COLUMNS = ("state", "problematic")
-_STATE_SYNONYMS = ("status", "verdict", "judgement", "judgment")
+_STATE_SYNONYMS = ("status", "verdict", "judgment", "judgment")
 _KEYS = (*_LISTS, "problematic")
 _EXPORTED_KEYS = ("problematic_by", "problematic_at", "decided")  # who decided, as `labels_as_file` writes it
 _MULTILABEL_KEYS = ("initial_annots", "problematic_images", "imagenet_m")
@@ -95,8 +95,8 @@ class LabelFile:
 
 
 @dataclass
-class _Judgements:
-    """Judgements gathered from a file, held against a test set as they come."""
+class _Judgments:
+    """Judgments gathered from a file, held against a test set as they come."""
 
     test_set: TestSet
     conflict: _Conflict = _Conflict.REFUSE
@@ -218,30 +218,30 @@ def read_label_file(
     """
     match form:
         case LabelFormat.REAL:
-            judgements, unlisted = _read_real(path, test_set), Unlisted.WRONG
+            judgments, unlisted = _read_real(path, test_set), Unlisted.WRONG
         case LabelFormat.MULTILABEL_V3:
-            judgements, unlisted = _read_multilabel(path, test_set), Unlisted.NOVEL
+            judgments, unlisted = _read_multilabel(path, test_set), Unlisted.NOVEL
         case LabelFormat.PLAIN:
-            judgements = _read_plain(path, test_set, columns or Columns())
-    if not judgements.covered:
+            judgments = _read_plain(path, test_set, columns or Columns())
+    if not judgments.covered:
         raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
     origin = f"{form.value}: {path.name}"
-    labels = judgements.as_label_set(name, version, unlisted, origin)
-    return LabelFile(labels, judgements.as_slices(origin), judgements.notes())
+    labels = judgments.as_label_set(name, version, unlisted, origin)
+    return LabelFile(labels, judgments.as_slices(origin), judgments.notes())
 
 
-def _read_real(path: Path, test_set: TestSet) -> _Judgements:
+def _read_real(path: Path, test_set: TestSet) -> _Judgments:
     lists = read_json(path)
     if not (isinstance(lists, list) and all(isinstance(entry, list) for entry in lists)):
         raise FormatError(f"{path}: ReaL labels are a list of lists of class indices")
     if len(lists) != REAL_SIZE:
         raise FormatError(f"{path}: ReaL labels are {REAL_SIZE:,} lists, this file has {len(lists):,}")
-    judgements = _Judgements(test_set)
+    judgments = _Judgments(test_set)
     for example, number in _validation_numbers(test_set, path):
         for index in lists[number - 1]:  # entry i is image i + 1
-            judgements.add(example, index, LabelState.CORRECT)
-    _refuse_foreign(judgements, path)
-    return judgements
+            judgments.add(example, index, LabelState.CORRECT)
+    _refuse_foreign(judgments, path)
+    return judgments
 
 
 def _validation_numbers(test_set: TestSet, path: Path) -> list[tuple[int, int]]:
@@ -256,37 +256,37 @@ def _validation_numbers(test_set: TestSet, path: Path) -> list[tuple[int, int]]:
     return numbers
 
 
-def _read_multilabel(path: Path, test_set: TestSet) -> _Judgements:
+def _read_multilabel(path: Path, test_set: TestSet) -> _Judgments:
     content = read_json(path)
     if not (isinstance(content, dict) and isinstance(content.get("initial_annots"), dict)):
         raise FormatError(f"{path}: multi-label annotations are a JSON object with initial_annots")
-    judgements = _Judgements(test_set, _Conflict.KINDEST)
+    judgments = _Judgments(test_set, _Conflict.KINDEST)
     used = [key for key in _MULTILABEL_KEYS if key in content]
-    judgements.more_notes = ignored_names(content, used, optional=_MULTILABEL_KEYS, noun="key")
-    for image, example in judgements.placed(content["initial_annots"]):
-        _add_lists(judgements, example, image, content["initial_annots"][image])
+    judgments.more_notes = ignored_names(content, used, optional=_MULTILABEL_KEYS, noun="key")
+    for image, example in judgments.placed(content["initial_annots"]):
+        _add_lists(judgments, example, image, content["initial_annots"][image])
     problems = _mapping(content.get("problematic_images", {}), path)
-    for image, example in judgements.placed(problems):
-        judgements.covered.add(example)
-        judgements.reasons[example] = _reason(problems[image], image) or "problematic"
-    major = judgements.placed(_images(content.get("imagenet_m", []), path))
-    judgements.major_mistakes.update(example for _, example in major)
-    _refuse_foreign(judgements, path)
-    return judgements
+    for image, example in judgments.placed(problems):
+        judgments.covered.add(example)
+        judgments.reasons[example] = _reason(problems[image], image) or "problematic"
+    major = judgments.placed(_images(content.get("imagenet_m", []), path))
+    judgments.major_mistakes.update(example for _, example in major)
+    _refuse_foreign(judgments, path)
+    return judgments
 
 
-def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
+def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgments:
     if path.suffix.lower() in TABLE_SUFFIXES:
         return _read_plain_table(path, test_set, columns)
     content = _mapping(read_json(path), path)
-    judgements = _Judgements(test_set, reading=columns.reading)
+    judgments = _Judgments(test_set, reading=columns.reading)
     for image, entry in content.items():
         example = _known_place(image, test_set, path)
         lists = entry if isinstance(entry, dict) else {"correct": entry if isinstance(entry, list) else [entry]}
         _check_states(lists, image)
-        _add_lists(judgements, example, image, lists)
-        judgements.add_problematic(example, lists.get("problematic"))
-    return judgements
+        _add_lists(judgments, example, image, lists)
+        judgments.add_problematic(example, lists.get("problematic"))
+    return judgments
 
 
 @dataclass(frozen=True)
@@ -320,35 +320,35 @@ def _refuse_other_state(table: pa.Table) -> None:
             raise UnknownName("column", name, None, hint=": call it state, or remove it if it is something else")
 
 
-def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgements:
+def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgments:
     table = read_table(path)
     named = _PlainColumns.of(table, columns, path)
-    judgements = _Judgements(test_set, more_notes=named.notes(table))
+    judgments = _Judgments(test_set, more_notes=named.notes(table))
     examples = [_known_place(image, test_set, path) for image in texts(table, named.id)]
     if named.problematic:
         for example, reason in zip(examples, table[named.problematic].to_pylist(), strict=True):
-            judgements.add_problematic(example, reason)
+            judgments.add_problematic(example, reason)
     if named.state:
         bare = pc.and_(table[named.classes].is_null(), table[named.state].is_null()).to_pylist()
-        judgements.covered.update(example for example, empty in zip(examples, bare, strict=True) if empty)
+        judgments.covered.update(example for example, empty in zip(examples, bare, strict=True) if empty)
         examples = [example for example, empty in zip(examples, bare, strict=True) if not empty]
         table = table.filter(pa.array([not empty for empty in bare]))
     if examples:
-        _add_rows(judgements, examples, table, named, columns)
-    return judgements
+        _add_rows(judgments, examples, table, named, columns)
+    return judgments
 
 
 def _add_rows(
-    judgements: _Judgements, examples: list[int], table: pa.Table, named: _PlainColumns, columns: Columns
+    judgments: _Judgments, examples: list[int], table: pa.Table, named: _PlainColumns, columns: Columns
 ) -> None:
     states = texts(table, named.state) if named.state else ("correct",) * table.num_rows
-    space = judgements.test_set.class_space
+    space = judgments.test_set.class_space
     classes = class_indices(table[named.classes], space, name=named.classes, reading=columns.reading)
     if not columns.label and classes.shape[1] == 1:
         refuse_other_labels(table, named.classes, classes[:, 0], space, columns.reading)
     for example, row, state in zip(examples, classes, states, strict=True):
         for index in row:
-            judgements.add(example, int(index), state_named(state))
+            judgments.add(example, int(index), state_named(state))
 
 
 def _check_states(lists: Mapping[str, Any], image: str) -> None:
@@ -376,17 +376,17 @@ def state_named(name: str) -> LabelState:
         raise FormatError(f"unknown state {name!r}: it must be one of {', '.join(_LISTS)}") from None
 
 
-def _add_lists(judgements: _Judgements, example: int, image: str, lists: Any) -> None:
+def _add_lists(judgments: _Judgments, example: int, image: str, lists: Any) -> None:
     if not isinstance(lists, Mapping) or not all(isinstance(lists.get(k, []), list) for k in _LISTS):
         raise FormatError(f"image {image!r}: expected lists called {', '.join(_LISTS)}")
     ignored = [key for key in lists if key not in (*_KEYS, *_EXPORTED_KEYS)]
     used = [key for key in _KEYS if key in lists]
     ignored_names(ignored, used, optional=_KEYS, noun="key", where=f" in image {image!r}")  # a near miss raises
-    judgements.ignored_keys.update(dict.fromkeys(ignored))
-    judgements.covered.add(example)
+    judgments.ignored_keys.update(dict.fromkeys(ignored))
+    judgments.covered.add(example)
     for key, state in _LISTS.items():
         for class_id in lists.get(key, ()):
-            judgements.add(example, class_id, state)
+            judgments.add(example, class_id, state)
 
 
 def _known_place(image: str, test_set: TestSet, path: Path) -> int:
@@ -409,11 +409,11 @@ def _mapping(content: Any, path: Path) -> Mapping[str, Any]:
     return content
 
 
-def _refuse_foreign(judgements: _Judgements, path: Path) -> None:
+def _refuse_foreign(judgments: _Judgments, path: Path) -> None:
     """Labels whose images mostly lack the set's own label were shifted, or belong to another set."""
-    test_set = judgements.test_set
-    judged = {e for e in judgements.covered if e not in judgements.reasons and test_set.labels[e] >= 0}
-    own = {e for (e, c), state in judgements.states.items() if state != LabelState.WRONG and test_set.labels[e] == c}
+    test_set = judgments.test_set
+    judged = {e for e in judgments.covered if e not in judgments.reasons and test_set.labels[e] >= 0}
+    own = {e for (e, c), state in judgments.states.items() if state != LabelState.WRONG and test_set.labels[e] == c}
     if judged and len(own & judged) < 0.5 * len(judged):
         raise MismatchError(
             f"{path}: only {len(own & judged):,} of {len(judged):,} images have the label that test set "

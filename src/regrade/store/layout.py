@@ -6,7 +6,7 @@ from regrade.store.names import file_name
 
 TABLES = (
     "testsets/*.parquet",
-    "pictures/*.parquet",
+    "images/*.parquet",
     "slices/*/*.parquet",
     "labels/*/*@*.parquet",
     "reviews/*/*/*.parquet",
@@ -32,7 +32,7 @@ PREDICTIONS = "predictions/*/*/manifest.json"
 CHECKPOINTS = "checkpoints/*/*/manifest.json"
 """Manifests of checkpoints, likewise."""
 
-SIGNATURES = "neighbours/*/*/signatures.parquet"
+SIGNATURES = "neighbors/*/*/signatures.parquet"
 """Tables of signatures, with the checksum of the thumbnails beside them."""
 
 
@@ -46,9 +46,9 @@ def place_of_test_set(name: str) -> str:
     return f"testsets/{file_name(name)}.parquet"
 
 
-def place_of_pictures(test_set: str) -> str:
+def place_of_images(test_set: str) -> str:
     """Where the file is that says where the images of a test set are."""
-    return f"pictures/{file_name(test_set)}.parquet"
+    return f"images/{file_name(test_set)}.parquet"
 
 
 def place_of_class_map(test_set: str) -> str:
@@ -88,4 +88,4 @@ def folder_of_review(test_set: str, labels: str) -> str:
 
 def folder_of_signatures(name: str, digest: str) -> str:
     """Where the folder of the signatures of a set of images is."""
-    return f"neighbours/{file_name(name)}/{digest[:16]}"
+    return f"neighbors/{file_name(name)}/{digest[:16]}"

@@ -20,7 +20,7 @@ from regrade.store.verify import CheckedFile
 
 _Metadata = Mapping[str, Mapping[str, Any]]
 _BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes")
-_FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbours": TABLE}
+_FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
 """The file that every folder of a kind must have."""
 
 
@@ -102,7 +102,7 @@ def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
 def _needing_test_sets(root: Path) -> dict[str, Path]:
     """By the name of a test set, one of the files or folders that belong to it."""
     folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
-    files = [path for pattern in ("pictures/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
+    files = [path for pattern in ("images/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}
 
 

@@ -27,7 +27,7 @@ class PartialSignatures:
     """The signatures of one set, not finished yet. Use it within `alone`."""
 
     folder: Path
-    pictures: int
+    images: int
     part_size: int
 
     def alone(self) -> AbstractContextManager[None]:
@@ -69,8 +69,8 @@ class PartialSignatures:
                 parent.rmdir()
 
     def _ranges(self) -> Iterator[range]:
-        for start in range(0, self.pictures, self.part_size):
-            yield range(start, min(start + self.part_size, self.pictures))
+        for start in range(0, self.images, self.part_size):
+            yield range(start, min(start + self.part_size, self.images))
 
     def _path(self, positions: range) -> Path:
         return self.folder / f"{positions.start:09d}-{positions.stop:09d}.part"

@@ -1,4 +1,4 @@
-"""Where the images that a file names stand in a test set: by id, with or without a picture's file ending."""
+"""Where the images that a file names stand in a test set: by id, with or without a image's file ending."""
 
 from __future__ import annotations
 

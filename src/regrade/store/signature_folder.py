@@ -1,4 +1,4 @@
-"""The signatures of a set's pictures as a folder: a table, the thumbnails, and what they belong to."""
+"""The signatures of a set's images as a folder: a table, the thumbnails, and what they belong to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from regrade.core import FormatError, PictureSource, Signatures, joined_signatures
+from regrade.core import FormatError, ImageSource, Signatures, joined_signatures
 from regrade.core.arrays import IntArray
 from regrade.store.array_file import StoredArray, add_rows, begin_array
 from regrade.store.checksums import Checksums
@@ -30,18 +30,18 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class Signed:
-    """Whose signatures they are: the pictures, and the size at which they were looked at.
+    """Whose signatures they are: the images, and the size at which they were looked at.
 
-    ``way`` says how the pictures are read, wherever in the set they stand: signatures made the same way can be taken
-    over for pictures at the same places.
+    ``way`` says how the images are read, wherever in the set they stand: signatures made the same way can be taken
+    over for images at the same places.
     """
 
-    source: PictureSource
+    source: ImageSource
     size: int
 
     @cached_property
     def way(self) -> str:
-        """A hash of everything that signatures depend on but the pictures' places."""
+        """A hash of everything that signatures depend on but the images' places."""
         source = self.source
         parts = (source.reader, source.root, source.orientation.value, source.border, self.size, _FORMAT)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -28,9 +28,9 @@ from regrade.store.layout import (
     folder_of_review,
     place_of_class_map,
     place_of_class_space,
+    place_of_images,
     place_of_labels,
     place_of_mistakes,
-    place_of_pictures,
     place_of_slices,
     place_of_test_set,
 )
@@ -85,7 +85,7 @@ def _table_writer(path: Path, root: Path) -> Callable[[Any], object]:
         meta["frame"] = _frame_digest(path)
     if path.name == TABLE:
         meta["files"] = {THUMBNAILS: Checksums.of_file(path.parent / THUMBNAILS).as_json()}
-    if path.parent == root / "pictures":
+    if path.parent == root / "images":
         meta["root"] = _inside(Path(meta["root"]), root.resolve())
     return lambda file: write_parquet(table, meta, file)
 
@@ -139,7 +139,7 @@ def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
 _PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
     "classes": lambda stated: place_of_class_space(stated["name"]),
     "testsets": lambda stated: place_of_test_set(stated["test_set"]),
-    "pictures": lambda stated: place_of_pictures(stated["test_set"]),
+    "images": lambda stated: place_of_images(stated["test_set"]),
     "maps": lambda stated: place_of_class_map(stated["test_set"]),
     "slices": lambda stated: place_of_slices(stated["test_set"], stated["name"]),
     "labels": lambda stated: place_of_labels(stated["test_set"], f"{stated['name']}@{stated['version']}"),

@@ -36,7 +36,7 @@ class CorruptionRow:
     """One model under one corruption, or under all of them; what is undefined is none.
 
     ``error`` is the mean over severities. ``ratio`` is that error over AlexNet's, and under all corruptions mCE;
-    ``relative`` takes of both only what they lose against ``clean`` pictures, and is relative mCE.
+    ``relative`` takes of both only what they lose against ``clean`` images, and is relative mCE.
     """
 
     model: str

@@ -36,7 +36,7 @@ class GradeRow:
     """One model on one slice; what is undefined is none.
 
     ``multilabel`` counts novel predictions as wrong and ``multilabel_upper`` as right; ``reviewed`` is the unbiased
-    estimate in between where a random part of them was judged, and ``judgements_needed`` how many more judgements
+    estimate in between where a random part of them was judged, and ``judgments_needed`` how many more judgments
     bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
     an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
     ``clean`` is the model's top-1 accuracy on another test set among the same classes.
@@ -60,7 +60,7 @@ class GradeRow:
     novel: int
     unanswered: int
     undetermined: int
-    judgements_needed: int | None
+    judgments_needed: int | None
     clean: Estimate | None = None
     top1_same_images: Estimate | None = None
     labels_change: Estimate | None = None
@@ -131,7 +131,7 @@ class Grade(Tabular):
                 ("reviewed", "multi-label, reviewed"),
                 ("labels_change", "multi-label less top-1"),
                 ("anytime", "these images, valid at any stopping point"),
-                ("judgements_needed", "judgements needed"),
+                ("judgments_needed", "judgments needed"),
                 ("calibration_error", "calibration error"),
                 ("unanswered", "unanswered"),
                 ("undetermined", "undetermined"),
@@ -143,9 +143,9 @@ class Grade(Tabular):
         return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
 
     def _has(self, key: str) -> bool:
-        """Whether a column says anything: counts of 0 do not, but 0 judgements needed do."""
+        """Whether a column says anything: counts of 0 do not, but 0 judgments needed do."""
         values = [getattr(row, key) for row in self.rows]
-        return any(value is not None if key == "judgements_needed" else value for value in values)
+        return any(value is not None if key == "judgments_needed" else value for value in values)
 
     def _other_images(self) -> bool:
         """Whether top-1 over the images that the labels score is another number than over all of them."""
@@ -237,7 +237,7 @@ def _model_rows(
             multilabel.novel,
             int((predictions.top1[mask & predictions.counted] == NO_ANSWER).sum()),
             int(top1.undetermined[counted].sum()),
-            multilabel.judgements_needed,
+            multilabel.judgments_needed,
             top1_same_images=multilabel.top1,
             labels_change=multilabel.change,
             calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
@@ -350,10 +350,10 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
             "were not known when the review was drawn"
         )
     if labels.half_width is not None:
-        far = [row.model for row in overall if row.reviewed and row.judgements_needed is None]
+        far = [row.model for row in overall if row.reviewed and row.judgments_needed is None]
         if far:
             notes.append(f"a half-width of {labels.half_width:g} is out of reach for {_few(far)}: too few images")
-        notes.append("judgements needed: further ones of the sample, which all models share")
+        notes.append("judgments needed: further ones of the sample, which all models share")
     return notes
 
 

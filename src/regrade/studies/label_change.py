@@ -1,4 +1,4 @@
-"""What another version of the labels did: which judgements changed, and how every model fares under both."""
+"""What another version of the labels did: which judgments changed, and how every model fares under both."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from regrade.stats import (
     PartialReview,
     anytime_accuracy,
     exclusive_difference,
-    judgements_needed,
+    judgments_needed,
     partial_review,
     proportion,
     reviewed_accuracy,
@@ -58,7 +58,7 @@ class MultilabelGrade:
     upper: Estimate | None = None
     reviewed: Estimate | None = None
     novel: int = 0
-    judgements_needed: int | None = None
+    judgments_needed: int | None = None
     top1: Estimate | None = None
     change: Estimate | None = None
     anytime: Estimate | None = None
@@ -177,7 +177,7 @@ def _estimated(
     return replace(
         bounds,
         reviewed=_within(reviewed, bounds, labels.review),
-        judgements_needed=needed,
+        judgments_needed=needed,
         anytime=_anytime(review, confidence),
     )
 
@@ -202,10 +202,10 @@ def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | N
 
 
 def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: float) -> int | None:
-    """How many more judgements of the sample, which all models share, bring this model to the wanted half-width."""
+    """How many more judgments of the sample, which all models share, bring this model to the wanted half-width."""
     if labels.half_width is None or labels.review is None:
         return None
-    needed = judgements_needed(review, labels.half_width, confidence=confidence)
+    needed = judgments_needed(review, labels.half_width, confidence=confidence)
     if not needed:
         return needed
     return math.ceil(needed * int((~labels.review.judged).sum()) / review.left)

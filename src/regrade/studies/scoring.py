@@ -119,7 +119,7 @@ class MultilabelScoring:
 
     @property
     def accepted_in_words(self) -> str:
-        """Which judgements count as right."""
+        """Which judgments count as right."""
         states = " or ".join(state.name.lower() for state in self.rule.accepted)
         return states + (", collapsed classes accepted" if self.collapsed else "")
 

@@ -1,7 +1,7 @@
-"""Test sets with pictures: read in every common form, checked, and known by name."""
+"""Test sets with images: read in every common form, checked, and known by name."""
 
 from regrade.testsets.attach import locations_for
-from regrade.testsets.catalogue import CatalogueEntry, Download, Files, Kind, entry, names
+from regrade.testsets.catalog import CatalogEntry, Download, Files, Kind, entry, names
 from regrade.testsets.check import Checked, check, content_hash
 from regrade.testsets.contact_sheet import contact_sheet
 from regrade.testsets.corrupted_set import Corrupted, corrupted
@@ -13,12 +13,12 @@ from regrade.testsets.mapped_table import Disagreement, MappedColumns
 from regrade.testsets.pixels import decode_pixels
 from regrade.testsets.presence import images_are_missing
 from regrade.testsets.reader import Found, Layout, Reader, Wanted
-from regrade.testsets.registry import ENTRY_POINTS, open_pictures, reader_for, reader_named, readers
+from regrade.testsets.registry import ENTRY_POINTS, open_images, reader_for, reader_named, readers
 from regrade.testsets.released import Released, brings_classes, find_released
 
 __all__ = [
     "ENTRY_POINTS",
-    "CatalogueEntry",
+    "CatalogEntry",
     "Checked",
     "Corrupted",
     "Disagreement",
@@ -48,7 +48,7 @@ __all__ = [
     "images_are_missing",
     "locations_for",
     "names",
-    "open_pictures",
+    "open_images",
     "pixels_of",
     "reader_for",
     "reader_named",

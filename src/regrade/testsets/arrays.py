@@ -1,4 +1,4 @@
-"""Pictures as one array of pixels, as CIFAR's descendants come."""
+"""Images as one array of pixels, as CIFAR's descendants come."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import FileStamp, FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Images, ImageSource, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.tables import ArrayFile, ignored_names, open_arrays
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
 
-_PICTURES = ("images", "image", "data", "pictures", "x", "x_test")
+_IMAGES = ("images", "image", "data", "images", "x", "x_test")
 _LABELS = ("labels", "label", "targets", "y", "y_test")
 _CHANNELS = (1, 3)
 _LOADING = Lock()  # so that many threads that start at once load an archive once
@@ -29,7 +29,7 @@ class ArrayReader(Reader):
 
     name = "arrays"
 
-    def recognises(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         """An NPY or NPZ file."""
         return path.suffix.lower() in (".npy", ".npz")
 
@@ -42,26 +42,26 @@ class ArrayReader(Reader):
         labels = None if wanted.layout is Layout.FLAT else _labels(arrays, len(pixels), wanted)
         return Found(rows, labels, rows, notes=_notes(arrays, with_labels=labels is not None))
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by row."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by row."""
         check_still_there(source.path)
-        return ArrayPictures(source.path, source.locations)
+        return ArrayImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
-class ArrayPictures(Pictures):
+class ArrayImages(Images):
     """Rows of one array of pixels."""
 
     root: Path
     places: Sequence[str]
 
-    def read(self, position: int) -> Picture:
-        """The pixels of a picture."""
+    def read(self, position: int) -> StoredImage:
+        """The pixels of a image."""
         row = int(self.places[position])
         with _LOADING:
             array = self._array
         if row >= len(array):
-            raise UnreadablePicture(f"{self.root.name} has no row {row}")
+            raise UnreadableImage(f"{self.root.name} has no row {row}")
         return np.asarray(array[row])
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002
@@ -81,22 +81,22 @@ class ArrayPictures(Pictures):
 
 
 def _pixels(arrays: ArrayFile) -> NDArray[Any]:
-    """Pictures (n, h, w) or (n, h, w, 3); channels that come first are moved last."""
+    """Images (n, h, w) or (n, h, w, 3); channels that come first are moved last."""
     path = arrays.path
-    name = arrays.first_of(("", *_PICTURES))
+    name = arrays.first_of(("", *_IMAGES))
     if name is None:
-        raise FormatError(f"{path}: the array of pictures must be called {_PICTURES[0]}")
+        raise FormatError(f"{path}: the array of images must be called {_IMAGES[0]}")
     shape, dtype = arrays.declared[name].shape, arrays.declared[name].dtype
     channels_last = len(shape) == 3 or (len(shape) == 4 and shape[3] in _CHANNELS)
     channels_first = len(shape) == 4 and shape[1] in _CHANNELS and not channels_last
     if dtype != np.uint8 or 0 in shape or not (channels_first or channels_last):
-        raise FormatError(f"{path}: pictures must be bytes (n, height, width, 3), got {dtype} {shape}")
+        raise FormatError(f"{path}: images must be bytes (n, height, width, 3), got {dtype} {shape}")
     array = arrays.load(name)
     return np.moveaxis(array, 1, 3) if channels_first else array
 
 
 def _notes(arrays: ArrayFile, *, with_labels: bool) -> tuple[str, ...]:
-    keys = (("", *_PICTURES), _LABELS) if with_labels else (("", *_PICTURES),)
+    keys = (("", *_IMAGES), _LABELS) if with_labels else (("", *_IMAGES),)
     used = {name for names in keys if (name := arrays.first_of(names)) is not None}
     return ignored_names((*arrays.declared, *arrays.not_arrays), used, noun="array")
 
@@ -109,11 +109,11 @@ def _labels(arrays: ArrayFile, rows: int, wanted: Wanted) -> IntArray:
         name = arrays.first_of(_LABELS)
         labels = None if name is None else arrays.load(name)
     if labels is None:
-        raise FormatError(f"{path} has no labels; pictures without labels: --layout flat")
+        raise FormatError(f"{path} has no labels; images without labels: --layout flat")
     if labels.shape == (rows, 1):
         labels = labels[:, 0]
     if labels.shape != (rows,) or not np.issubdtype(labels.dtype, np.integer):
-        raise FormatError(f"{path}: {rows:,} pictures, but labels {labels.dtype} {labels.shape}")
+        raise FormatError(f"{path}: {rows:,} images, but labels {labels.dtype} {labels.shape}")
     values, inverse = np.unique(labels, return_inverse=True)
     names = {str(value): str(value) for value in values.tolist()}
     classes = classes_by_name(names, wanted.space, wanted.naming, what="label", where=path)

@@ -1,4 +1,4 @@
-"""Pictures for a test set that is known already: found by id, whatever their order."""
+"""Images for a test set that is known already: found by id, whatever their order."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from regrade.testsets.reader import Found
 
 
 def locations_for(test_set: TestSet, found: Found) -> tuple[str, ...]:
-    """The place of each example's picture, by its id with or without a file's ending.
+    """The place of each example's image, by its id with or without a file's ending.
 
-    Every example needs a picture, pictures without an example are one too many, and labels must agree.
+    Every example needs a image, images without an example are one too many, and labels must agree.
     """
     rows = _rows(test_set, found.ids)
     unused = sorted(set(range(len(found.ids))).difference(rows))
     if unused:
         raise MismatchError(
-            f"{len(unused):,} pictures belong to no example of {test_set.name}, for instance {found.ids[unused[0]]!r}"
+            f"{len(unused):,} images belong to no example of {test_set.name}, for instance {found.ids[unused[0]]!r}"
         )
     for column, values in found.groups.items():
         if test_set.groups.get(column) != tuple(values[row] for row in rows):
@@ -34,7 +34,7 @@ def locations_for(test_set: TestSet, found: Found) -> tuple[str, ...]:
 
 
 def _rows(test_set: TestSet, ids: Sequence[str]) -> list[int]:
-    """The row of each example among the ids of pictures, by the strictest way of comparing that finds them all."""
+    """The row of each example among the ids of images, by the strictest way of comparing that finds them all."""
     missing: list[str] = []
     for key in _KEYS:
         row_of = {key(example): row for row, example in enumerate(ids)}
@@ -44,17 +44,17 @@ def _rows(test_set: TestSet, ids: Sequence[str]) -> list[int]:
             return rows
     if missing:
         raise MismatchError(
-            f"{len(missing):,} of the {len(test_set):,} examples of {test_set.name} have no picture here, for instance "
+            f"{len(missing):,} of the {len(test_set):,} examples of {test_set.name} have no image here, for instance "
             f"{missing[0]!r}"
         )
-    raise MismatchError(f"several pictures could be meant by the same id of {test_set.name}: ids and names must agree")
+    raise MismatchError(f"several images could be meant by the same id of {test_set.name}: ids and names must agree")
 
 
 def _check_labels(test_set: TestSet, labels: IntArray) -> None:
     differs = np.flatnonzero((labels != test_set.labels) & test_set.labeled)
     if differs.size:
         raise MismatchError(
-            f"{len(differs):,} pictures lie under another class than test set {test_set.name} gives them, for "
+            f"{len(differs):,} images lie under another class than test set {test_set.name} gives them, for "
             f"instance {test_set.ids[differs[0]]!r}"
         )
 
@@ -69,7 +69,7 @@ def _without_ending(example: str) -> str:
 
 
 def _bare(example: str) -> str:
-    """An id without the folders before it and the ending of a picture behind it."""
+    """An id without the folders before it and the ending of a image behind it."""
     return _without_ending(example.rpartition("/")[2])
 
 

@@ -1,4 +1,4 @@
-"""Is a test set what it claims to be? Every picture read, every count compared."""
+"""Is a test set what it claims to be? Every image read, every count compared."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from regrade.core import Column, Picture, Pictures, PictureSource, Table, Tabular, TestSet, UnreadablePicture
+from regrade.core import Column, Images, ImageSource, StoredImage, Table, Tabular, TestSet, UnreadableImage
 from regrade.testsets.decode import decode_gray_or_rgb
-from regrade.testsets.registry import open_pictures
+from regrade.testsets.registry import open_images
 
 Watch = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
-_NOTHING = bytes(32)  # stands in the hash for a picture that is not there
-_AHEAD = 64  # pictures read ahead a thread: enough to keep them busy, few enough to keep memory flat
+_NOTHING = bytes(32)  # stands in the hash for a image that is not there
+_AHEAD = 64  # images read ahead a thread: enough to keep them busy, few enough to keep memory flat
 
 
 @dataclass(frozen=True, repr=False)
 class Checked(Tabular):
     """What checking a test set found.
 
-    ``unreadable`` gives each picture that cannot be decoded with the reason; ``repeated`` the groups of examples
-    with the same content; ``digest`` is a hash over the content of all pictures in order.
+    ``unreadable`` gives each image that cannot be decoded with the reason; ``repeated`` the groups of examples
+    with the same content; ``digest`` is a hash over the content of all images in order.
     """
 
     test_set: str
@@ -39,7 +39,7 @@ class Checked(Tabular):
 
     @property
     def sound(self) -> bool:
-        """Whether every picture can be read and the count is the expected one."""
+        """Whether every image can be read and the count is the expected one."""
         return not self.unreadable and self.expected in (None, self.examples)
 
     def table(self) -> Table:
@@ -49,9 +49,9 @@ class Checked(Tabular):
             ("examples", f"{self.examples:,}{expected}"),
             ("classes with examples", f"{self.classes:,}"),
             ("examples a class", f"{self.least_in_class:,} to {self.most_in_class:,}"),
-            ("unreadable pictures", f"{len(self.unreadable):,}"),
+            ("unreadable images", f"{len(self.unreadable):,}"),
             ("repeated content", f"{len(self.repeated):,} groups"),
-            ("picture sizes", f"{_size(self.smallest)} to {_size(self.largest)}"),
+            ("image sizes", f"{_size(self.smallest)} to {_size(self.largest)}"),
             ("content", self.digest[:16]),
         ]
         rows += [(f"unreadable: {name}", reason) for name, reason in self.unreadable[:20]]
@@ -62,7 +62,7 @@ class Checked(Tabular):
 
 @dataclass(frozen=True)
 class _Seen:
-    """What one picture turned out to be."""
+    """What one image turned out to be."""
 
     digest: bytes
     size: tuple[int, int] | None
@@ -71,22 +71,22 @@ class _Seen:
 
 def check(
     test_set: TestSet,
-    source: PictureSource,
+    source: ImageSource,
     *,
     expected: int | None = None,
     workers: int = 2,
     watch: Watch | None = None,
 ) -> Checked:
-    """Read and decode every picture of a test set; nothing is taken on trust."""
+    """Read and decode every image of a test set; nothing is taken on trust."""
     seen = list((watch or _unwatched)(_look_at_all(source, workers), len(test_set)))
     state = hashlib.sha256()
     groups: dict[bytes, list[str]] = {}
-    for example, picture in zip(test_set.ids, seen, strict=True):
-        state.update(picture.digest)
-        if not picture.trouble:
-            groups.setdefault(picture.digest, []).append(example)
+    for example, image in zip(test_set.ids, seen, strict=True):
+        state.update(image.digest)
+        if not image.trouble:
+            groups.setdefault(image.digest, []).append(example)
     balance = Counter(test_set.labels[test_set.labeled].tolist())
-    sizes = [picture.size for picture in seen if picture.size]
+    sizes = [image.size for image in seen if image.size]
     return Checked(
         test_set.name,
         len(test_set),
@@ -94,7 +94,7 @@ def check(
         len(balance),
         min(balance.values(), default=0),
         max(balance.values(), default=0),
-        tuple((i, picture.trouble) for i, picture in zip(test_set.ids, seen, strict=True) if picture.trouble),
+        tuple((i, image.trouble) for i, image in zip(test_set.ids, seen, strict=True) if image.trouble),
         tuple(tuple(group) for group in groups.values() if len(group) > 1),
         min(sizes, key=_area, default=None),
         max(sizes, key=_area, default=None),
@@ -102,31 +102,31 @@ def check(
     )
 
 
-def _look_at_all(source: PictureSource, workers: int) -> Iterator[_Seen]:
-    """Pictures in order, decoded by some threads, only a few of them in memory at a time."""
-    pictures = open_pictures(source)
+def _look_at_all(source: ImageSource, workers: int) -> Iterator[_Seen]:
+    """Images in order, decoded by some threads, only a few of them in memory at a time."""
+    images = open_images(source)
     with ThreadPoolExecutor(workers) as pool:
         step = _AHEAD * workers
         for start in range(0, len(source.locations), step):
             block = range(start, min(start + step, len(source.locations)))
-            yield from pool.map(lambda position: _look_at(pictures, position, source), block)
+            yield from pool.map(lambda position: _look_at(images, position, source), block)
 
 
-def _look_at(pictures: Pictures, position: int, source: PictureSource) -> _Seen:
-    picture = None
+def _look_at(images: Images, position: int, source: ImageSource) -> _Seen:
+    image = None
     try:
-        picture = pictures.read(position)
-        size = decode_gray_or_rgb(picture, orientation=source.orientation, border=source.border).size
-    except UnreadablePicture as error:
-        return _Seen(_NOTHING if picture is None else content_hash(picture), None, str(error))
-    return _Seen(content_hash(picture), size, "")
+        image = images.read(position)
+        size = decode_gray_or_rgb(image, orientation=source.orientation, border=source.border).size
+    except UnreadableImage as error:
+        return _Seen(_NOTHING if image is None else content_hash(image), None, str(error))
+    return _Seen(content_hash(image), size, "")
 
 
-def content_hash(picture: Picture) -> bytes:
-    """A hash of a picture as it is stored."""
-    if isinstance(picture, bytes):
-        return hashlib.sha256(picture).digest()
-    return hashlib.sha256(repr(picture.shape).encode() + picture.tobytes()).digest()
+def content_hash(image: StoredImage) -> bytes:
+    """A hash of a image as it is stored."""
+    if isinstance(image, bytes):
+        return hashlib.sha256(image).digest()
+    return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).digest()
 
 
 def _unwatched(seen: Iterable[_Seen], total: int) -> Iterable[_Seen]:  # noqa: ARG001

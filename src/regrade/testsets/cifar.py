@@ -1,4 +1,4 @@
-"""CIFAR-10 in its own binary form: one byte of label and 3,072 of pixels a picture."""
+"""CIFAR-10 in its own binary form: one byte of label and 3,072 of pixels a image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from regrade.core import FileStamp, FormatError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Images, ImageSource, StoredImage, UnreadableImage
 from regrade.tables import check_file
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
 
@@ -23,7 +23,7 @@ class CifarReader(Reader):
 
     name = "cifar"
 
-    def recognises(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         """A ``.bin`` file."""
         return path.suffix.lower() == ".bin" and path.is_file()
 
@@ -44,27 +44,27 @@ class CifarReader(Reader):
             )
         return Found(rows, labels, rows)
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by record."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by record."""
         check_still_there(source.path)
-        return CifarPictures(source.path, source.locations)
+        return CifarImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
-class CifarPictures(Pictures):
+class CifarImages(Images):
     """The records of one binary file."""
 
     root: Path
     places: Sequence[str]
 
-    def read(self, position: int) -> Picture:
-        """The pixels of a picture, the channels last."""
+    def read(self, position: int) -> StoredImage:
+        """The pixels of a image, the channels last."""
         try:
             record = self._all[int(self.places[position])]
         except OSError as error:
-            raise UnreadablePicture(f"{self.root.name}: {error.strerror or error}") from None
+            raise UnreadableImage(f"{self.root.name}: {error.strerror or error}") from None
         except (IndexError, ValueError):
-            raise UnreadablePicture(f"{self.root.name}: it is cut short, record {self.places[position]}") from None
+            raise UnreadableImage(f"{self.root.name}: it is cut short, record {self.places[position]}") from None
         return np.ascontiguousarray(record[1:].reshape(3, _SIDE, _SIDE).transpose(1, 2, 0))
 
     def stamp(self, position: int) -> FileStamp | None:  # noqa: ARG002

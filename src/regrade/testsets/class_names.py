@@ -47,5 +47,5 @@ def _misfit(
     best = max(readings.values(), key=lambda reading: sum(name in reading for name in names.values()))
     stranger = next(shown for shown, name in names.items() if name not in best)
     kinds = " or ".join(kind.value for kind in readings)
-    lead = f"{what} {stranger!r} of {where}" if stranger else f"a picture in {where} itself has no {what} and so"
-    return MismatchError(f"{lead} is no class {kinds} of {space.name}; pictures without labels: --layout flat")
+    lead = f"{what} {stranger!r} of {where}" if stranger else f"a image in {where} itself has no {what} and so"
+    return MismatchError(f"{lead} is no class {kinds} of {space.name}; images without labels: --layout flat")

@@ -1,22 +1,22 @@
-"""A contact sheet: a few pictures of a test set with their labels, to see at a glance what is in it."""
+"""A contact sheet: a few images of a test set with their labels, to see at a glance what is in it."""
 
 from __future__ import annotations
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from regrade.core import UNLABELED, InputError, PictureSource, TestSet, UnreadablePicture
+from regrade.core import UNLABELED, ImageSource, InputError, TestSet, UnreadableImage
 from regrade.testsets.decode import decode_gray_or_rgb
-from regrade.testsets.registry import open_pictures
+from regrade.testsets.registry import open_images
 
 _TILE, _CAPTION, _MARGIN = 160, 34, 8
 _PAPER, _INK, _FAINT = (255, 255, 255), (30, 30, 30), (110, 110, 110)
 
 
 def contact_sheet(
-    test_set: TestSet, source: PictureSource, *, rng: np.random.Generator, rows: int = 5, columns: int = 8
+    test_set: TestSet, source: ImageSource, *, rng: np.random.Generator, rows: int = 5, columns: int = 8
 ) -> Image.Image:
-    """Pictures drawn at random, shown whole, each above its class name and id; unreadable ones say so."""
+    """Images drawn at random, shown whole, each above its class name and id; unreadable ones say so."""
     if rows < 1 or columns < 1:
         raise InputError(f"a contact sheet has at least one row and one column, got {rows} x {columns}")
     chosen = np.sort(rng.choice(len(test_set), size=min(rows * columns, len(test_set)), replace=False))
@@ -24,21 +24,21 @@ def contact_sheet(
     down = -(-len(chosen) // across)
     width, height = _TILE + _MARGIN, _TILE + _CAPTION + _MARGIN
     sheet = Image.new("RGB", (across * width + _MARGIN, down * height + _MARGIN), _PAPER)
-    pictures = open_pictures(source)
+    images = open_images(source)
     for place, position in enumerate(chosen.tolist()):
         corner = _MARGIN + place % across * width, _MARGIN + place // across * height
         try:
-            picture = decode_gray_or_rgb(pictures.read(position), orientation=source.orientation, border=source.border)
-        except UnreadablePicture as error:
-            picture = _notice(str(error))
-        _paste(sheet, picture, corner)
+            image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
+        except UnreadableImage as error:
+            image = _notice(str(error))
+        _paste(sheet, image, corner)
         _caption(sheet, test_set, position, corner)
     return sheet
 
 
-def _paste(sheet: Image.Image, picture: Image.Image, corner: tuple[int, int]) -> None:
-    scale = _TILE / max(picture.size)
-    small = picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))
+def _paste(sheet: Image.Image, image: Image.Image, corner: tuple[int, int]) -> None:
+    scale = _TILE / max(image.size)
+    small = image.resize((max(1, round(image.width * scale)), max(1, round(image.height * scale))))
     sheet.paste(small, (corner[0] + (_TILE - small.width) // 2, corner[1] + (_TILE - small.height) // 2))
 
 

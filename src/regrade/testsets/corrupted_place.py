@@ -1,4 +1,4 @@
-"""Where a corrupted picture comes from, as plain text: which clean picture, how it is read, what is done to it."""
+"""Where a corrupted image comes from, as plain text: which clean image, how it is read, what is done to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from regrade.core import FormatError
 
 @dataclass(frozen=True)
 class CleanPlace:
-    """A clean picture: its id, its place as its own reader knows it, and how it is to be read."""
+    """A clean image: its id, its place as its own reader knows it, and how it is to be read."""
 
     image: str
     location: str
@@ -36,14 +36,14 @@ class CleanPlace:
 
 
 class CorruptedPlace(NamedTuple):
-    """What is done to a clean picture, which ``clean`` gives as text: there may be millions of these."""
+    """What is done to a clean image, which ``clean`` gives as text: there may be millions of these."""
 
     corruption: str
     severity: int
     clean: str
 
     def text(self) -> str:
-        """The place as a location: ``fog/3`` and the clean picture."""
+        """The place as a location: ``fog/3`` and the clean image."""
         return f"{self.corruption}/{self.severity} {self.clean}"
 
     @classmethod
@@ -56,10 +56,10 @@ class CorruptedPlace(NamedTuple):
         return cls(corruption, int(severity), clean)
 
     def rng(self, image: str) -> np.random.Generator:
-        """Randomness that belongs to this picture alone, whatever is read before or beside it."""
+        """Randomness that belongs to this image alone, whatever is read before or beside it."""
         key = json.dumps([image, self.corruption, self.severity])
         return np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()))
 
 
 def _not_a_place(text: str) -> FormatError:
-    return FormatError(f"{text!r} is no place of a corrupted picture")
+    return FormatError(f"{text!r} is no place of a corrupted image")

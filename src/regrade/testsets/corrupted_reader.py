@@ -1,4 +1,4 @@
-"""Pictures of another test set, corrupted as they are read: nothing is copied."""
+"""Images of another test set, corrupted as they are read: nothing is copied."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import FileStamp, InputError, Orientation, Picture, Pictures, PictureSource
+from regrade.core import FileStamp, Images, ImageSource, InputError, Orientation, StoredImage
 from regrade.core.arrays import IntArray
 from regrade.testsets.corrupted_place import CleanPlace, CorruptedPlace
 from regrade.testsets.corruptions import corrupt
-from regrade.testsets.corruptions.crop import centre
+from regrade.testsets.corruptions.crop import center
 from regrade.testsets.corruptions.pixels import through_jpeg
 from regrade.testsets.decode import decode
 from regrade.testsets.reader import Found, Reader, Wanted
 
 READER = "corrupted"
-_STORED_QUALITY = 85  # the released pictures were stored as JPEG of this quality
+_STORED_QUALITY = 85  # the released images were stored as JPEG of this quality
 
 
 class CorruptedReader(Reader):
-    """Opens what `corrupted` has made; the root is that of the clean pictures, which ``open_clean`` opens."""
+    """Opens what `corrupted` has made; the root is that of the clean images, which ``open_clean`` opens."""
 
     name = READER
 
-    def __init__(self, open_clean: Callable[[PictureSource], Pictures]) -> None:
+    def __init__(self, open_clean: Callable[[ImageSource], Images]) -> None:
         self._open_clean = open_clean
 
-    def recognises(self, path: Path) -> bool:  # noqa: ARG002
-        """Nothing: these pictures are made from a test set, not found below a path."""
+    def recognizes(self, path: Path) -> bool:  # noqa: ARG002
+        """Nothing: these images are made from a test set, not found below a path."""
         return False
 
     def find(self, path: Path, wanted: Wanted) -> Found:  # noqa: ARG002
         """Nothing."""
-        raise InputError("corrupted pictures are made from a test set: regrade testsets corrupt")
+        raise InputError("corrupted images are made from a test set: regrade testsets corrupt")
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Clean pictures, corrupted as they are read."""
+    def open(self, source: ImageSource) -> Images:
+        """Clean images, corrupted as they are read."""
         rows: dict[str, int] = {}
         wanted = (CorruptedPlace.from_text(text).clean for text in source.locations)
         row_of = np.fromiter((rows.setdefault(text, len(rows)) for text in wanted), np.int64, len(source.locations))
         clean = [CleanPlace.from_text(text) for text in rows]
-        opened = PictureSource(
+        opened = ImageSource(
             clean[0].reader,
             source.root,
             tuple(place.location for place in clean),
@@ -51,31 +51,31 @@ class CorruptedReader(Reader):
             clean[0].border,
             source.base,
         )
-        return CorruptedPictures(self._open_clean(opened), source.locations, row_of)
+        return CorruptedImages(self._open_clean(opened), source.locations, row_of)
 
 
 @dataclass(frozen=True, eq=False)
-class CorruptedPictures(Pictures):
-    """Clean pictures, and for each position (n,) which of them it is and what is done to it."""
+class CorruptedImages(Images):
+    """Clean images, and for each position (n,) which of them it is and what is done to it."""
 
-    clean: Pictures
+    clean: Images
     places: Sequence[str]
     rows: IntArray
 
-    def read(self, position: int) -> Picture:
-        """The pixels of a picture: cut to 224 x 224, corrupted, and stored as JPEG once, as the released ones were."""
+    def read(self, position: int) -> StoredImage:
+        """The pixels of a image: cut to 224 x 224, corrupted, and stored as JPEG once, as the released ones were."""
         return self.rendered(position, self.stored(position))
 
-    def stored(self, position: int) -> Picture:
+    def stored(self, position: int) -> StoredImage:
         """The clean image."""
         return self.clean.read(int(self.rows[position]))
 
-    def rendered(self, position: int, stored: Picture) -> Picture:
+    def rendered(self, position: int, stored: StoredImage) -> StoredImage:
         """The corrupted pixels of a clean image."""
         place = CorruptedPlace.from_text(self.places[position])
         clean = CleanPlace.from_text(place.clean)
-        picture = decode(stored, orientation=Orientation(clean.orientation), border=clean.border)
-        pixels = corrupt(centre(picture), place.corruption, place.severity, place.rng(clean.image))
+        image = decode(stored, orientation=Orientation(clean.orientation), border=clean.border)
+        pixels = corrupt(center(image), place.corruption, place.severity, place.rng(clean.image))
         return through_jpeg(pixels, _STORED_QUALITY)
 
     def stamp(self, position: int) -> FileStamp | None:

@@ -1,4 +1,4 @@
-"""A test set of corrupted pictures, made from one that has pictures."""
+"""A test set of corrupted images, made from one that has images."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.core import InputError, PictureSource, TestSet
+from regrade.core import ImageSource, InputError, TestSet
 from regrade.core.arguments import refuse_text
 from regrade.core.arrays import IntArray
 from regrade.testsets.corrupted_place import CleanPlace, CorruptedPlace
@@ -19,15 +19,15 @@ COLUMNS = ("corruption", "severity", "image")
 
 @dataclass(frozen=True, eq=False)
 class Corrupted:
-    """A test set of corrupted pictures, and where they come from."""
+    """A test set of corrupted images, and where they come from."""
 
     test_set: TestSet
-    source: PictureSource
+    source: ImageSource
 
 
 def corrupted(
     test_set: TestSet,
-    source: PictureSource,
+    source: ImageSource,
     *,
     name: str,
     corruptions: Sequence[str] = (),
@@ -37,8 +37,8 @@ def corrupted(
 ) -> Corrupted:
     """Every image under every corruption and severity, or under those that are named.
 
-    Labels and groups are those of the clean pictures; group columns ``corruption``, ``severity`` and ``image`` (the
-    clean picture's id) are added. ``images`` takes a random part of the images, by ``rng``.
+    Labels and groups are those of the clean images; group columns ``corruption``, ``severity`` and ``image`` (the
+    clean image's id) are added. ``images`` takes a random part of the images, by ``rng``.
     """
     taken = [column for column in COLUMNS if column in test_set.groups]
     if taken:
@@ -59,11 +59,11 @@ def corrupted(
     locations = tuple(CorruptedPlace(c, s, clean[position]).text() for c, s, position in rows)
     return Corrupted(
         TestSet(name, test_set.class_space, ids, labels, groups),
-        PictureSource(READER, source.root, locations, base=source.base),
+        ImageSource(READER, source.root, locations, base=source.base),
     )
 
 
-def _clean_place(test_set: TestSet, source: PictureSource, position: int) -> CleanPlace:
+def _clean_place(test_set: TestSet, source: ImageSource, position: int) -> CleanPlace:
     return CleanPlace(
         test_set.ids[position], source.locations[position], source.reader, source.orientation.value, source.border
     )

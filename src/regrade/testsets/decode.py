@@ -1,4 +1,4 @@
-"""From the bytes of a picture to its pixels, as people see it."""
+"""From the bytes of a image to its pixels, as people see it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
-from regrade.core import Orientation, Picture, UnreadablePicture
+from regrade.core import Orientation, StoredImage, UnreadableImage
 from regrade.testsets.silence import Silence
 
 _DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
@@ -30,22 +30,22 @@ _TURNS = {
     8: Image.Transpose.ROTATE_90,
 }
 SILENCE = Silence()
-"""Of large pictures Pillow still refuses the absurd, and odd notes of cameras do not matter."""
+"""Of large images Pillow still refuses the absurd, and odd notes of cameras do not matter."""
 
 
-def decode(stored: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0) -> Image.Image:
-    """A picture as RGB, by its content whatever its file is called, ``border`` pixels cut off on every side.
+def decode(stored: StoredImage, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0) -> Image.Image:
+    """A image as RGB, by its content whatever its file is called, ``border`` pixels cut off on every side.
 
-    Grey and palette pictures become RGB, CMYK is converted, 16-bit grey is scaled to 8, of an animation the first
+    Gray and palette images become RGB, CMYK is converted, 16-bit gray is scaled to 8, of an animation the first
     frame is taken. Damaged or unknown content, and more than 178,956,970 pixels, Pillow's limit, raise
-    `UnreadablePicture` with the reason.
+    `UnreadableImage` with the reason.
     """
     image = decode_gray_or_rgb(stored, orientation=orientation, border=border)
     return image if image.mode == "RGB" else image.convert("RGB")
 
 
 def decode_gray_or_rgb(
-    stored: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
+    stored: StoredImage, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
 ) -> Image.Image:
     """As `decode`, but a gray image stays gray (mode L), a quarter of the memory: its RGB channels would be equal.
 
@@ -55,7 +55,7 @@ def decode_gray_or_rgb(
     if not border:
         return image
     if min(image.size) <= 2 * border:
-        raise UnreadablePicture(f"a picture of {image.width} x {image.height} has nothing within a border of {border}")
+        raise UnreadableImage(f"a image of {image.width} x {image.height} has nothing within a border of {border}")
     return image.crop((border, border, image.width - border, image.height - border))
 
 
@@ -89,14 +89,14 @@ def _decoded(content: bytes, orientation: Orientation) -> Image.Image:
             image.load()
             return _as_gray_or_rgb(_upright(image) if orientation is Orientation.UPRIGHT else image)
     except Exception as error:  # damage shows as whatever error the parser of a format has for it
-        raise UnreadablePicture(_reason(error, content)) from None
+        raise UnreadableImage(_reason(error, content)) from None
 
 
 def turn_of(image: Image.Image) -> Image.Transpose | None:
-    """How to turn a picture as its EXIF note says; a note that makes no sense is none."""
+    """How to turn a image as its EXIF note says; a note that makes no sense is none."""
     try:
         note = image.getexif().get(_ORIENTATION)
-    except Exception:  # the picture itself is whole
+    except Exception:  # the image itself is whole
         return None
     return _TURNS.get(note) if isinstance(note, int) else None
 
@@ -139,9 +139,9 @@ def _as_bytes(image: Image.Image, white: float) -> NDArray[np.uint8]:
 
 def _from_pixels(pixels: NDArray[np.uint8]) -> Image.Image:
     if pixels.dtype != np.uint8 or pixels.ndim not in (2, 3) or (pixels.ndim == 3 and pixels.shape[2] not in (1, 3)):
-        raise UnreadablePicture(f"pixels must be bytes (height, width, 3), got {pixels.dtype} {pixels.shape}")
+        raise UnreadableImage(f"pixels must be bytes (height, width, 3), got {pixels.dtype} {pixels.shape}")
     if not pixels.size:
-        raise UnreadablePicture(f"there are no pixels in {pixels.shape}")
+        raise UnreadableImage(f"there are no pixels in {pixels.shape}")
     flat = pixels[..., 0] if pixels.ndim == 3 and pixels.shape[2] == 1 else pixels
     return Image.fromarray(np.ascontiguousarray(flat))
 
@@ -150,7 +150,7 @@ def _reason(error: Exception, data: bytes) -> str:
     if not data:
         return "the file is empty"
     if isinstance(error, UnidentifiedImageError):
-        return "not a picture of a known format"
+        return "not a image of a known format"
     if isinstance(error, Image.DecompressionBombError):
         pixels, limit = (f"{int(number):,}" for number in re.findall(r"\d+", str(error))[:2])
         return f"it has {pixels} pixels, and at most {limit} are decoded"

@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from regrade.core import DownloadError, InputError, WriteError, refusal
-from regrade.testsets.catalogue import Download
+from regrade.testsets.catalog import Download
 
 Progress = Callable[[int, int | None], None]
 """Called with the bytes there are and the bytes there will be, if that is known."""

@@ -1,4 +1,4 @@
-"""Pictures in folders, one folder a class."""
+"""Images in folders, one folder a class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import FileStamp, InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
@@ -18,25 +18,25 @@ from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, 
 
 
 class FolderReader(Reader):
-    """Folders of pictures, each folder a class by id, index or name; which of them is stated or proven."""
+    """Folders of images, each folder a class by id, index or name; which of them is stated or proven."""
 
     name = "folder"
 
-    def recognises(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         """Any folder."""
         return path.is_dir()
 
     def find(self, path: Path, wanted: Wanted) -> Found:
-        """All pictures below the folder, ordered by path; their ids are file names, or paths where names repeat.
+        """All images below the folder, ordered by path; their ids are file names, or paths where names repeat.
 
         With levels above the class folders, ids begin with the values of these instead.
         """
-        wanted.refuse_columns("folder of pictures", besides=wanted.columns.groups)
+        wanted.refuse_columns("folder of images", besides=wanted.columns.groups)
         files = list(_files(path, "", frozenset()))
         places = sorted(file.place for file in files if file.is_image)
         notes = passed_over_images(file.suffix for file in files if not file.is_image)
         if not places:
-            raise InputError(f"there is no picture below {path}{f' ({notes[0]})' if notes else ''}")
+            raise InputError(f"there is no image below {path}{f' ({notes[0]})' if notes else ''}")
         check_names(places)
         labels = None if wanted.layout is Layout.FLAT else self._labels(path, places, wanted)
         levels = wanted.group_levels
@@ -52,35 +52,35 @@ class FolderReader(Reader):
         classes = classes_by_name(folders, wanted.space, wanted.naming, what="folder", where=path)
         return np.array([classes[_folder(place)] for place in places], dtype=np.int32)
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by their paths below the root."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by their paths below the root."""
         check_still_there(source.path)
-        return FilePictures(source.path, source.locations)
+        return FileImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
-class FilePictures(Pictures):
-    """Pictures that are files of their own."""
+class FileImages(Images):
+    """Images that are files of their own."""
 
     root: Path
     places: Sequence[str]
 
-    def read(self, position: int) -> Picture:
-        """The content of a picture's file."""
+    def read(self, position: int) -> StoredImage:
+        """The content of a image's file."""
         try:
             return (self.root / self.places[position]).read_bytes()
         except OSError as error:
-            raise UnreadablePicture(f"{self.places[position]}: {error.strerror or error}") from None
+            raise UnreadableImage(f"{self.places[position]}: {error.strerror or error}") from None
         except ValueError as error:  # a path that no file can have
-            raise UnreadablePicture(f"{self.places[position]!r}: {error}") from None
+            raise UnreadableImage(f"{self.places[position]!r}: {error}") from None
 
     def stamp(self, position: int) -> FileStamp | None:
         """The stamp of an image's file."""
         return file_stamp(self.root / self.places[position])
 
 
-def picture_places(root: Path) -> Iterator[str]:
-    """Paths of all pictures below a folder, with forward slashes, in no particular order; hidden ones are left out."""
+def image_places(root: Path) -> Iterator[str]:
+    """Paths of all images below a folder, with forward slashes, in no particular order; hidden ones are left out."""
     return (file.place for file in _files(root, "", frozenset()) if file.is_image)
 
 
@@ -121,7 +121,7 @@ def _is_image(path: Path, entry: os.DirEntry[str], suffix: str) -> bool:
     if suffix:
         return False
     if entry.is_symlink() and not is_file:
-        raise InputError(f"{path} is a link that leads nowhere: a folder of pictures may be missing")
+        raise InputError(f"{path} is a link that leads nowhere: a folder of images may be missing")
     return is_file and is_image(path)
 
 
@@ -144,7 +144,7 @@ def _ids_by_level(places: Sequence[str], rows: Sequence[tuple[str, ...]]) -> tup
 def _values_by_folder(
     levels: Sequence[Level], places: Sequence[str], root: Path, *, flat: bool
 ) -> dict[str, tuple[str, ...]]:
-    """What the levels say of the pictures in each folder; without class folders, the pictures' own folders count."""
+    """What the levels say of the images in each folder; without class folders, the images' own folders count."""
     folders = dict.fromkeys(map(_folder, places))
     parts = {folder: folder.split("/") if folder else [] for folder in folders}
     return {folder: level_values(levels, names if flat else names[:-1], root) for folder, names in parts.items()}

@@ -1,4 +1,4 @@
-"""Folders above the class folders: what their names say of the pictures below."""
+"""Folders above the class folders: what their names say of the images below."""
 
 from __future__ import annotations
 

@@ -36,14 +36,14 @@ class MappedColumns:
     accepted: str
     """The classes that count as right, as a list of ids or indices; an empty one leaves the row unscored."""
     path: str
-    pictures: tuple[str, ...] = ("",)
-    """Folders beside the table from which paths count; the first in which a picture is found is taken."""
+    images: tuple[str, ...] = ("",)
+    """Folders beside the table from which paths count; the first in which a image is found is taken."""
     disagreement: Disagreement = Disagreement.REFUSE
 
 
 @dataclass(frozen=True)
 class MappedTable:
-    """What a table holds: its examples, their pictures' places (empty if none is there), and the map of its classes."""
+    """What a table holds: its examples, their images' places (empty if none is there), and the map of its classes."""
 
     found: Found
     class_map: ClassMap
@@ -60,7 +60,7 @@ def read_mapped_table(
     for column in (columns.id, columns.label, columns.accepted, columns.path, *groups):
         if column not in table.column_names:
             raise FormatError(
-                f"{path} has no column {column!r}, which the table of {name} has: see regrade testsets catalogue {name}"
+                f"{path} has no column {column!r}, which the table of {name} has: see regrade testsets catalog {name}"
             )
     ids = texts(table, columns.id)
     check_unique(ids)
@@ -71,7 +71,7 @@ def read_mapped_table(
     lists = dict(class_of.values())
     class_map = ClassMap(source, space, tuple(lists[class_id] for class_id in space.ids), MapRule.ANY_IN_TOP_K)
     labels = [space.index(class_of[pair][0]) for pair in zip(own, accepted, strict=True)]
-    places, missing = _places(path.parent, texts(table, columns.path), columns.pictures)
+    places, missing = _places(path.parent, texts(table, columns.path), columns.images)
     values = {group: texts(table, group) for group in groups}
     return MappedTable(Found(ids, np.array(labels, dtype=np.int32), places, values, missing), class_map)
 
@@ -144,9 +144,9 @@ def _literal(text: str) -> Any:
         return None
 
 
-def _places(folder: Path, paths: Sequence[str], pictures: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Each picture's place beside the table and how many are missing; no places where all are."""
-    for below in pictures:
+def _places(folder: Path, paths: Sequence[str], images: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Each image's place beside the table and how many are missing; no places where all are."""
+    for below in images:
         places = tuple(f"{below}/{path}" if below else path for path in paths)
         missing = missing_files(folder, places)
         if missing < len(places):

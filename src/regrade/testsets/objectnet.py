@@ -16,7 +16,7 @@ _IMAGENET = "objectnet_to_imagenet_1k.json"
 def objectnet_map(root: Path, source: ClassSpace) -> ClassMap:
     """Read the map of a release: ``root/mappings`` holds it, beside ``root/images``.
 
-    A class is called as its folder of pictures, and shown by its label; one that the release gives no ImageNet class
+    A class is called as its folder of images, and shown by its label; one that the release gives no ImageNet class
     is left unmapped. A prediction is right if any class that stands for the label is in the top k.
     """
     if not root.is_dir():

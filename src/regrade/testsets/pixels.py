@@ -1,4 +1,4 @@
-"""From the bytes of a picture to an array of its pixels; of plain JPEGs sooner, where simplejpeg is installed."""
+"""From the bytes of a image to an array of its pixels; of plain JPEGs sooner, where simplejpeg is installed."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from regrade.core import Orientation, Picture
+from regrade.core import Orientation, StoredImage
 from regrade.testsets.decode import SILENCE, decode_gray_or_rgb, pixels_of, turn_of
 
 _JPEG = b"\xff\xd8\xff"  # what every JPEG begins with
 
 
 def decode_pixels(
-    picture: Picture, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
+    image: StoredImage, *, orientation: Orientation = Orientation.UPRIGHT, border: int = 0
 ) -> NDArray[np.uint8]:
     """Shape (height, width, 3), or (height, width) of a gray image: the pixels of what `decode_gray_or_rgb` gives.
 
     They are the same ones whoever decodes.
     """
-    plain = _plain_jpeg(picture, orientation) if isinstance(picture, bytes) and not border else None
-    return plain if plain is not None else _by_pillow(picture, orientation, border)
+    plain = _plain_jpeg(image, orientation) if isinstance(image, bytes) and not border else None
+    return plain if plain is not None else _by_pillow(image, orientation, border)
 
 
-def _by_pillow(picture: Picture, orientation: Orientation, border: int) -> NDArray[np.uint8]:
-    return pixels_of(decode_gray_or_rgb(picture, orientation=orientation, border=border))
+def _by_pillow(image: StoredImage, orientation: Orientation, border: int) -> NDArray[np.uint8]:
+    return pixels_of(decode_gray_or_rgb(image, orientation=orientation, border=border))
 
 
 def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | None:
-    """The pixels of a JPEG in colours, upright and whole; None is for Pillow to see to."""
+    """The pixels of a JPEG in colors, upright and whole; None is for Pillow to see to."""
     decoder = _decoder()
     if decoder is None or not data.startswith(_JPEG):
         return None
@@ -50,6 +50,6 @@ def _plain_jpeg(data: bytes, orientation: Orientation) -> NDArray[np.uint8] | No
 def _decoder() -> Callable[[bytes], NDArray[np.uint8]] | None:
     try:
         from simplejpeg import decode_jpeg
-    except Exception:  # not there, or a build that does not fit its neighbours
+    except Exception:  # not there, or a build that does not fit its neighbors
         return None
     return lambda data: decode_jpeg(data, "RGB", fastdct=False, fastupsample=False, strict=True)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from regrade.core import InputError, Pictures, PictureSource, UnreadablePicture
-from regrade.testsets.registry import open_pictures
+from regrade.core import Images, ImageSource, InputError, UnreadableImage
+from regrade.testsets.registry import open_images
 
 _SAMPLE = 5  # images that are looked for
 
 
-def images_are_missing(source: PictureSource) -> bool:
+def images_are_missing(source: ImageSource) -> bool:
     """Whether none of a few images, spread over the test set, can be read: the disk is not mounted, or they moved."""
     if not source.path.exists():
         return True
     positions = np.unique(np.linspace(0, len(source.locations) - 1, _SAMPLE).astype(int))
     try:
-        images = open_pictures(source)
+        images = open_images(source)
     except InputError:
         return True
     return not any(_can_be_read(images, int(position)) for position in positions)
 
 
-def _can_be_read(images: Pictures, position: int) -> bool:
+def _can_be_read(images: Images, position: int) -> bool:
     try:
         images.read(position)
-    except UnreadablePicture:
+    except UnreadableImage:
         return False
     return True

@@ -1,4 +1,4 @@
-"""What a reader of test sets is: it finds the examples below a path, and opens their pictures."""
+"""What a reader of test sets is: it finds the examples below a path, and opens their images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from regrade.core import ClassSpace, FileStamp, ImageSourceError, InputError, Pictures, PictureSource
+from regrade.core import ClassSpace, FileStamp, Images, ImageSource, ImageSourceError, InputError
 from regrade.core.arrays import IntArray
 from regrade.tables import Columns, Reading
 from regrade.testsets.levels import Level
@@ -29,7 +29,7 @@ class Layout(Enum):
     NAME = "name"
     """Display names."""
     FLAT = "flat"
-    """No class folders: pictures without labels."""
+    """No class folders: images without labels."""
 
 
 @dataclass(frozen=True)
@@ -65,20 +65,20 @@ class Wanted:
             raise InputError(f"a {form} has no columns, so none can be called {named[0]!r}: use a manifest for that")
 
     def refuse_flat(self, table: pa.Table, path: Path) -> None:
-        """Raise where pictures are said to have no labels and a table gives them some, rather than pass over it."""
+        """Raise where images are said to have no labels and a table gives them some, rather than pass over it."""
         column = self.columns.label_in(table) if self.layout is Layout.FLAT else None
         if column is not None:
             raise InputError(
-                f"{path} has labels in column {column!r}, and --layout flat means pictures without labels: "
+                f"{path} has labels in column {column!r}, and --layout flat means images without labels: "
                 "leave out the one or the other"
             )
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a reader found: ids, labels (n,) as class indices or none, groups, and each picture's place.
+    """What a reader found: ids, labels (n,) as class indices or none, groups, and each image's place.
 
-    ``missing`` counts the pictures that are listed and are not there, and ``notes`` say what else was passed over.
+    ``missing`` counts the images that are listed and are not there, and ``notes`` say what else was passed over.
     """
 
     ids: tuple[str, ...]
@@ -90,12 +90,12 @@ class Found:
 
 
 class Reader(ABC):
-    """One form in which pictures come. Third parties add theirs to the entry-point group ``regrade.readers``."""
+    """One form in which images come. Third parties add theirs to the entry-point group ``regrade.readers``."""
 
     name: ClassVar[str]
 
     @abstractmethod
-    def recognises(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         """Whether a file or folder looks like this form."""
 
     @abstractmethod
@@ -103,8 +103,8 @@ class Reader(ABC):
         """The examples below a path, in a stable order; anything amiss raises in one line."""
 
     @abstractmethod
-    def open(self, source: PictureSource) -> Pictures:
-        """The pictures of a source that this reader has found before."""
+    def open(self, source: ImageSource) -> Images:
+        """The images of a source that this reader has found before."""
 
 
 def check_names(names: Iterable[str]) -> None:
@@ -140,7 +140,7 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 
 def check_still_there(path: Path) -> None:
-    """Raise where the pictures of a test set have moved away as a whole."""
+    """Raise where the images of a test set have moved away as a whole."""
     if not path.exists():
         raise ImageSourceError(
             f"the images were at {path}, which is gone: bring it back, or register their new place with "

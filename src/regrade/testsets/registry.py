@@ -1,11 +1,11 @@
-"""The readers there are, looked up by name or by what they recognise."""
+"""The readers there are, looked up by name or by what they recognize."""
 
 from __future__ import annotations
 
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from regrade.core import InputError, Pictures, PictureSource, UnknownName
+from regrade.core import Images, ImageSource, InputError, UnknownName
 from regrade.testsets.arrays import ArrayReader
 from regrade.testsets.cifar import CifarReader
 from regrade.testsets.corrupted_reader import READER as CORRUPTED
@@ -27,7 +27,7 @@ _ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".zst", ".7z", ".rar")
 
 
 def readers() -> dict[str, Reader]:
-    """All readers of files and folders by name, third parties' first: they may recognise what built-in ones do not."""
+    """All readers of files and folders by name, third parties' first: they may recognize what built-in ones do not."""
     offered: dict[str, Reader] = {}
     for point in entry_points(group=ENTRY_POINTS):
         reader = load_reader(point)
@@ -43,7 +43,7 @@ def readers() -> dict[str, Reader]:
 def reader_named(name: str) -> Reader:
     """A reader by name."""
     if name == CORRUPTED:
-        return CorruptedReader(open_pictures)
+        return CorruptedReader(open_images)
     if name in _BUILT_IN:
         return _BUILT_IN[name]  # whatever third parties bring
     known = readers()
@@ -53,17 +53,17 @@ def reader_named(name: str) -> Reader:
 
 
 def reader_for(path: Path) -> Reader:
-    """The first reader that recognises a path."""
+    """The first reader that recognizes a path."""
     if not path.exists():
         raise InputError(f"there is no file or folder {path}")
     known = readers()
     for reader in known.values():
-        if reader.recognises(path):
+        if reader.recognizes(path):
             return reader
     unpack = ": unpack it first" if path.suffix.lower() in _ARCHIVES else ""
     raise InputError(f"{path} is in no form that a reader knows ({', '.join(known)}){unpack}")
 
 
-def open_pictures(source: PictureSource) -> Pictures:
-    """The pictures of a source."""
+def open_images(source: ImageSource) -> Images:
+    """The images of a source."""
     return reader_named(source.reader).open(source)

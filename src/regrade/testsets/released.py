@@ -1,4 +1,4 @@
-"""Sets of the catalogue that bring classes of their own, found in the form in which they are released."""
+"""Sets of the catalog that bring classes of their own, found in the form in which they are released."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regrade.core import ClassMap, ClassSpace, InputError
 from regrade.tables import Columns
-from regrade.testsets.catalogue import CatalogueEntry, Files
+from regrade.testsets.catalog import CatalogEntry, Files
 from regrade.testsets.folder import FolderReader
 from regrade.testsets.mapped_table import read_mapped_table
 from regrade.testsets.objectnet import objectnet_map
@@ -17,20 +17,20 @@ from regrade.testsets.table import ManifestReader
 
 @dataclass(frozen=True)
 class Released:
-    """What a release holds: its examples, the reader of its pictures (none if they are not here), and its class map."""
+    """What a release holds: its examples, the reader of its images (none if they are not here), and its class map."""
 
     found: Found
     reader: str | None
     class_map: ClassMap
 
 
-def brings_classes(listed: CatalogueEntry) -> bool:
-    """Whether a set of the catalogue comes with classes of its own and a map onto those of the models."""
+def brings_classes(listed: CatalogEntry) -> bool:
+    """Whether a set of the catalog comes with classes of its own and a map onto those of the models."""
     return listed.columns is not None or listed.files is Files.MAPPED_FOLDERS
 
 
 def find_released(
-    listed: CatalogueEntry,
+    listed: CatalogEntry,
     path: Path,
     source: ClassSpace,
     *,

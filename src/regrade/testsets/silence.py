@@ -1,4 +1,4 @@
-"""Pillow's warnings, muted while pictures are decoded in any number of threads."""
+"""Pillow's warnings, muted while images are decoded in any number of threads."""
 
 from __future__ import annotations
 

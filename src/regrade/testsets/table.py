@@ -1,4 +1,4 @@
-"""Pictures listed in a table: paths, or the encoded pictures themselves, with labels and groups."""
+"""Images listed in a table: paths, or the encoded images themselves, with labels and groups."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.tables import TABLE_SUFFIXES, Columns, check_file, damage, read_examples, read_table, texts
-from regrade.testsets.folder import FilePictures, picture_places
+from regrade.testsets.folder import FileImages, image_places
 from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, file_stamp, is_file, missing_files
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
-PICTURE_COLUMNS = ("image", "img", "picture", "bytes", "jpeg", "png")
+IMAGE_COLUMNS = ("image", "img", "image", "bytes", "jpeg", "png")
 
 
 class ManifestReader(Reader):
@@ -26,9 +26,9 @@ class ManifestReader(Reader):
 
     name = "manifest"
 
-    def recognises(self, path: Path) -> bool:
-        """A table that names pictures: by a column called path or file_name, or one whose first entry is a file."""
-        if path.suffix.lower() not in TABLE_SUFFIXES or _holds_pictures(path):
+    def recognizes(self, path: Path) -> bool:
+        """A table that names images: by a column called path or file_name, or one whose first entry is a file."""
+        if path.suffix.lower() not in TABLE_SUFFIXES or _holds_images(path):
             return False
         table = read_table(path)
         places = _path_column(table)
@@ -37,7 +37,7 @@ class ManifestReader(Reader):
         return places.casefold() in STATED_PATHS or is_file(path.parent, str(table[places][0].as_py()))
 
     def find(self, path: Path, wanted: Wanted) -> Found:
-        """One example a row; its id is the id column, or the path. Pictures that are all missing raise."""
+        """One example a row; its id is the id column, or the path. Images that are all missing raise."""
         table = read_table(path)
         places = _path_column(table)
         if places is None:
@@ -48,33 +48,33 @@ class ManifestReader(Reader):
         missing = missing_files(path.parent, locations)
         if missing == len(locations):
             raise InputError(
-                f"none of the {missing:,} pictures that {path} lists is there, {locations[0]!r} for instance: paths "
-                f"count from the table's folder; without pictures, call the column image instead of {places}"
+                f"none of the {missing:,} images that {path} lists is there, {locations[0]!r} for instance: paths "
+                f"count from the table's folder; without images, call the column image instead of {places}"
             )
         notes = wanted.columns.ignored_in(table, places)
         return Found(examples.ids, examples.labels, locations, examples.groups, missing, notes)
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by their paths beside the table."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by their paths beside the table."""
         folder = source.path.parent
         check_still_there(folder)
-        return FilePictures(folder, source.locations)
+        return FileImages(folder, source.locations)
 
 
 class ParquetReader(Reader):
-    """Parquet files with the encoded pictures inside, as Hugging Face writes them (image.bytes), and labels."""
+    """Parquet files with the encoded images inside, as Hugging Face writes them (image.bytes), and labels."""
 
     name = "parquet"
 
-    def recognises(self, path: Path) -> bool:
-        """A Parquet file with a column of pictures, or a folder of such files and no other pictures."""
+    def recognizes(self, path: Path) -> bool:
+        """A Parquet file with a column of images, or a folder of such files and no other images."""
         files = _files(path)
-        if not files or not _holds_pictures(files[0]):
+        if not files or not _holds_images(files[0]):
             return False
-        return path.is_file() or next(picture_places(path), None) is None
+        return path.is_file() or next(image_places(path), None) is None
 
     def find(self, path: Path, wanted: Wanted) -> Found:
-        """One example a row; its id is the id column, the picture's own path, or file and row."""
+        """One example a row; its id is the id column, the image's own path, or file and row."""
         parts = [part for part in map(_part, _files(path)) if part.places]
         if not parts:
             raise FormatError(f"{path} holds no rows")
@@ -92,15 +92,15 @@ class ParquetReader(Reader):
         notes = columns.ignored_in(table)
         return Found(examples.ids, examples.labels, locations, examples.groups, notes=notes)
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by file and row."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by file and row."""
         check_still_there(source.path)
-        return ParquetPictures(source.path, source.locations)
+        return ParquetImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
-class ParquetPictures(Pictures):
-    """Pictures inside Parquet files, read a row group at a time; the last group stays in memory."""
+class ParquetImages(Images):
+    """Images inside Parquet files, read a row group at a time; the last group stays in memory."""
 
     root: Path
     places: Sequence[str]
@@ -109,17 +109,17 @@ class ParquetPictures(Pictures):
         object.__setattr__(self, "_last", _LastGroup())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ParquetPictures, (self.root, self.places)
+        return ParquetImages, (self.root, self.places)
 
-    def read(self, position: int) -> Picture:
-        """The bytes of a picture."""
+    def read(self, position: int) -> StoredImage:
+        """The bytes of a image."""
         name, group, row = self.places[position].rsplit(":", 2)
         folder = self.root if self.root.is_dir() else self.root.parent
         column = self._last.column(folder / name, int(group))  # type: ignore[attr-defined]
         cell = column[int(row)].as_py() if int(row) < len(column) else None
         data = cell.get("bytes") if isinstance(cell, dict) else cell
         if not isinstance(data, bytes):
-            raise UnreadablePicture(f"row {row} of group {group} of {name} holds no picture")
+            raise UnreadableImage(f"row {row} of group {group} of {name} holds no image")
         return data
 
     def stamp(self, position: int) -> FileStamp | None:
@@ -129,7 +129,7 @@ class ParquetPictures(Pictures):
 
 
 class _LastGroup:
-    """The pictures of the row group that was asked for last."""
+    """The images of the row group that was asked for last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -148,12 +148,12 @@ class _LastGroup:
 def _read_group(path: Path, group: int) -> Any:
     try:
         with pq.ParquetFile(path) as file:
-            name = picture_column(file.schema_arrow)
+            name = image_column(file.schema_arrow)
             if name is None or group >= file.num_row_groups:
-                raise UnreadablePicture(f"{path.name} was changed: there is no row group {group} of pictures")
+                raise UnreadableImage(f"{path.name} was changed: there is no row group {group} of images")
             return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
     except (OSError, pa.ArrowException, UnicodeError) as error:
-        raise UnreadablePicture(f"{path.name}: {damage(error, 'Parquet')}") from None
+        raise UnreadableImage(f"{path.name}: {damage(error, 'Parquet')}") from None
 
 
 def _path_column(table: pa.Table) -> str | None:
@@ -161,12 +161,12 @@ def _path_column(table: pa.Table) -> str | None:
     return next((named[name] for name in PATH_COLUMNS if name in named), None)
 
 
-def picture_column(schema: pa.Schema) -> str | None:
-    """The column of a table that holds encoded pictures: one with a usual name, or the only one in the usual form.
+def image_column(schema: pa.Schema) -> str | None:
+    """The column of a table that holds encoded images: one with a usual name, or the only one in the usual form.
 
     A name that two columns have is none of them.
     """
-    places = {name: place for name in PICTURE_COLUMNS if (place := schema.get_field_index(name)) >= 0}
+    places = {name: place for name in IMAGE_COLUMNS if (place := schema.get_field_index(name)) >= 0}
     usual = next((name for name, place in places.items() if _may_hold(schema.field(place).type)), None)
     if usual is not None:
         return usual
@@ -180,9 +180,9 @@ def _may_hold(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
-def _holds_pictures(path: Path) -> bool:
+def _holds_images(path: Path) -> bool:
     try:
-        return path.is_file() and picture_column(pq.read_schema(path)) is not None
+        return path.is_file() and image_column(pq.read_schema(path)) is not None
     except (OSError, pa.ArrowException, UnicodeError):
         return False
 
@@ -195,7 +195,7 @@ def _files(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One file: all its columns but the pictures, the place of each row, and the paths that come with the pictures."""
+    """One file: all its columns but the images, the place of each row, and the paths that come with the images."""
 
     table: pa.Table
     places: tuple[str, ...]
@@ -210,11 +210,11 @@ def _part(file: Path) -> _Part:
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise FormatError(f"{file} has the column {twice!r} twice")
-            pictures = picture_column(parquet.schema_arrow)
-            if pictures is None:
-                raise FormatError(f"{file} has no column of pictures")
-            table = parquet.read(columns=[name for name in names if name != pictures])
-            return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, pictures))
+            images = image_column(parquet.schema_arrow)
+            if images is None:
+                raise FormatError(f"{file} has no column of images")
+            table = parquet.read(columns=[name for name in names if name != images])
+            return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, images))
     except (OSError, pa.ArrowException, UnicodeError) as error:
         raise FormatError(f"{file} cannot be read as Parquet: {damage(error, 'Parquet')}") from None
 
@@ -254,14 +254,14 @@ def _difference(tables: Sequence[pa.Table]) -> str:
 
 
 def _ids(parts: Sequence[_Part]) -> list[tuple[str, ...]]:
-    """The paths that come with the pictures, where each of them all has one of its own; else their places."""
+    """The paths that come with the images, where each of them all has one of its own; else their places."""
     paths = [path for part in parts for path in part.paths]
     own = all(paths) and len(set(paths)) == len(paths)
     return [tuple(path or "" for path in part.paths) if own else part.places for part in parts]
 
 
-def _own_paths(parquet: pq.ParquetFile, pictures: str) -> tuple[str | None, ...]:
-    kind = parquet.schema_arrow.field(pictures).type
+def _own_paths(parquet: pq.ParquetFile, images: str) -> tuple[str | None, ...]:
+    kind = parquet.schema_arrow.field(images).type
     if not pa.types.is_struct(kind) or kind.get_field_index("path") < 0:
         return (None,) * parquet.metadata.num_rows
-    return tuple(parquet.read(columns=[f"{pictures}.path"]).column(0).combine_chunks().field("path").to_pylist())
+    return tuple(parquet.read(columns=[f"{images}.path"]).column(0).combine_chunks().field("path").to_pylist())

@@ -1,4 +1,4 @@
-"""Pictures in tar shards, in the layout of WebDataset."""
+"""Images in tar shards, in the layout of WebDataset."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from regrade.core import FileStamp, FormatError, InputError, Picture, Pictures, PictureSource, UnreadablePicture
+from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
 from regrade.tables import damage
 from regrade.testsets.class_names import classes_by_name
-from regrade.testsets.folder import picture_places
+from regrade.testsets.folder import image_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
 from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there, file_stamp
 
 _LABELS = ("cls", "label", "txt")
 _JSON_LABELS = ("label", "wnid", "class", "target")
-_LONGEST = 1 << 24  # bytes of what lies beside a picture: more is no label
+_LONGEST = 1 << 24  # bytes of what lies beside a image: more is no label
 
 
 class TarReader(Reader):
-    """One or more tar files: for each key a picture and, beside it, ``.cls``, ``.txt`` or ``.json`` with its class."""
+    """One or more tar files: for each key a image and, beside it, ``.cls``, ``.txt`` or ``.json`` with its class."""
 
     name = "tar"
 
-    def recognises(self, path: Path) -> bool:
-        """A tar file, or a folder with tar files and no pictures."""
+    def recognizes(self, path: Path) -> bool:
+        """A tar file, or a folder with tar files and no images."""
         if path.is_dir():
-            return bool(_shards(path)) and next(picture_places(path), None) is None
+            return bool(_shards(path)) and next(image_places(path), None) is None
         return path.suffix.lower() == ".tar"
 
     def find(self, path: Path, wanted: Wanted) -> Found:
@@ -42,7 +42,7 @@ class TarReader(Reader):
         shards = [_read_shard(shard) for shard in _shards(path)]
         samples = [sample for shard in shards for sample in _samples(shard)]
         if not samples:
-            raise InputError(f"there is no picture in {path}")
+            raise InputError(f"there is no image in {path}")
         check_names(sample.key for sample in samples)
         return Found(
             tuple(sample.key for sample in samples),
@@ -52,21 +52,21 @@ class TarReader(Reader):
             notes=passed_over_images(kind for shard in shards for kind in _passed_over(shard)),
         )
 
-    def open(self, source: PictureSource) -> Pictures:
-        """Pictures by their offset within a shard."""
+    def open(self, source: ImageSource) -> Images:
+        """Images by their offset within a shard."""
         check_still_there(source.path)
-        return TarPictures(source.path, source.locations)
+        return TarImages(source.path, source.locations)
 
 
 @dataclass(frozen=True)
-class TarPictures(Pictures):
-    """Pictures inside tar files, read by offset."""
+class TarImages(Images):
+    """Images inside tar files, read by offset."""
 
     root: Path
     places: Sequence[str]
 
-    def read(self, position: int) -> Picture:
-        """The bytes of a picture."""
+    def read(self, position: int) -> StoredImage:
+        """The bytes of a image."""
         name, offset, size = self.places[position].rsplit(":", 2)
         folder = self.root if self.root.is_dir() else self.root.parent
         try:
@@ -74,9 +74,9 @@ class TarPictures(Pictures):
                 file.seek(int(offset))
                 data = file.read(int(size))
         except OSError as error:
-            raise UnreadablePicture(f"{name}: {error.strerror or error}") from None
+            raise UnreadableImage(f"{name}: {error.strerror or error}") from None
         if len(data) < int(size):
-            raise UnreadablePicture(f"{name} ends within the picture")
+            raise UnreadableImage(f"{name} ends within the image")
         return data
 
     def stamp(self, position: int) -> FileStamp | None:
@@ -87,14 +87,14 @@ class TarPictures(Pictures):
 
 @dataclass(frozen=True)
 class _Sample:
-    """One key of a shard: where its picture is, and what else is said of it."""
+    """One key of a shard: where its image is, and what else is said of it."""
 
     shard: Path
     key: str
     offset: int
     size: int
     label: str | None
-    """What a file beside the picture says."""
+    """What a file beside the image says."""
     facts: dict[str, Any]
     """What the .json says."""
 
@@ -107,7 +107,7 @@ def _shards(path: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class _Shard:
-    """What a shard holds: for each key the place of its picture and the text of what lies beside it; and all else."""
+    """What a shard holds: for each key the place of its image and the text of what lies beside it; and all else."""
 
     path: Path
     parts: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -117,20 +117,20 @@ class _Shard:
 
 def _samples(shard: _Shard) -> Iterator[_Sample]:
     for key, parts in shard.parts.items():
-        if "picture" in parts:
-            offset, size = parts["picture"]
+        if "image" in parts:
+            offset, size = parts["image"]
             yield _Sample(shard.path, key, offset, size, _label_beside(parts), _facts(parts, shard.path, key))
         elif "dotted" in parts:
             raise FormatError(
                 f"{shard.path}: {parts['dotted']}: a sample's name ends at its first dot: expected KEY.jpg"
             )
         elif "cls" in parts:
-            raise FormatError(f"{shard.path}: {key} has a class but no picture")
+            raise FormatError(f"{shard.path}: {key} has a class but no image")
 
 
 def _passed_over(shard: _Shard) -> list[str]:
-    """The kinds of members that belong to no picture."""
-    alone = (parts for parts in shard.parts.values() if "picture" not in parts)
+    """The kinds of members that belong to no image."""
+    alone = (parts for parts in shard.parts.values() if "image" not in parts)
     return [*shard.other_kinds, *(f".{ending}" for parts in alone for ending in parts)]
 
 
@@ -158,14 +158,14 @@ def _take(archive: tarfile.TarFile, member: tarfile.TarInfo, shard: _Shard) -> N
         raise FormatError(f"{member.name} is stored with holes: pack the shard without --sparse")
     parts = shard.parts.setdefault(key, {})
     if f".{ending}" in image_suffixes():
-        if "picture" in parts:
-            raise FormatError(f"there are two pictures of {key}")
-        parts["picture"] = (member.offset_data, member.size)
+        if "image" in parts:
+            raise FormatError(f"there are two images of {key}")
+        parts["image"] = (member.offset_data, member.size)
     elif ending in (*_LABELS, "json"):
         if ending in parts:
             raise FormatError(f"{member.name} is there twice")
         parts[ending] = _text_of(archive, member)
-    elif f".{ending.rpartition('.')[2]}" in image_suffixes() and "picture" not in parts:
+    elif f".{ending.rpartition('.')[2]}" in image_suffixes() and "image" not in parts:
         parts["dotted"] = member.name
     else:
         shard.other_kinds.append(f".{ending}" if ending else "")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from regrade.core import FileStamp, InputError, Picture, Pictures, PictureSource, RegradeError, UnreadablePicture
+from regrade.core import FileStamp, Images, ImageSource, InputError, RegradeError, StoredImage, UnreadableImage
 from regrade.tables import first_line
 from regrade.testsets.reader import Found, Reader, Wanted
 
@@ -32,40 +32,40 @@ class _Guarded(Reader):
         self._reader = reader
         self._point = point
 
-    def recognises(self, path: Path) -> bool:
+    def recognizes(self, path: Path) -> bool:
         with _blaming(self._point):
-            return bool(self._reader.recognises(path))
+            return bool(self._reader.recognizes(path))
 
     def find(self, path: Path, wanted: Wanted) -> Found:
         with _blaming(self._point):
             return _sound(self._reader.find(path, wanted))
 
-    def open(self, source: PictureSource) -> Pictures:
+    def open(self, source: ImageSource) -> Images:
         with _blaming(self._point):
-            return _GuardedPictures(self._reader.open(source), self._point)
+            return _GuardedImages(self._reader.open(source), self._point)
 
 
 @dataclass(frozen=True)
-class _GuardedPictures(Pictures):
-    """Pictures of which each that cannot be read says so, whatever its reader raised."""
+class _GuardedImages(Images):
+    """Images of which each that cannot be read says so, whatever its reader raised."""
 
-    pictures: Pictures
+    images: Images
     point: str
 
-    def read(self, position: int) -> Picture:
+    def read(self, position: int) -> StoredImage:
         try:
-            picture = self.pictures.read(position)
-        except (UnreadablePicture, KeyboardInterrupt):
+            image = self.images.read(position)
+        except (UnreadableImage, KeyboardInterrupt):
             raise
         except BaseException as error:  # SystemExit, for instance
-            raise UnreadablePicture(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
-        if isinstance(picture, bytes | np.ndarray):
-            return picture
-        raise UnreadablePicture(f"reader {self.point} gave {type(picture).__name__}, not bytes or an array")
+            raise UnreadableImage(f"reader {self.point}: {type(error).__name__}: {first_line(error)}") from None
+        if isinstance(image, bytes | np.ndarray):
+            return image
+        raise UnreadableImage(f"reader {self.point} gave {type(image).__name__}, not bytes or an array")
 
     def stamp(self, position: int) -> FileStamp | None:
         try:
-            return self.pictures.stamp(position)
+            return self.images.stamp(position)
         except Exception:  # an image without a stamp is compared by its content
             return None
 

@@ -1,4 +1,4 @@
-"""Adding a test set: from pictures in any known form, or from a table of ids and labels."""
+"""Adding a test set: from images in any known form, or from a table of ids and labels."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from regrade.core import (
     UNLABELED,
     ClassMap,
     ClassSpace,
+    ImageSource,
     InputError,
     MapRule,
     MismatchError,
     Orientation,
-    PictureSource,
     TestSet,
 )
 from regrade.store import Store
 from regrade.tables import TABLE_SUFFIXES, Columns, check_ids, check_unique, read_examples, read_table
 from regrade.testsets import (
-    CatalogueEntry,
+    CatalogEntry,
     Found,
     Kind,
     Layout,
@@ -41,14 +41,14 @@ from regrade.testsets import (
 
 @dataclass(frozen=True)
 class AddedTestSet:
-    """What adding a test set did: the set, where its pictures are if it has any, and whether any of it is new.
+    """What adding a test set did: the set, where its images are if it has any, and whether any of it is new.
 
-    ``class_map`` is the map that is stored with it, if one is, ``missing`` counts pictures that are listed and not
+    ``class_map`` is the map that is stored with it, if one is, ``missing`` counts images that are listed and not
     there, and ``notes`` say what else was passed over.
     """
 
     test_set: TestSet
-    source: PictureSource | None
+    source: ImageSource | None
     new: bool
     class_map: ClassMap | None = None
     missing: int = 0
@@ -69,13 +69,13 @@ class MapFile:
         return class_map_from_file(self.path, self.source, target, MapRule.ANY_IN_TOP_K)
 
 
-def listed_in_catalogue(name: str) -> CatalogueEntry | None:
-    """The catalogue's entry of a test set, if it has one."""
+def listed_in_catalog(name: str) -> CatalogEntry | None:
+    """The catalog's entry of a test set, if it has one."""
     return entry(name) if name in names() else None
 
 
 def space_for(store: Store, name: str, stated: ClassSpace | None) -> ClassSpace:
-    """The classes of a test set: as stated, as stored, or as the catalogue has them; two that differ raise."""
+    """The classes of a test set: as stated, as stored, or as the catalog has them; two that differ raise."""
     known = store.test_set(name).class_space if store.has_test_set(name) else None
     if known is not None and stated is not None and stated.digest != known.digest:
         raise InputError(f"test set {name} has the classes of {known.name}: leave out --classes")
@@ -83,7 +83,7 @@ def space_for(store: Store, name: str, stated: ClassSpace | None) -> ClassSpace:
         return known
     if stated is not None:
         return stated
-    listed = listed_in_catalogue(name)
+    listed = listed_in_catalog(name)
     if listed is None or not listed.class_space:
         raise InputError(f"test set {name!r} is new: say what its classes are with --classes, e.g. imagenet-1k")
     return store.class_space(listed.class_space)
@@ -99,13 +99,13 @@ def add_test_set(
     columns: Columns | None = None,
     map_file: MapFile | None = None,
 ) -> AddedTestSet:
-    """Find the examples below a path and store them; pictures for a test set that is stored are found by id.
+    """Find the examples below a path and store them; images for a test set that is stored are found by id.
 
-    A set of the catalogue that brings classes of its own brings their map too, unless other classes are stated.
+    A set of the catalog that brings classes of its own brings their map too, unless other classes are stated.
     """
-    listed = listed_in_catalogue(name)
+    listed = listed_in_catalog(name)
     if listed is not None and listed.kind is not Kind.TEST_SET:
-        raise InputError(f"{name} of the catalogue is no test set ({listed.kind.value}): {listed.recipe}")
+        raise InputError(f"{name} of the catalog is no test set ({listed.kind.value}): {listed.recipe}")
     columns = columns or Columns()
     known = store.test_set(name) if store.has_test_set(name) else None
     if listed is not None and stated is None and brings_classes(listed):
@@ -120,14 +120,14 @@ def add_test_set(
     else:
         test_set = known or _test_set_of(here.found, name, here.space)
         source = _source(here.reader, path, locations_for(known, here.found) if known else here.found.locations, listed)
-        stored = store.add_pictures(test_set, source, class_map, is_missing=images_are_missing)
+        stored = store.add_images(test_set, source, class_map, is_missing=images_are_missing)
     found = here.found
     return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), found.missing, found.notes)
 
 
 @dataclass(frozen=True)
 class _Here:
-    """What lies at a path: classes, examples, the reader of the pictures and the map, none where there is none."""
+    """What lies at a path: classes, examples, the reader of the images and the map, none where there is none."""
 
     space: ClassSpace
     found: Found
@@ -157,16 +157,16 @@ def _looked_at(path: Path, wanted: Wanted) -> _Here:
 
 
 def _is_plain_table(path: Path) -> bool:
-    """Whether a file is a table that names examples but no pictures."""
-    return path.suffix.lower() in TABLE_SUFFIXES and not any(reader.recognises(path) for reader in readers().values())
+    """Whether a file is a table that names examples but no images."""
+    return path.suffix.lower() in TABLE_SUFFIXES and not any(reader.recognizes(path) for reader in readers().values())
 
 
-def _source(reader: str, path: Path, locations: tuple[str, ...], listed: CatalogueEntry | None) -> PictureSource:
-    """Where pictures are, held and cut as the catalogue says."""
+def _source(reader: str, path: Path, locations: tuple[str, ...], listed: CatalogEntry | None) -> ImageSource:
+    """Where images are, held and cut as the catalog says."""
     if listed is None:
-        return PictureSource(reader, str(path.resolve()), locations)
+        return ImageSource(reader, str(path.resolve()), locations)
     orientation = Orientation.UPRIGHT if listed.applies_exif else Orientation.AS_STORED
-    return PictureSource(reader, str(path.resolve()), locations, orientation, listed.border)
+    return ImageSource(reader, str(path.resolve()), locations, orientation, listed.border)
 
 
 def _test_set_of(found: Found, name: str, space: ClassSpace) -> TestSet:

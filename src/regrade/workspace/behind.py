@@ -44,7 +44,7 @@ def behind_numbers(store: Store, test_sets: Sequence[str], references: Sequence[
     label_rows = [
         {
             "labels": one.full_name, "test_set": one.test_set, "images": int(one.scored.sum()),
-            "judgements": len(one.examples), "origin": one.origin, "digest": one.digest,
+            "judgments": len(one.examples), "origin": one.origin, "digest": one.digest,
         }
         for one in labels
     ]  # fmt: skip

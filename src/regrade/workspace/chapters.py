@@ -12,7 +12,7 @@ from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tab
 from regrade.core.amounts import amount
 from regrade.report import Figure, Gallery, map_figure
 from regrade.studies import EVERYTHING, ConfusionPart, Grade, LeakagePart, MistakePart
-from regrade.workspace.hardest import hardest_pictures
+from regrade.workspace.hardest import hardest_images
 
 if TYPE_CHECKING:
     from regrade.workspace.workspace import Workspace
@@ -37,7 +37,7 @@ _OPEN = {
     "generalization": (_HOLDS, "It takes a second test set in the same classes, with three of the models or more."),
     "geography": (_SERVED, "It takes a test set with a group column such as region, country or income."),
     "mistakes": (_MISTAKEN, "It takes labels with every right class of an image: regrade import labels."),
-    "hardest": (_LOOKS, "It takes the pictures of a test set: regrade testsets add."),
+    "hardest": (_LOOKS, "It takes the images of a test set: regrade testsets add."),
     "confusion": (_CONFUSED, "It takes scores of several seeds over epochs: regrade import checkpoints."),
     "people": (_BESIDE, "It takes people's answers: regrade import people."),
     "leakage": (_TWINS, "It takes two test sets with images, compared once: regrade study leakage."),
@@ -109,7 +109,7 @@ class Material:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """Other test sets that those of the report are held against, picture by picture."""
+        """Other test sets that those of the report are held against, image by image."""
         return tuple(dict.fromkeys(other for _, other, _ in self._looked_at() if other not in self.names))
 
     @cached_property
@@ -137,7 +137,7 @@ class Material:
             yield from (chapter for one in self.sets for chapter in chapters(one))
         yield from self._generalization()
         of_sets = (
-            self._geography, self._slices, self._corruptions, self._mistakes, self._pictures, self._confusion,
+            self._geography, self._slices, self._corruptions, self._mistakes, self._images, self._confusion,
             self._people,
         )  # fmt: skip
         for chapters in of_sets:
@@ -247,11 +247,11 @@ class Material:
                 lambda result: [result.part(part) for part in _MISTAKES if part in result.parts],
             )
 
-    def _pictures(self, one: TestSet) -> Iterator[Chapter]:
-        if self._store.has_pictures(one.name) and self._models(one):
+    def _images(self, one: TestSet) -> Iterator[Chapter]:
+        if self._store.has_images(one.name) and self._models(one):
             labels = next(iter(self._labels(one)), None)
             yield Chapter(
-                "hardest", _LOOKS, one.name, partial(hardest_pictures, self._store, one, labels=labels)
+                "hardest", _LOOKS, one.name, partial(hardest_images, self._store, one, labels=labels)
             )  # fmt: skip
 
     def _confusion(self, one: TestSet) -> Iterator[Chapter]:
@@ -279,7 +279,7 @@ class Material:
                 yield Chapter("geography", question, about, make, more_figures=drawn)
 
     def _leakage(self) -> Iterator[Chapter]:
-        """Every two sets whose pictures were looked at before: to do so, or to measure DSSIM, is too much here."""
+        """Every two sets whose images were looked at before: to do so, or to measure DSSIM, is too much here."""
         for name, other, size in self._looked_at():
             yield Chapter(
                 "leakage",

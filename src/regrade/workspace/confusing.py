@@ -13,7 +13,7 @@ from regrade.core.arrays import FloatArray
 from regrade.store import Store, keep_slices
 from regrade.studies import Confusion, HardRule, Scoring, WithoutLabels, confusion, scoring_for
 from regrade.testsets import images_are_missing
-from regrade.workspace.adding import listed_in_catalogue
+from regrade.workspace.adding import listed_in_catalog
 from regrade.workspace.loading import Watch, chosen_models, scored_predictions
 
 _MEMBERS = "models"  # what an ensemble is called that is made up of models
@@ -25,7 +25,7 @@ class KeptHardSet:
 
     test_set: TestSet
     slices: SliceSet
-    pictures: bool
+    images: bool
     new: bool
 
 
@@ -50,7 +50,7 @@ def study_confusion(
     if unlabeled is not None:
         there = store.test_set(unlabeled)
         if there.name == test_set.name:
-            raise InputError(f"{unlabeled} cannot be learnt on itself: name another set")
+            raise InputError(f"{unlabeled} cannot be learned on itself: name another set")
         first = _members(store, there, members) if members else store.checkpoints(there, chosen[0].ensemble)
         known = store.model_names(there.name)
         both = tuple(name for name in chosen_models(store, test_set, models) if name in known)
@@ -72,28 +72,28 @@ def study_confusion(
 
 
 def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
-    """Store a study's hard set as a test set, with pictures where there are any, and as a slice of its source."""
+    """Store a study's hard set as a test set, with images where there are any, and as a slice of its source."""
     if found.hard is None:
         raise InputError("this study has no hard set: " + "; ".join(found.notes))
-    if listed_in_catalogue(name):
-        raise InputError(f"{name} is a set of the catalogue: call one that is made here by another name")
+    if listed_in_catalog(name):
+        raise InputError(f"{name} is a set of the catalog: call one that is made here by another name")
     source = store.test_set(found.test_set)
     test_set, slices = found.hard.as_test_set(source, name), found.hard.as_slices(name)
-    with_pictures = store.has_pictures(source.name)
+    with_images = store.has_images(source.name)
     with store.transaction():
         if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
             raise AlreadyStored(f"another test set is stored as {name!r}: choose another name")
         kept = keep_slices(store, slices)
         class_map = store.class_map(source)
-        if with_pictures:
+        if with_images:
             positions = np.flatnonzero(found.hard.inside).tolist()
-            images = store.pictures(source)
+            images = store.images(source)
             locations = tuple(images.locations[position] for position in positions)
             kept_images = replace(images, locations=locations)
-            stored = store.add_pictures(test_set, kept_images, class_map, is_missing=images_are_missing)
+            stored = store.add_images(test_set, kept_images, class_map, is_missing=images_are_missing)
         else:
             stored = store.add_test_set(test_set, class_map)
-    return KeptHardSet(test_set, slices, with_pictures, bool(stored.new or kept.new))
+    return KeptHardSet(test_set, slices, with_images, bool(stored.new or kept.new))
 
 
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:

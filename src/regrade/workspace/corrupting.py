@@ -1,4 +1,4 @@
-"""Making a test set of corrupted pictures from one that has pictures."""
+"""Making a test set of corrupted images from one that has images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from regrade.core import InputError
 from regrade.store import Store
 from regrade.testsets import corrupted, images_are_missing
-from regrade.workspace.adding import AddedTestSet, listed_in_catalogue
+from regrade.workspace.adding import AddedTestSet, listed_in_catalog
 
 
 def corrupt_test_set(
@@ -22,13 +22,13 @@ def corrupt_test_set(
     images: int | None,
     seed: int,
 ) -> AddedTestSet:
-    """Store a test set whose pictures are those of another, corrupted as they are read."""
-    if listed_in_catalogue(name):
-        raise InputError(f"{name} is a set of the catalogue: call one that is made here by another name")
+    """Store a test set whose images are those of another, corrupted as they are read."""
+    if listed_in_catalog(name):
+        raise InputError(f"{name} is a set of the catalog: call one that is made here by another name")
     test_set = store.test_set(clean)
     made = corrupted(
         test_set,
-        store.pictures(test_set),
+        store.images(test_set),
         name=name,
         corruptions=corruptions,
         severities=severities,
@@ -36,5 +36,5 @@ def corrupt_test_set(
         rng=np.random.default_rng(seed),
     )
     class_map = store.class_map(test_set)
-    stored = store.add_pictures(made.test_set, made.source, class_map, is_missing=images_are_missing)
+    stored = store.add_images(made.test_set, made.source, class_map, is_missing=images_are_missing)
     return AddedTestSet(made.test_set, made.source, bool(stored.new), class_map)

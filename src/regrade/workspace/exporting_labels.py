@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """What was written: the labels, and how many of their judgements have an author."""
+    """What was written: the labels, and how many of their judgments have an author."""
 
     labels: LabelSet
     with_authors: int

@@ -1,4 +1,4 @@
-"""The images that most models miss, as small pictures with what the models took them for."""
+"""The images that most models miss, as small images with what the models took them for."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from regrade.core import UNLABELED, InputError, Predictions, TestSet, UnreadablePicture
+from regrade.core import UNLABELED, InputError, Predictions, TestSet, UnreadableImage
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, Tile
 from regrade.store import Store
 from regrade.studies.same_images import judged_answers
-from regrade.testsets import decode_gray_or_rgb, open_pictures
+from regrade.testsets import decode_gray_or_rgb, open_images
 from regrade.workspace.loading import Watch, chosen_models, reviewed_labels, scored_predictions
 
 _TILES = 24
 _SIDE, _QUALITY = 192, 80
-_NAMED = 2  # answers that a picture names
+_NAMED = 2  # answers that a image names
 
 
-def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, watch: Watch = iter) -> Gallery:
+def hardest_images(store: Store, test_set: TestSet, *, labels: str | None, watch: Watch = iter) -> Gallery:
     """The images that most models have wrong, hardest first; of equal ones those where models agree most.
 
     With ``labels`` wrong means wrong under that label set, verdicts of a review included, without them not the image's
@@ -35,23 +35,23 @@ def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, wat
     candidates = np.lexsort((np.arange(len(missed)), -missed))[: 50 * _TILES]
     said = {int(one): _most_said(answers[wrong[:, one], one]) for one in candidates if missed[one]}
     order = sorted(said, key=lambda one: (-missed[one], -said[one][0][1], one))
-    source = store.pictures(test_set)
-    pictures, tiles, unread = open_pictures(source), list[Tile](), 0
+    source = store.images(test_set)
+    images, tiles, unread = open_images(source), list[Tile](), 0
     for one in order:
         if len(tiles) == _TILES:
             break
         try:
-            picture = decode_gray_or_rgb(pictures.read(one), orientation=source.orientation, border=source.border)
-        except UnreadablePicture:
+            image = decode_gray_or_rgb(images.read(one), orientation=source.orientation, border=source.border)
+        except UnreadableImage:
             unread += 1
             continue
-        picture.thumbnail((_SIDE, _SIDE))
+        image.thumbnail((_SIDE, _SIDE))
         buffer = io.BytesIO()
-        picture.convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
+        image.convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
         tiles.append(
             Tile(
                 buffer.getvalue(),
-                picture.size,
+                image.size,
                 test_set.ids[one],
                 _label(test_set, one),
                 _in_words(said[one], test_set),
@@ -59,13 +59,13 @@ def hardest_pictures(store: Store, test_set: TestSet, *, labels: str | None, wat
             )
         )
     if not tiles:
-        raise UnreadablePicture(f"none of the {amount(unread, 'picture')} that models miss most can be read")
+        raise UnreadableImage(f"none of the {amount(unread, 'image')} that models miss most can be read")
     against = f"under {labels}" if labels else "by the images' own labels"
     notes = [
         f"wrong {against}; of images missed by equally many models those come first where models agree most on "
         "another answer",
     ]
-    notes += [f"left out, as they cannot be read: {amount(unread, 'picture')}"] if unread else []
+    notes += [f"left out, as they cannot be read: {amount(unread, 'image')}"] if unread else []
     notes += ["novel: predictions that no one has judged; they count as wrong here"] if novel.any() else []
     every = int((missed == len(names)).sum())
     title = (

@@ -8,14 +8,14 @@ from contextlib import suppress
 
 import numpy as np
 
-from regrade.core import FormatError, PictureSource, RegradeError, TestSet
+from regrade.core import FormatError, ImageSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, keep_contents
-from regrade.neighbours import pixel_hash, unwatched
+from regrade.neighbors import pixel_hash, unwatched
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
-from regrade.testsets import decode, open_pictures, pixels_of
-from regrade.workspace.signing import WatchPictures
+from regrade.testsets import decode, open_images, pixels_of
+from regrade.workspace.signing import WatchImages
 
 _STEP = 512  # images that are read before their contents are kept
 
@@ -36,7 +36,7 @@ class ImageContents:
         """The contents that are known so far, by position; none of images that cannot be read."""
         return self._known
 
-    def of(self, positions: Sequence[int], watch: WatchPictures = unwatched) -> list[str | None]:
+    def of(self, positions: Sequence[int], watch: WatchImages = unwatched) -> list[str | None]:
         """The contents of the images at some positions, in their order; none where an image cannot be read."""
         missing = [position for position in dict.fromkeys(positions) if position not in self._known]
         if missing:
@@ -53,10 +53,10 @@ class ImageContents:
                 yield from pool.map(self._read, positions[start : start + _STEP])
 
 
-def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, watch: WatchPictures = unwatched) -> None:
+def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, watch: WatchImages = unwatched) -> None:
     """Read and keep the contents of those images of a queue that have none yet, as far as they can be read."""
     missing = images_without_content(ledger.engine, queue.id)
-    if not missing or not store.has_pictures(queue.test_set):
+    if not missing or not store.has_images(queue.test_set):
         return
     test_set = store.test_set(queue.test_set)
     examples = [example for example in missing if example in test_set.position_of]
@@ -77,24 +77,24 @@ def _filled(
         yield from step
 
 
-def _source(store: Store, test_set: TestSet) -> PictureSource | None:
+def _source(store: Store, test_set: TestSet) -> ImageSource | None:
     """Where the images of a test set are; none where that is not known, or known for another version of the set."""
     try:
-        return store.pictures(test_set)
+        return store.images(test_set)
     except RegradeError:
         return None
 
 
-def _reader(source: PictureSource) -> Callable[[int], str | None] | None:
+def _reader(source: ImageSource) -> Callable[[int], str | None] | None:
     """What reads the content of an image; none where the images are not at hand."""
     try:
-        pictures = open_pictures(source)
+        images = open_images(source)
     except RegradeError:
         return None
 
     def read(position: int) -> str | None:
         try:
-            image = decode(pictures.read(position), orientation=source.orientation, border=source.border)
+            image = decode(images.read(position), orientation=source.orientation, border=source.border)
             return pixel_hash(pixels_of(image)).hex()
         except RegradeError:
             return None
@@ -102,7 +102,7 @@ def _reader(source: PictureSource) -> Callable[[int], str | None] | None:
     return read
 
 
-def _signed_contents(store: Store, name: str, source: PictureSource) -> dict[int, str | None]:
+def _signed_contents(store: Store, name: str, source: ImageSource) -> dict[int, str | None]:
     """The contents that the signatures of a set hold, where any are stored."""
     for size in sorted(store.signature_sizes(name)):
         signatures = store.signatures(name, Signed(source, size))

@@ -1,4 +1,4 @@
-"""A queue of pictures to label, drawn at random: to learn from, or to be examined by."""
+"""A queue of images to label, drawn at random: to learn from, or to be examined by."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regrade.workspace.filling import Filling
 from regrade.workspace.image_contents import ImageContents, fill_contents
 from regrade.workspace.queued import Queued
 from regrade.workspace.shared_images import shared_images
-from regrade.workspace.signing import WatchPictures
+from regrade.workspace.signing import WatchImages
 
 _DEFAULT_NAMES = {Mode.EXAMINATION: "label", Mode.TRAINING: "training"}
 
@@ -34,9 +34,9 @@ def queue_labels(
     seed: int,
     name: str | None,
     overlap: int | None,
-    watch: WatchPictures,
+    watch: WatchImages,
 ) -> Queued:
-    """Queue pictures drawn at random from those that are free, all of them unless a size is given.
+    """Queue images drawn at random from those that are free, all of them unless a size is given.
 
     An examination takes none that another queue has for labeling, and training none of an examination: neither by its
     id nor by its content, in no test set.
@@ -50,7 +50,7 @@ def queue_labels(
     contents = ImageContents(store, test_set)
     drawn = _draw(order, size or len(order), contents, _contents(store, ledger, rivals, watch), watch)
     _check_size(test_set, size, len(free) - drawn.copies)
-    notes = [f"drawn at random: {len(drawn.items):,} of {amount(len(free), 'picture')}"]
+    notes = [f"drawn at random: {len(drawn.items):,} of {amount(len(free), 'image')}"]
     notes += [f"left out as copies of what other queues ask about: {drawn.copies:,}"] if drawn.copies else []
     unread = sum(content is None for _, content in drawn.items)
     notes += [f"copies cannot be recognized of {amount(unread, 'image')} that cannot be read now"] if unread else []
@@ -59,23 +59,23 @@ def queue_labels(
 
 
 def _check_size(test_set: TestSet, size: int | None, free: int) -> None:
-    """Raise where so many pictures cannot be drawn from those that are free."""
+    """Raise where so many images cannot be drawn from those that are free."""
     if (size is not None and not 1 <= size <= free) or not free:
         given = "" if size is None else f", got a size of {size:,}"
-        raise InputError(f"{amount(free, 'picture')} of {test_set.name} can be drawn{given}")
+        raise InputError(f"{amount(free, 'image')} of {test_set.name} can be drawn{given}")
 
 
 def _inside(test_set: TestSet, of_family: str | None, mode: Mode) -> BoolArray:
-    """The pictures (n,) that may be asked about at all: those of the family, and in training those with a label."""
+    """The images (n,) that may be asked about at all: those of the family, and in training those with a label."""
     inside = np.ones(len(test_set), dtype=bool)
     if of_family is not None:
         members = family(test_set.class_space, of_family)
         inside = np.isin(test_set.labels, members)
         if not inside.any():
-            raise InputError(f"no picture of {test_set.name} is labeled as one of {of_family}")
+            raise InputError(f"no image of {test_set.name} is labeled as one of {of_family}")
     if mode is Mode.TRAINING:
         if not test_set.labeled.any():
-            raise InputError(f"training tells what is right, and no picture of {test_set.name} has a label")
+            raise InputError(f"training tells what is right, and no image of {test_set.name} has a label")
         inside &= test_set.labeled
     return inside
 
@@ -115,7 +115,7 @@ def _asked(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
     return inside
 
 
-def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], watch: WatchPictures) -> frozenset[str]:
+def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], watch: WatchImages) -> frozenset[str]:
     """The contents of all images that queues ask about; those of older ledgers are read first."""
     for queue in queues:
         fill_contents(store, ledger, queue, watch=watch)
@@ -132,7 +132,7 @@ class _Draw:
 
 
 def _draw(
-    order: Sequence[int], size: int, contents: ImageContents, rivals: frozenset[str], watch: WatchPictures
+    order: Sequence[int], size: int, contents: ImageContents, rivals: frozenset[str], watch: WatchImages
 ) -> _Draw:
     """The first ``size`` images of an order whose contents no rival asks about, fewer where there are no more."""
     items: list[tuple[int, str | None]] = []

@@ -1,4 +1,4 @@
-"""Loading what a study of leakage asks for: pictures and features of both sets, and the pairs that are alike."""
+"""Loading what a study of leakage asks for: images and features of both sets, and the pairs that are alike."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from regrade.core import (
     UNLABELED,
     ClassSpace,
     Distance,
+    ImageSource,
     InputError,
     NearPairs,
-    PictureSource,
     Predictions,
     Signatures,
     TestSet,
     UnknownName,
-    UnreadablePicture,
+    UnreadableImage,
 )
 from regrade.core.arguments import member, refuse_text
 from regrade.core.arrays import FloatArray
-from regrade.neighbours import (
-    NEIGHBOURS,
+from regrade.neighbors import (
+    NEIGHBORS,
     SIZE,
     Collection,
     Engine,
     default_cut,
     exact_pairs,
     feature_pairs,
+    image_pairs,
     phash_pairs,
-    picture_pairs,
     unwatched,
 )
 from regrade.report import Look, pairs_page, to_csv
 from regrade.store import Store, write_file
 from regrade.studies import Leakage, Scoring, leakage
-from regrade.testsets import Layout, Wanted, decode_gray_or_rgb, open_pictures, reader_for
+from regrade.testsets import Layout, Wanted, decode_gray_or_rgb, open_images, reader_for
 from regrade.workspace.loading import Watch, scored_predictions
-from regrade.workspace.signing import WatchPictures, collection_of, fresh_signatures, kept_signatures
+from regrade.workspace.signing import WatchImages, collection_of, fresh_signatures, kept_signatures
 
-BY_PICTURES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
-"""The distances that need nothing but pictures."""
+BY_IMAGES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
+"""The distances that need nothing but images."""
 
 _LOOKED_AT = (Distance.PIXELS, Distance.DSSIM)
-_SIDE, _QUALITY = 192, 80  # of the pictures on a page
+_SIDE, _QUALITY = 192, 80  # of the images on a page
 
 
 @dataclass(frozen=True)
 class Search:
-    """What to search by: distances with their cuts, twins a picture lists at most, the common size, and the engine.
+    """What to search by: distances with their cuts, twins a image lists at most, the common size, and the engine.
 
     ``model`` is whose features are compared.
     """
 
     cuts: Mapping[Distance, float]
-    most: int = NEIGHBOURS
+    most: int = NEIGHBORS
     size: int = SIZE
     engine: Engine = Engine.NUMPY
     model: str | None = None
@@ -69,14 +69,14 @@ def search_for(
     by: Sequence[Distance | str],
     near: Mapping[str, float],
     *,
-    most: int = NEIGHBOURS,
+    most: int = NEIGHBORS,
     size: int = SIZE,
     engine: Engine | str = Engine.NUMPY,
     model: str | None = None,
 ) -> Search:
     """A search as people ask for it: distances and cuts by name, the usual ones where none are given."""
     refuse_text(by, "by")
-    usual = BY_PICTURES + ((Distance.FEATURES,) if model else ())
+    usual = BY_IMAGES + ((Distance.FEATURES,) if model else ())
     wanted = tuple(dict.fromkeys(member(Distance, one) for one in by)) or usual
     cuts = {member(Distance, name): float(cut) for name, cut in near.items()}
     if strange := [one.value for one in cuts if one not in wanted]:
@@ -88,23 +88,23 @@ def search_for(
     if Distance.FEATURES in wanted and model is None:
         raise InputError("features are those of a model: name it with --model")
     if most < 1:
-        raise InputError(f"a picture lists at least one twin, got {most}")
+        raise InputError(f"a image lists at least one twin, got {most}")
     every = {one: cuts.get(one, default_cut(one, size=size)) for one in wanted}
     return Search(every, most, size, member(Engine, engine), model)
 
 
 @dataclass(frozen=True, eq=False)
-class PictureSet:
-    """One side of a search: the examples, where their pictures are, and what is known of them."""
+class ImageSet:
+    """One side of a search: the examples, where their images are, and what is known of them."""
 
     examples: TestSet
-    source: PictureSource | None = None
+    source: ImageSource | None = None
     collection: Collection | None = None
     features: FloatArray | None = field(default=None, repr=False)
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """Pictures that could not be read, with the reason."""
+        """Images that could not be read, with the reason."""
         if self.collection is None:
             return {}
         found = self.collection.signatures.unreadable
@@ -116,12 +116,12 @@ class Searched:
     """A study of leakage, and the two sides that its pairs are of."""
 
     result: Leakage
-    first: PictureSet
-    second: PictureSet
+    first: ImageSet
+    second: ImageSet
 
 
 def study_leakage(
-    store: Store, name: str, against: str | Path | None, search: Search, *, watch: Watch, watch_pictures: WatchPictures
+    store: Store, name: str, against: str | Path | None, search: Search, *, watch: Watch, watch_images: WatchImages
 ) -> Searched:
     """Search a test set against another, a folder, or itself, and hold every model with and without what is found."""
     test_set = store.test_set(name)
@@ -129,31 +129,31 @@ def study_leakage(
         raise InputError(f"{name} against itself is a search within it: leave out --against")
     if against is not None:
         _check_there(store, against, search)
-    first = _stored_side(store, test_set, search, watch_pictures)
-    second = None if against is None else _other_side(store, against, search, watch_pictures)
+    first = _stored_side(store, test_set, search, watch_images)
+    second = None if against is None else _other_side(store, against, search, watch_images)
     scored = scored_predictions(store, test_set, store.model_names(name), watch=watch)
-    return _searched(first, second, search, scored, confidence=store.config.confidence, watch=watch_pictures)
+    return _searched(first, second, search, scored, confidence=store.config.confidence, watch=watch_images)
 
 
 def search_folders(
-    path: Path, against: Path | None, search: Search, *, watch_pictures: WatchPictures = unwatched
+    path: Path, against: Path | None, search: Search, *, watch_images: WatchImages = unwatched
 ) -> Searched:
-    """Search the pictures below a folder against those below another, or among themselves; nothing is kept."""
+    """Search the images below a folder against those below another, or among themselves; nothing is kept."""
     if against is not None and against.resolve() == path.resolve():
         raise InputError(f"{path} against itself is a search within it: name it once")
-    sides = [_folder_side(one, search, watch_pictures) for one in (path, against) if one is not None]
+    sides = [_folder_side(one, search, watch_images) for one in (path, against) if one is not None]
     second = sides[1] if against is not None else None
-    return _searched(sides[0], second, search, (), confidence=0.95, watch=watch_pictures)
+    return _searched(sides[0], second, search, (), confidence=0.95, watch=watch_images)
 
 
 def _searched(
-    first: PictureSet,
-    second: PictureSet | None,
+    first: ImageSet,
+    second: ImageSet | None,
     search: Search,
     predictions: Iterable[tuple[Predictions, Scoring]],
     *,
     confidence: float,
-    watch: WatchPictures,
+    watch: WatchImages,
 ) -> Searched:
     if second is not None and Distance.FEATURES not in search.cuts:
         _check_readable(second)
@@ -171,28 +171,26 @@ def _searched(
     return Searched(result, first, second or first)
 
 
-def _check_readable(against: PictureSet) -> None:
-    """Raise where not one picture can be read: no twin among nothing is no sign that there is none."""
+def _check_readable(against: ImageSet) -> None:
+    """Raise where not one image can be read: no twin among nothing is no sign that there is none."""
     if len(against.unreadable) == len(against.examples):
         image, reason = next(iter(against.unreadable.items()))
-        raise InputError(f"no picture of {against.examples.name} can be read, for instance {image}: {reason}")
+        raise InputError(f"no image of {against.examples.name} can be read, for instance {image}: {reason}")
 
 
-def _pairs(first: PictureSet, second: PictureSet | None, search: Search, watch: WatchPictures) -> Iterator[NearPairs]:
+def _pairs(first: ImageSet, second: ImageSet | None, search: Search, watch: WatchImages) -> Iterator[NearPairs]:
     """The pairs of each distance, in the order in which they were asked for."""
     looked_at = {one: cut for one, cut in search.cuts.items() if one in _LOOKED_AT}
     seen: dict[Distance, NearPairs] = {}
     if looked_at:
         own, other = _collection(first), None if second is None else _collection(second)
-        found = picture_pairs(own, other, cuts=looked_at, k=search.most, engine=search.engine, watch=watch)
+        found = image_pairs(own, other, cuts=looked_at, k=search.most, engine=search.engine, watch=watch)
         seen = {one.distance: one for one in found}
     for distance, cut in search.cuts.items():
         yield seen[distance] if distance in seen else _by_records(distance, cut, first, second, search)
 
 
-def _by_records(
-    distance: Distance, cut: float, first: PictureSet, second: PictureSet | None, search: Search
-) -> NearPairs:
+def _by_records(distance: Distance, cut: float, first: ImageSet, second: ImageSet | None, search: Search) -> NearPairs:
     if distance is Distance.FEATURES:
         features = None if second is None else second.features
         if first.features is None or (second is not None and features is None):
@@ -206,34 +204,34 @@ def _by_records(
     return phash_pairs(own, other, cut=cut, k=search.most, engine=search.engine)
 
 
-def _collection(side: PictureSet) -> Collection:
+def _collection(side: ImageSet) -> Collection:
     if side.collection is None:
-        raise InputError(f"{side.examples.name} has no pictures")
+        raise InputError(f"{side.examples.name} has no images")
     return side.collection
 
 
-def _signatures(side: PictureSet) -> Signatures:
+def _signatures(side: ImageSet) -> Signatures:
     return _collection(side).signatures
 
 
-def _stored_side(store: Store, test_set: TestSet, search: Search, watch: WatchPictures) -> PictureSet:
-    """A test set of the workspace; its pictures are needed unless only features are compared."""
+def _stored_side(store: Store, test_set: TestSet, search: Search, watch: WatchImages) -> ImageSet:
+    """A test set of the workspace; its images are needed unless only features are compared."""
     features = _features(store, test_set, search.model) if Distance.FEATURES in search.cuts else None
     if set(search.cuts) == {Distance.FEATURES}:
-        source = store.pictures(test_set) if store.has_pictures(test_set.name) else None
-        return PictureSet(test_set, source, None, features)
-    source = store.pictures(test_set)
+        source = store.images(test_set) if store.has_images(test_set.name) else None
+        return ImageSet(test_set, source, None, features)
+    source = store.images(test_set)
     found = kept_signatures(store, test_set.name, source, size=search.size, watch=watch)
-    return PictureSet(test_set, source, collection_of(found, source), features)
+    return ImageSet(test_set, source, collection_of(found, source), features)
 
 
-def _other_side(store: Store, against: str | Path, search: Search, watch: WatchPictures) -> PictureSet:
-    """A test set by its name, or else the pictures below a path."""
+def _other_side(store: Store, against: str | Path, search: Search, watch: WatchImages) -> ImageSet:
+    """A test set by its name, or else the images below a path."""
     if store.has_test_set(str(against)):
         return _stored_side(store, store.test_set(str(against)), search, watch)
-    examples, source = pictures_below(Path(against))
+    examples, source = images_below(Path(against))
     found = kept_signatures(store, examples.name, source, size=search.size, watch=watch)
-    return PictureSet(examples, source, collection_of(found, source))
+    return ImageSet(examples, source, collection_of(found, source))
 
 
 def _check_there(store: Store, against: str | Path, search: Search) -> None:
@@ -247,21 +245,21 @@ def _check_there(store: Store, against: str | Path, search: Search) -> None:
         raise InputError(f"{against} is no test set and has no features: add it with regrade testsets add, and predict")
 
 
-def _folder_side(path: Path, search: Search, watch: WatchPictures) -> PictureSet:
-    examples, source = pictures_below(path)
+def _folder_side(path: Path, search: Search, watch: WatchImages) -> ImageSet:
+    examples, source = images_below(path)
     found = fresh_signatures(source, size=search.size, watch=watch)
-    return PictureSet(examples, source, collection_of(found, source))
+    return ImageSet(examples, source, collection_of(found, source))
 
 
-def pictures_below(path: Path) -> tuple[TestSet, PictureSource]:
-    """The pictures below a folder, or in another form that a reader knows, as examples without labels."""
+def images_below(path: Path) -> tuple[TestSet, ImageSource]:
+    """The images below a folder, or in another form that a reader knows, as examples without labels."""
     place = path.resolve()
-    nothing = ClassSpace("unlabeled", ("picture",))
+    nothing = ClassSpace("unlabeled", ("image",))
     reader = reader_for(path)
     found = reader.find(path, Wanted(nothing, Layout.FLAT))
     labels = np.full(len(found.ids), UNLABELED)
     name = str(path)
-    return TestSet(name, nothing, found.ids, labels), PictureSource(reader.name, str(place), found.locations)
+    return TestSet(name, nothing, found.ids, labels), ImageSource(reader.name, str(place), found.locations)
 
 
 def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
@@ -279,7 +277,7 @@ def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
 
 
 def write_pairs(searched: Searched, path: Path) -> None:
-    """Write the pairs for people to judge: as a table (.csv), or as a page with both pictures (.html)."""
+    """Write the pairs for people to judge: as a table (.csv), or as a page with both images (.html)."""
     check_pairs_file(path)
     if path.suffix.lower() == ".csv":
         write_file(path, to_csv(searched.result.pair_table()))
@@ -295,23 +293,23 @@ def check_pairs_file(path: Path | None) -> None:
         raise InputError(f"there is no folder {path.absolute().parent} to write {path.name} to")
 
 
-def _look(side: PictureSet) -> Look:
-    """Small pictures of one side, none where one cannot be read or there are none."""
+def _look(side: ImageSet) -> Look:
+    """Small images of one side, none where one cannot be read or there are none."""
     if side.source is None:
         return lambda _: None
     source = side.source
-    pictures = open_pictures(source)
+    images = open_images(source)
 
     def look(position: int) -> bytes | None:
         try:
-            picture = decode_gray_or_rgb(pictures.read(position), orientation=source.orientation, border=source.border)
-        except UnreadablePicture:
+            image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
+        except UnreadableImage:
             return None
-        scale = _SIDE / max(picture.size)
-        wide, high = (max(1, round(side * scale)) for side in picture.size)
-        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # a tiny picture keeps its pixels
+        scale = _SIDE / max(image.size)
+        wide, high = (max(1, round(side * scale)) for side in image.size)
+        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # a tiny image keeps its pixels
         buffer = io.BytesIO()
-        picture.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
+        image.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
         return buffer.getvalue()
 
     return look
@@ -323,13 +321,13 @@ def find_twins(
     *,
     by: Sequence[Distance | str] = (),
     near: Mapping[str, float] | None = None,
-    most: int = NEIGHBOURS,
+    most: int = NEIGHBORS,
     size: int = SIZE,
     engine: Engine | str = Engine.NUMPY,
     pairs: str | Path | None = None,
-    watch_pictures: WatchPictures = unwatched,
+    watch_images: WatchImages = unwatched,
 ) -> Leakage:
-    """Twins between two folders of pictures, or within one, without a workspace; options are those of a study."""
+    """Twins between two folders of images, or within one, without a workspace; options are those of a study."""
     target = None if pairs is None else Path(pairs)
     check_pairs_file(target)
     refuse_text(by, "by")
@@ -337,7 +335,7 @@ def find_twins(
         raise InputError("folders have no features: predict them in a workspace, and use regrade study leakage")
     search = search_for(by, near or {}, most=most, size=size, engine=engine)
     against = None if second is None else Path(second)
-    found = search_folders(Path(first), against, search, watch_pictures=watch_pictures)
+    found = search_folders(Path(first), against, search, watch_images=watch_images)
     if target is not None:
         write_pairs(found, target)
     return found.result

@@ -59,7 +59,7 @@ def unchanged_ledger(store: Store) -> Iterator[Ledger]:
     try:
         from regrade.ledger import Ledger
     except ModuleNotFoundError:
-        raise MissingExtra("the ledger of judgements", "serve") from None
+        raise MissingExtra("the ledger of judgments", "serve") from None
     _refuse_gone(store)
     with Ledger.unchanged(place_of_ledger(store)) as ledger:
         _refuse_exchanged(store, ledger.stored_identity())

@@ -33,7 +33,7 @@ class Decided:
     outcomes: Mapping[tuple[int, int], Outcome]
 
     @property
-    def judgements(self) -> dict[tuple[int, int], LabelState]:
+    def judgments(self) -> dict[tuple[int, int], LabelState]:
         """What was said of each class."""
         return {pair: _STATES[one.answer] for pair, one in self.outcomes.items() if one.answer in _STATES}
 
@@ -76,7 +76,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     outcomes = outcomes_of(ledger, queues, test_set)
     decided = decided_pairs(outcomes, test_set)
     labels = replace(
-        base.with_judgements(decided.judgements, decided.problems),
+        base.with_judgments(decided.judgments, decided.problems),
         version=newest.version + 1,
         origin=origin_of(queues, outcomes),
         queues=queues,

@@ -61,7 +61,7 @@ def _standing(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
 
 
 def _verdicts(decided: Decided) -> Verdicts:
-    states = {**dict.fromkeys(decided.outcomes, LabelState.PROBLEMATIC), **decided.judgements}
+    states = {**dict.fromkeys(decided.outcomes, LabelState.PROBLEMATIC), **decided.judgments}
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}

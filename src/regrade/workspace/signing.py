@@ -1,4 +1,4 @@
-"""Signatures of a set's pictures: computed once, kept in the workspace, taken over where they are known."""
+"""Signatures of a set's images: computed once, kept in the workspace, taken over where they are known."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import (
+    Images,
+    ImageSource,
     ImageSourceError,
     InputError,
-    Pictures,
-    PictureSource,
     Signatures,
-    UnreadablePicture,
+    UnreadableImage,
     joined_signatures,
 )
-from regrade.neighbours import Collection, signatures
+from regrade.neighbors import Collection, signatures
 from regrade.predict import default_workers
 from regrade.store import Signed, Store
-from regrade.testsets import decode, open_pictures, pixels_of
+from regrade.testsets import decode, open_images, pixels_of
 
 PART_SIZE = 512
-"""Pictures a part: what a stopped run loses at most."""
+"""Images a part: what a stopped run loses at most."""
 
 
-class WatchPictures(Protocol):
+class WatchImages(Protocol):
     """Goes through things, given how many there are, showing how far it is."""
 
     def __call__(self, seen: Iterable[Any], total: int) -> Iterable[Any]:
         """Go through them."""
 
 
-def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
+def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, watch: WatchImages) -> Signatures:
     """The signatures of a set, computed as far as the workspace does not have them yet.
 
-    Pictures that an earlier, smaller or larger version of the set had at the same place are taken over from there.
+    Images that an earlier, smaller or larger version of the set had at the same place are taken over from there.
     """
     signed = Signed(source, size)
     found = store.signatures(name, signed)
@@ -61,7 +61,7 @@ def kept_signatures(store: Store, name: str, source: PictureSource, *, size: int
     return found
 
 
-def _check_mounted(name: str, source: PictureSource, first: Signatures) -> None:
+def _check_mounted(name: str, source: ImageSource, first: Signatures) -> None:
     """Raise where none of the first images can be read: what is kept of them would be kept for ever."""
     if len(first.unreadable) == len(first):
         position, reason = next(iter(first.unreadable.items()))
@@ -71,36 +71,36 @@ def _check_mounted(name: str, source: PictureSource, first: Signatures) -> None:
         )
 
 
-def fresh_signatures(source: PictureSource, *, size: int, watch: WatchPictures) -> Signatures:
-    """The signatures of pictures that no workspace knows; nothing is kept."""
+def fresh_signatures(source: ImageSource, *, size: int, watch: WatchImages) -> Signatures:
+    """The signatures of images that no workspace knows; nothing is kept."""
     return next(iter(_signed_parts(source, size, [range(len(source.locations))], [], watch)))
 
 
-def collection_of(found: Signatures, source: PictureSource) -> Collection:
-    """Signatures together with the pictures they are of."""
+def collection_of(found: Signatures, source: ImageSource) -> Collection:
+    """Signatures together with the images they are of."""
     return Collection(found, _Decoder(source))
 
 
 class _Decoder:
-    """Decodes the picture at a position."""
+    """Decodes the image at a position."""
 
-    def __init__(self, source: PictureSource) -> None:
+    def __init__(self, source: ImageSource) -> None:
         self._source = source
-        self._pictures: Pictures = open_pictures(source)
+        self._images: Images = open_images(source)
 
     def __call__(self, position: int) -> NDArray[np.uint8]:
-        stored = self._pictures.read(position)
+        stored = self._images.read(position)
         return pixels_of(decode(stored, orientation=self._source.orientation, border=self._source.border))
 
 
 def _signed_parts(
-    source: PictureSource,
+    source: ImageSource,
     size: int,
     wanted: Sequence[range],
     known: Sequence[tuple[Signatures, dict[str, int]]],
-    watch: WatchPictures,
+    watch: WatchImages,
 ) -> Iterator[Signatures]:
-    """The signatures of each range of positions, pictures decoded by all cores."""
+    """The signatures of each range of positions, images decoded by all cores."""
     if not wanted:
         return
     decoder, workers = _Decoder(source), default_workers()
@@ -111,7 +111,7 @@ def _signed_parts(
                 return there[np.array([row])]
         try:
             return signatures([decoder(position)], size=size)
-        except UnreadablePicture as error:
+        except UnreadableImage as error:
             return signatures([error], size=size)
 
     def all_of_them() -> Iterator[Signatures]:
@@ -125,5 +125,5 @@ def _signed_parts(
     for positions in wanted:
         part = joined_signatures([next(signed) for _ in positions])
         if part.unreadable and not source.path.exists():
-            raise InputError(f"the pictures are no longer at {source.path}: bring them back and run again")
+            raise InputError(f"the images are no longer at {source.path}: bring them back and run again")
         yield part

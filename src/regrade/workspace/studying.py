@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import ClassSpace, Distance
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
-from regrade.neighbours import NEIGHBOURS, SIZE, Engine, unwatched
+from regrade.neighbors import NEIGHBORS, SIZE, Engine, unwatched
 from regrade.stats import Scale
 from regrade.store import Store
 from regrade.studies import (
@@ -34,7 +34,7 @@ from regrade.workspace.likening import study_similarity
 from regrade.workspace.loading import Watch
 from regrade.workspace.mistaking import study_mistakes
 from regrade.workspace.peopling import study_people
-from regrade.workspace.signing import WatchPictures
+from regrade.workspace.signing import WatchImages
 
 
 class Studies:
@@ -167,23 +167,23 @@ class Studies:
         by: Sequence[Distance | str] = (),
         near: Mapping[str, float] | None = None,
         model: str | None = None,
-        most: int = NEIGHBOURS,
+        most: int = NEIGHBORS,
         size: int = SIZE,
         engine: Engine | str = Engine.NUMPY,
         pairs: str | Path | None = None,
         watch: Watch = iter,
-        watch_pictures: WatchPictures = unwatched,
+        watch_images: WatchImages = unwatched,
     ) -> Leakage:
         """Study which images have twins ``against`` another test set or a folder, or within the test set itself.
 
         ``by`` names distances (exact, pixels, dssim, phash, and features where a ``model`` is named whose they are) and
-        ``near`` their cuts where they are not the usual ones. A picture lists at most so many twins. ``pairs`` is a
+        ``near`` their cuts where they are not the usual ones. A image lists at most so many twins. ``pairs`` is a
         .csv or .html file to write the pairs to, for people to judge.
         """
         target = None if pairs is None else Path(pairs)
         check_pairs_file(target)
         search = search_for(by, near or {}, most=most, size=size, engine=engine, model=model)
-        found = study_leakage(self.store, test_set, against, search, watch=watch, watch_pictures=watch_pictures)
+        found = study_leakage(self.store, test_set, against, search, watch=watch, watch_images=watch_images)
         if target is not None:
             write_pairs(found, target)
         return found.result

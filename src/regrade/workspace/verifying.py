@@ -106,17 +106,17 @@ def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> It
     try:
         test_set = store.test_set(name)
         store.class_map(test_set)
-        source = store.pictures(test_set) if store.has_pictures(name) else None
+        source = store.images(test_set) if store.has_images(name) else None
     except RegradeError as error:
         if str(error) not in reported:
             yield Problem(f"testsets/{name}", str(error))
         return
     if source is not None and images_are_missing(source):
-        yield Problem(f"pictures/{name}", f"its images are not at {source.path}")
+        yield Problem(f"images/{name}", f"its images are not at {source.path}")
 
 
 def missing_images(store: Store) -> dict[str, Path]:
     """The test sets whose registered images cannot be found, and where they were."""
-    registered = (store.test_set(name) for name in store.test_set_names() if store.has_pictures(name))
-    sources = {test_set.name: store.pictures(test_set) for test_set in registered}
+    registered = (store.test_set(name) for name in store.test_set_names() if store.has_images(name))
+    sources = {test_set.name: store.images(test_set) for test_set in registered}
     return {name: source.path for name, source in sources.items() if images_are_missing(source)}

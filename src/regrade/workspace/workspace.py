@@ -81,10 +81,10 @@ from regrade.testsets import (
     check,
     contact_sheet,
 )
-from regrade.testsets.check import Watch as WatchPictures
-from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalogue
+from regrade.testsets.check import Watch as WatchImages
+from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalog
 from regrade.workspace.corrupting import corrupt_test_set
-from regrade.workspace.judgements import Judgements
+from regrade.workspace.judgments import Judgments
 from regrade.workspace.loading import (
     Watch,
     chosen_models,
@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Workspace(Studies, Judgements, Plans):
+class Workspace(Studies, Judgments, Plans):
     """A folder with test sets, predictions and labels, and everything that can be asked of it.
 
     Get one with `regrade.open` or `regrade.init`.
@@ -155,9 +155,9 @@ class Workspace(Studies, Judgements, Plans):
         class_map: str | Path | None = None,
         map_source: str | Path | ClassSpace = "imagenet-1k",
     ) -> AddedTestSet:
-        """Add a test set from pictures in any known form, or without pictures from a table of ids and labels.
+        """Add a test set from images in any known form, or without images from a table of ids and labels.
 
-        A name of the catalogue brings its classes along. Pictures for a test set that is here already, from a file
+        A name of the catalog brings its classes along. Images for a test set that is here already, from a file
         of predictions say, are found by their ids. ``class_map`` is a file that says which classes of ``map_source``
         stand for the set's own; it is stored with the set, and models that predict those classes are graded by it.
         """
@@ -181,10 +181,10 @@ class Workspace(Studies, Judgements, Plans):
         images: int | None = None,
         seed: int = 0,
     ) -> AddedTestSet:
-        """Make a test set of ImageNet-C's corruptions from one that has pictures; they are made as they are read.
+        """Make a test set of ImageNet-C's corruptions from one that has images; they are made as they are read.
 
         All 15 corruptions at all 5 severities unless some are named, of all images or of so many ``images`` drawn by
-        ``seed``. What becomes of a picture depends on its id, the corruption and the severity alone.
+        ``seed``. What becomes of a image depends on its id, the corruption and the severity alone.
         """
         return corrupt_test_set(
             self.store,
@@ -204,18 +204,18 @@ class Workspace(Studies, Judgements, Plans):
         """Check every stored file against its checksum, the ledger, and whether images are where they were."""
         return verify_workspace(self.store, watch=watch)
 
-    def check_test_set(self, name: str, *, workers: int = 2, watch: WatchPictures | None = None) -> Checked:
-        """Read and decode every picture of a test set, and compare its count with the catalogue's."""
+    def check_test_set(self, name: str, *, workers: int = 2, watch: WatchImages | None = None) -> Checked:
+        """Read and decode every image of a test set, and compare its count with the catalog's."""
         test_set = self.store.test_set(name)
-        listed = listed_in_catalogue(name)
+        listed = listed_in_catalog(name)
         expected = listed.examples if listed else None
-        return check(test_set, self.store.pictures(test_set), expected=expected, workers=workers, watch=watch)
+        return check(test_set, self.store.images(test_set), expected=expected, workers=workers, watch=watch)
 
     def contact_sheet(self, name: str, *, rows: int = 5, columns: int = 8, seed: int = 0) -> Image:
-        """Some pictures of a test set with their labels, drawn at random, as one picture."""
+        """Some images of a test set with their labels, drawn at random, as one image."""
         test_set = self.store.test_set(name)
         rng = np.random.default_rng(seed)
-        return contact_sheet(test_set, self.store.pictures(test_set), rng=rng, rows=rows, columns=columns)
+        return contact_sheet(test_set, self.store.images(test_set), rng=rng, rows=rows, columns=columns)
 
     def import_predictions(
         self,
@@ -400,7 +400,7 @@ class Workspace(Studies, Judgements, Plans):
         cluster: RayCluster | None = None,
         watch: WatchRun = unwatched,
     ) -> Run:
-        """Predict every picture of the test sets by every model and store it; what is stored already is left alone.
+        """Predict every image of the test sets by every model and store it; what is stored already is left alone.
 
         Models are named as ``prefix:name``; ``classes`` and ``preprocessing`` are for those that do not say. A run
         that was stopped goes on where it was when it is called again. A ``batch`` that is not stated is found by how
@@ -415,13 +415,13 @@ class Workspace(Studies, Judgements, Plans):
         refuse_text(keep, "keep")
         targets = [self.store.test_set(name) for name in test_sets]
         for target in targets:
-            self.store.check_pictures(target)
+            self.store.check_images(target)
         space = None if classes is None else space_named(self.store, classes)
         settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision), compile=compile)
         kept = {member(Keep, what) for what in keep}
         by = fastest_resizer() if resizer is None else member(Resizer, resizer)
         if by is Resizer.GPU and settings.device is not Device.CUDA:
-            raise InputError("pictures are decoded on a GPU only for models that run there: give device cuda")
+            raise InputError("images are decoded on a GPU only for models that run there: give device cuda")
         how = How(
             batch,
             default_workers() if workers is None else workers,

@@ -11,7 +11,7 @@ from regrade.testsets.corruptions.motion import motion_blurred
 from regrade.testsets.corruptions.zoom import zoomed
 
 RNG = np.random.default_rng(0)
-PICTURE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
+IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize(("severity", "radius"), [(1, 3), (2, 4), (3, 6)])
@@ -29,8 +29,8 @@ def test_a_point_out_of_focus_is_a_disc(severity, radius):
 def test_defocus_is_that_of_a_plain_filter():
     places = np.arange(-8, 9)
     disc = (places[:, None] ** 2 + places**2 <= 9).astype(float)
-    slow = ndimage.correlate(PICTURE.astype(float), disc[..., None] / disc.sum(), mode="mirror")
-    np.testing.assert_array_less(np.abs(defocus_blur(PICTURE, 1, RNG) - slow), 1.01)
+    slow = ndimage.correlate(IMAGE.astype(float), disc[..., None] / disc.sum(), mode="mirror")
+    np.testing.assert_array_less(np.abs(defocus_blur(IMAGE, 1, RNG) - slow), 1.01)
 
 
 def slow_origins(shape: tuple[int, int], reach: int, offsets: np.ndarray) -> np.ndarray:
@@ -60,7 +60,7 @@ def test_long_chains_of_copies_are_followed_to_their_end():
     np.testing.assert_array_equal(origins((40, 40), 2, offsets), slow_origins((40, 40), 2, offsets))
 
 
-def test_glass_keeps_colours_near_where_they_were():
+def test_glass_keeps_colors_near_where_they_were():
     got = glass_blur(np.full((30, 30, 3), 77, dtype=np.uint8), 5, np.random.default_rng(0))
     assert got.min() >= 75 and got.max() <= 77
     halves = np.zeros((60, 60, 3), dtype=np.uint8)
@@ -79,7 +79,7 @@ def test_motion_sideways_by_hand():
 
 @pytest.mark.parametrize("angle", [-45, -20.3, 0, 12, 45, -90, -135])
 def test_motion_is_that_of_a_plain_loop(angle):
-    values = PICTURE[:20, :16].astype(np.float32)
+    values = IMAGE[:20, :16].astype(np.float32)
     got = motion_blurred(values, radius=5, sigma=3, angle=angle)
     weights = [math.exp(-(i**2) / 18) for i in range(11)]
     slow = np.zeros_like(values)
@@ -104,7 +104,7 @@ def test_motion_goes_sideways_at_most_45_degrees():
 @pytest.mark.parametrize("side", [45, 46])
 @pytest.mark.parametrize("factor", [1.01, 1.1, 1.3, 2, 2.5, 4.5])
 def test_zoom_is_that_of_scipy(factor, side):
-    values = PICTURE[:side, :side].astype(np.float32)
+    values = IMAGE[:side, :side].astype(np.float32)
     kept = math.ceil(side / factor)
     start = (side - kept) // 2
     slow = ndimage.zoom(values[start : start + kept, start : start + kept], (factor, factor, 1), order=1)
@@ -113,10 +113,10 @@ def test_zoom_is_that_of_scipy(factor, side):
 
 
 def test_no_zoom_changes_nothing():
-    np.testing.assert_array_equal(zoomed(PICTURE.astype(np.float32), 1), PICTURE)
+    np.testing.assert_array_equal(zoomed(IMAGE.astype(np.float32), 1), IMAGE)
 
 
-def test_zoom_blur_leaves_the_centre_sharp():
+def test_zoom_blur_leaves_the_center_sharp():
     stars = np.zeros((65, 65, 3), dtype=np.uint8)
     stars[31:34, 31:34] = stars[3:6, 3:6] = 255
     got = zoom_blur(stars, 5, RNG)

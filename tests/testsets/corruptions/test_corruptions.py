@@ -13,12 +13,12 @@ SEEDLESS = {"defocus_blur", "zoom_blur", "brightness", "contrast", "pixelate", "
 
 
 def scene(seed: int, size: int = 224) -> np.ndarray:
-    """Soft colours with hard edges, much as a photograph has them."""
+    """Soft colors with hard edges, much as a photograph has them."""
     rng = np.random.default_rng(seed)
     soft = [ndimage.gaussian_filter(rng.normal(size=(size, size)), sigma) * sigma for sigma in (2, 6, 20)]
     edges = 0.6 * (ndimage.gaussian_filter(rng.normal(size=(size, size)), 9) > 0)
-    grey = sum(soft) / 2 + edges
-    values = 0.35 + 0.2 * grey[..., None] + rng.uniform(-0.1, 0.1, 3)
+    gray = sum(soft) / 2 + edges
+    values = 0.35 + 0.2 * gray[..., None] + rng.uniform(-0.1, 0.1, 3)
     return (np.clip(values, 0, 1) * 255).astype(np.uint8)
 
 
@@ -26,7 +26,7 @@ SCENES = [scene(seed) for seed in range(4)]
 
 
 def distances(corruption: str) -> list[float]:
-    """The mean absolute difference from the clean pictures at each severity."""
+    """The mean absolute difference from the clean images at each severity."""
     return [
         float(
             np.mean(
@@ -57,14 +57,14 @@ def test_shape_and_kind_are_kept_and_the_original_left_alone(corruption, shape):
 
 
 @pytest.mark.parametrize("corruption", CORRUPTIONS)
-def test_the_same_randomness_gives_the_same_picture(corruption):
+def test_the_same_randomness_gives_the_same_image(corruption):
     first, again, other = (corrupt(SCENES[0], corruption, 3, np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     assert np.array_equal(first, other) == (corruption in SEEDLESS)
 
 
 # as published, these do not grow step by step: glass, snow, frost and fog trade one kind of harm for another, and
-# elastic_transform pulls the whole picture at 1 and 2, but not from 3 on
+# elastic_transform pulls the whole image at 1 and 2, but not from 3 on
 UNEVEN = {"glass_blur", "snow", "frost", "fog", "elastic_transform"}
 
 
@@ -98,6 +98,6 @@ def test_unknown_names_and_severities():
 @pytest.mark.parametrize(
     ("shape", "kind"), [((4, 4), "uint8"), ((4, 4, 4), "uint8"), ((4, 4, 3), "float32"), ((0, 4, 3), "uint8")]
 )
-def test_what_is_no_picture(shape, kind):
-    with pytest.raises(InputError, match="a picture must be bytes"):
+def test_what_is_no_image(shape, kind):
+    with pytest.raises(InputError, match="a image must be bytes"):
         corrupt(np.zeros(shape, kind), "fog", 1, np.random.default_rng(0))

@@ -7,7 +7,7 @@ from PIL import Image
 from regrade.testsets.corruptions.digital import contrast, jpeg_compression, pixelate
 
 RNG = np.random.default_rng(0)
-PICTURE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
+IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize(
@@ -34,5 +34,5 @@ def test_pixelate_leaves_so_many_pixels(severity, blocks):
 @pytest.mark.parametrize(("severity", "quality"), [(1, 25), (2, 18), (3, 15), (4, 10), (5, 7)])
 def test_jpeg_is_pillow_s(severity, quality):
     file = io.BytesIO()
-    Image.fromarray(PICTURE).save(file, "JPEG", quality=quality)
-    np.testing.assert_array_equal(jpeg_compression(PICTURE, severity, RNG), np.asarray(Image.open(file)))
+    Image.fromarray(IMAGE).save(file, "JPEG", quality=quality)
+    np.testing.assert_array_equal(jpeg_compression(IMAGE, severity, RNG), np.asarray(Image.open(file)))

@@ -5,7 +5,7 @@ from scipy import ndimage
 from regrade.testsets.corruptions import elastic
 from regrade.testsets.corruptions.elastic import elastic_transform, smoothed
 
-PICTURE = np.random.default_rng(0).integers(0, 256, (60, 48, 3), dtype=np.uint8)
+IMAGE = np.random.default_rng(0).integers(0, 256, (60, 48, 3), dtype=np.uint8)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 2.44, 19.52, 170.8])
@@ -22,17 +22,17 @@ def rubber(monkeypatch, *parameters: float) -> None:
 
 def test_without_pull_and_moves_nothing_changes(monkeypatch):
     rubber(monkeypatch, 0, 1, 0)
-    np.testing.assert_array_equal(elastic_transform(PICTURE, 1, np.random.default_rng(0)), PICTURE)
+    np.testing.assert_array_equal(elastic_transform(IMAGE, 1, np.random.default_rng(0)), IMAGE)
 
 
 def test_three_points_go_where_they_are_pulled(monkeypatch):
     """Bright spots on the three points are found again where chance has moved them."""
     rubber(monkeypatch, 0, 1, 8)
-    picture = np.zeros((100, 100, 3), dtype=np.uint8)
+    image = np.zeros((100, 100, 3), dtype=np.uint8)
     points = 50 + 33 * np.array([[1, 1], [1, -1], [-1, -1]])
     for y, x in points:
-        picture[y - 1 : y + 2, x - 1 : x + 2] = 255
-    got = elastic_transform(picture, 1, np.random.default_rng(5))[..., 0].astype(float)
+        image[y - 1 : y + 2, x - 1 : x + 2] = 255
+    got = elastic_transform(image, 1, np.random.default_rng(5))[..., 0].astype(float)
     moved = points + np.random.default_rng(5).uniform(-8, 8, points.shape)
     for y, x in moved:
         window = got[int(y) - 5 : int(y) + 7, int(x) - 5 : int(x) + 7]

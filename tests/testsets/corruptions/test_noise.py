@@ -3,12 +3,12 @@ import pytest
 
 from regrade.testsets.corruptions.noise import gaussian_noise, impulse_noise, shot_noise
 
-GREY = np.full((200, 200, 3), 128, dtype=np.uint8)
+GRAY = np.full((200, 200, 3), 128, dtype=np.uint8)
 
 
 @pytest.mark.parametrize(("severity", "spread"), [(1, 0.08), (2, 0.12), (3, 0.18)])
 def test_normal_noise_has_the_published_spread(severity, spread):
-    got = gaussian_noise(GREY, severity, np.random.default_rng(0)).astype(float) / 255
+    got = gaussian_noise(GRAY, severity, np.random.default_rng(0)).astype(float) / 255
     assert got.std() == pytest.approx(spread, rel=0.01)
     assert got.mean() == pytest.approx(127.5 / 255, abs=0.002)  # fractions are dropped
 
@@ -29,7 +29,7 @@ def test_black_has_no_photons():
 
 @pytest.mark.parametrize(("severity", "share"), [(1, 0.03), (2, 0.06), (3, 0.09), (4, 0.17), (5, 0.27)])
 def test_broken_values_are_black_or_white_in_equal_parts(severity, share):
-    got = impulse_noise(GREY, severity, np.random.default_rng(0))
+    got = impulse_noise(GRAY, severity, np.random.default_rng(0))
     assert (got == 0).mean() == pytest.approx(share / 2, rel=0.05)
     assert (got == 255).mean() == pytest.approx(share / 2, rel=0.05)
     assert set(np.unique(got)) == {0, 128, 255}

@@ -8,22 +8,22 @@ from regrade.testsets.corruptions.plasma import plasma
 from regrade.testsets.corruptions.weather import brightness, fog, frost, snow
 
 RNG = np.random.default_rng(0)
-PICTURE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
+IMAGE = RNG.integers(0, 256, (60, 48, 3), dtype=np.uint8)
 
 
 class TestBrightness:
     def test_by_hand(self):
-        colours = np.array([[[100, 50, 0], [0, 0, 0], [255, 10, 10], [240, 120, 60]]], dtype=np.uint8)
-        # the largest channel grows by 25.5, the others in proportion; black turns grey, and nothing passes 255
+        colors = np.array([[[100, 50, 0], [0, 0, 0], [255, 10, 10], [240, 120, 60]]], dtype=np.uint8)
+        # the largest channel grows by 25.5, the others in proportion; black turns gray, and nothing passes 255
         expected = [[[125, 62, 0], [25, 25, 25], [255, 10, 10], [255, 127, 63]]]
-        assert brightness(colours, 1, RNG).tolist() == expected
+        assert brightness(colors, 1, RNG).tolist() == expected
 
     def test_hue_and_saturation_stay(self):
         import colorsys
 
-        for colour in PICTURE.reshape(-1, 3)[:200].astype(float) / 255:
-            hue, saturation, value = colorsys.rgb_to_hsv(*colour)
-            lit = brightness((colour * 255).round().astype(np.uint8)[None, None], 3, RNG)[0, 0]
+        for color in IMAGE.reshape(-1, 3)[:200].astype(float) / 255:
+            hue, saturation, value = colorsys.rgb_to_hsv(*color)
+            lit = brightness((color * 255).round().astype(np.uint8)[None, None], 3, RNG)[0, 0]
             expected = np.array(colorsys.hsv_to_rgb(hue, saturation, min(value + 0.3, 1))) * 255
             np.testing.assert_array_less(np.abs(lit - expected), 1.01)
 
@@ -49,8 +49,8 @@ class TestFog:
 
         assert steps(1.4) > 1.5 * steps(1.7) and steps(1.7) > 1.2 * steps(3)
 
-    def test_clouds_without_steps_are_the_means_of_their_neighbours(self):
-        """Only the coarsest points are random if reach falls at once: the rest lies between its neighbours."""
+    def test_clouds_without_steps_are_the_means_of_their_neighbors(self):
+        """Only the coarsest points are random if reach falls at once: the rest lies between its neighbors."""
         heights = plasma(64, 1e6, np.random.default_rng(3))
         around = sum(np.roll(heights, shift, axis) for shift in (1, -1) for axis in (0, 1)) / 4
         corners = np.zeros_like(heights, dtype=bool)
@@ -68,13 +68,13 @@ class TestFog:
 class TestSnow:
     @pytest.mark.parametrize("severity", [1, 2, 3, 4, 5])
     def test_nothing_gets_darker(self, severity):
-        assert (snow(PICTURE, severity, np.random.default_rng(1)) >= PICTURE).all()
+        assert (snow(IMAGE, severity, np.random.default_rng(1)) >= IMAGE).all()
 
     def test_without_flakes_by_hand(self, monkeypatch):
         monkeypatch.setattr(weather, "motion_blurred", lambda flakes, **_: np.zeros_like(flakes))
-        colour = np.array([[[100, 200, 50]]], dtype=np.uint8)
-        # grey is 0.299 * 100 + 0.587 * 200 + 0.114 * 50 = 153, pale 1.5 * 153 + 127.5 = 357: 0.8 x + 0.2 * 357
-        assert snow(colour, 1, np.random.default_rng(0)).tolist() == [[[151, 231, 111]]]
+        color = np.array([[[100, 200, 50]]], dtype=np.uint8)
+        # gray is 0.299 * 100 + 0.587 * 200 + 0.114 * 50 = 153, pale 1.5 * 153 + 127.5 = 357: 0.8 x + 0.2 * 357
+        assert snow(color, 1, np.random.default_rng(0)).tolist() == [[[151, 231, 111]]]
 
     def test_flakes_are_the_same_upside_down(self):
         black = np.zeros((64, 64, 3), dtype=np.uint8)
@@ -86,8 +86,8 @@ class TestSnow:
 class TestFrost:
     def test_by_hand(self, monkeypatch):
         monkeypatch.setattr(weather, "frosted_pane", lambda shape, _: np.full((*shape, 3), 0.6))
-        colour = np.array([[[0, 100, 255]]], dtype=np.uint8)
-        assert frost(colour, 2, RNG).tolist() == [[[91, 171, 255]]]  # 0.8 x + 0.6 * 153
+        color = np.array([[[0, 100, 255]]], dtype=np.uint8)
+        assert frost(color, 2, RNG).tolist() == [[[91, 171, 255]]]  # 0.8 x + 0.6 * 153
 
     def test_panes_look_like_those_of_the_photographs(self):
         panes = [frosted_pane((224, 224), np.random.default_rng(seed)) for seed in range(8)]
@@ -100,7 +100,7 @@ class TestFrost:
         assert min(levels) > 0.4 and max(levels) < 0.85 and np.ptp(levels) > 0.1
 
     def test_crystals_are_as_fine_as_those_of_the_photographs(self):
-        """There the finest detail has a spread of 6 to 17 grey levels, 10 in the mean, and clouds about as much."""
+        """There the finest detail has a spread of 6 to 17 gray levels, 10 in the mean, and clouds about as much."""
         panes = [255 * frosted_pane((224, 224), np.random.default_rng(seed)).mean(axis=2) for seed in range(12)]
         fine = [(pane - ndimage.gaussian_filter(pane, 1)).std() for pane in panes]
         coarse = [ndimage.gaussian_filter(pane, 32).std() for pane in panes]

@@ -1,4 +1,4 @@
-"""Pictures that look like one: by perceptual hashes that are stored, or by a model's stored features."""
+"""Images that look like one: by perceptual hashes that are stored, or by a model's stored features."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from regrade.app.explore.answers import Answers
 from regrade.app.explore.latest import Latest
 from regrade.core import InputError, Signatures, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.neighbours import Metric, nearest
+from regrade.neighbors import Metric, nearest
 from regrade.store import Signed, Store
 from regrade.store.names import file_name
 
 SHOWN = 8
-"""Neighbours that a page shows."""
+"""Neighbors that a page shows."""
 
 _ONES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)  # bits set in a byte
 _NEVER = 255
-_FURTHEST = 20  # bits of 64: pictures that differ in more have nothing in common
+_FURTHEST = 20  # bits of 64: images that differ in more have nothing in common
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """A picture that is near another, and how far it is, in words."""
+class Neighbor:
+    """A image that is near another, and how far it is, in words."""
 
     position: int
     words: str
 
 
 class Likeness:
-    """Finds pictures that are alike among those of one test set."""
+    """Finds images that are alike among those of one test set."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._hashes: Latest[Signatures | None] = Latest(8)
 
-    def by_hash(self, test_set: TestSet, position: int, *, hidden: BoolArray) -> list[Neighbour] | None:
-        """The pictures whose perceptual hash, or that of their mirror image, is nearest; none where none are stored.
+    def by_hash(self, test_set: TestSet, position: int, *, hidden: BoolArray) -> list[Neighbor] | None:
+        """The images whose perceptual hash, or that of their mirror image, is nearest; none where none are stored.
 
         ``hidden`` ones (n,) are left out.
         """
-        folder = self._store.root / "neighbours" / file_name(test_set.name)
+        folder = self._store.root / "neighbors" / file_name(test_set.name)
         written = folder.stat().st_mtime_ns if folder.is_dir() else 0
         stored = self._hashes.get(test_set.name, written, lambda _: _stored(self._store, test_set))
         if stored is None or not stored.readable[position]:
@@ -56,12 +56,12 @@ class Likeness:
         near = np.flatnonzero(bits <= _FURTHEST)
         order = near[np.argsort(bits[near], kind="stable")][:SHOWN]
         return [
-            Neighbour(int(one), f"{bits[one]} bits" + (", mirrored" if mirrored[one] < straight[one] else ""))
+            Neighbor(int(one), f"{bits[one]} bits" + (", mirrored" if mirrored[one] < straight[one] else ""))
             for one in order
         ]
 
-    def by_features(self, answers: Answers, model: str, position: int) -> list[Neighbour]:
-        """The pictures that are nearest by the angle between a model's features."""
+    def by_features(self, answers: Answers, model: str, position: int) -> list[Neighbor]:
+        """The images that are nearest by the angle between a model's features."""
         row = answers.rows[answers.place(model)]
         features = self._store.predictions(answers.test_set, model).features if row.has_features else None
         if features is None:
@@ -69,7 +69,7 @@ class Likeness:
         k = min(SHOWN + 1, len(features))
         found = nearest(np.asarray(features[position : position + 1]), features, k=k, metric=Metric.COSINE)
         pairs = zip(found.indices[0].tolist(), found.distances[0].tolist(), strict=True)
-        return [Neighbour(one, f"{far:.3f}") for one, far in pairs if one not in (position, -1)][:SHOWN]
+        return [Neighbor(one, f"{far:.3f}") for one, far in pairs if one not in (position, -1)][:SHOWN]
 
 
 def _bits_apart(hashes: NDArray[np.uint64], other: np.uint64) -> IntArray:
@@ -78,8 +78,8 @@ def _bits_apart(hashes: NDArray[np.uint64], other: np.uint64) -> IntArray:
 
 
 def _stored(store: Store, test_set: TestSet) -> Signatures | None:
-    if not store.has_pictures(test_set.name):
+    if not store.has_images(test_set.name):
         return None
-    source = store.pictures(test_set)
+    source = store.images(test_set)
     sizes = sorted(store.signature_sizes(test_set.name))
     return next((found for size in sizes if (found := store.signatures(test_set.name, Signed(source, size)))), None)

@@ -71,7 +71,7 @@ def position_of(test_set: TestSet, number: int | None, example: str) -> int:
     if example:
         return test_set.position(example)
     if number is None or number >= len(test_set):
-        raise UnknownName(f"picture of {test_set.name}", "" if number is None else str(number), None)
+        raise UnknownName(f"image of {test_set.name}", "" if number is None else str(number), None)
     return number
 
 

@@ -1,4 +1,4 @@
-"""Images as small pictures with what matters of them."""
+"""Images as small images with what matters of them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from regrade.core import UNLABELED, TestSet
 
 @dataclass(frozen=True)
 class Tile:
-    """One image: where its picture and its page are, its label, and what was said of it."""
+    """One image: where its image and its page are, its label, and what was said of it."""
 
-    picture: str | None
+    image: str | None
     address: str
     id: str
     label: str
@@ -43,7 +43,7 @@ def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidd
             note = f"{view.missed[one]} of {view.counted[one]} wrong"
         found.append(
             Tile(
-                site.pictures.address(view.test_set.name, one), choice.image_page(one), view.test_set.ids[one],
+                site.images.address(view.test_set.name, one), choice.image_page(one), view.test_set.ids[one],
                 label_of(view.test_set, one), said, outcome, score, note,
             )
         )  # fmt: skip

@@ -10,11 +10,11 @@ from regrade.app.routes import (
     guide,
     guide_api,
     home,
+    images,
     judge,
     label,
     mistake,
     panel,
-    pictures,
     sign_in,
     team,
     votes,
@@ -22,7 +22,7 @@ from regrade.app.routes import (
 
 ROUTERS = (
     votes.router,  # first, as what is asked most: routes are tried in this order
-    pictures.router,
+    images.router,
     sign_in.router,
     home.router,
     judge.router,

@@ -40,7 +40,7 @@ def one_class(request: Request, site: SiteHere, session: Reviewer, given: Given)
     references = [
         (address, Choice(set=name).image_page(position))
         for name, position in elsewhere
-        if (address := site.pictures.address(name, position)) is not None
+        if (address := site.images.address(name, position)) is not None
     ]
     return page(
         request, "explore_class.html", choice=choice, basis=basis, space=space, index=index, report=found,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteHere
-from regrade.app.explore.alike import Neighbour
+from regrade.app.explore.alike import Neighbor
 from regrade.app.explore.asking import Given, chosen, label_sets
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import View
@@ -17,7 +17,7 @@ from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.core import UNLABELED
 from regrade.ledger import Discussion, Discussions, Person, Queue
-from regrade.ledger.about_picture import asked_about
+from regrade.ledger.about_image import asked_about
 
 router = APIRouter(include_in_schema=False)
 
@@ -40,7 +40,7 @@ def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> 
     label = int(test_set.labels[position])
     return page(
         request, "explore_image.html", choice=choice, id=test_set.ids[position], space=test_set.class_space,
-        picture=site.pictures.address(test_set.name, position), label=None if label == UNLABELED else label,
+        image=site.images.address(test_set.name, position), label=None if label == UNLABELED else label,
         said=said_of(view, position, by_name=choice.sort == "model"), taken=taken_for(view, position),
         versions=versions_of(site, test_set, position, choice.labels), slices=slices_with(test_set, position),
         number=number, before=before, after=after, position=position,
@@ -60,13 +60,13 @@ def talks(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple
 
 
 def alike(site: Site, view: View, choice: Choice, hidden: HiddenImages) -> list[dict[str, str | None]] | None:
-    """The pictures that look like this one, each with its address, label and distance; none where none are known.
+    """The images that look like this one, each with its address, label and distance; none where none are known.
 
     Hidden ones are left out.
     """
     likeness, test_set, position = site.explorer.likeness, view.test_set, choice.image or 0
     if choice.near:
-        found: list[Neighbour] | None = likeness.by_features(view.answers, choice.near, position)
+        found: list[Neighbor] | None = likeness.by_features(view.answers, choice.near, position)
     else:
         found = likeness.by_hash(test_set, position, hidden=hidden.mask(test_set))
     if found is None:
@@ -74,7 +74,7 @@ def alike(site: Site, view: View, choice: Choice, hidden: HiddenImages) -> list[
     visible = set(hidden.visible(test_set, [one.position for one in found]))
     return [
         {
-            "picture": site.pictures.address(test_set.name, one.position),
+            "image": site.images.address(test_set.name, one.position),
             "address": choice.basis().image_page(one.position),
             "id": test_set.ids[one.position],
             "label": label_of(test_set, one.position),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, Reviewer, SiteHere
 from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.guide_views import alike, example_pictures
+from regrade.app.guide_views import alike, example_images
 from regrade.app.markdown import formatted
 from regrade.app.numbers import LARGEST
 from regrade.app.routes.guide import LONGEST
@@ -62,7 +62,7 @@ def entry(
     session: Labeler,
     queue: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
 ) -> EntryView:
-    """What the guide says of a class, without pictures of the test set that a queue or an examination asks about."""
+    """What the guide says of a class, without images of the test set that a queue or an examination asks about."""
     space = site.class_space(class_space)
     index = space.index(class_id)
     asked = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
@@ -72,6 +72,6 @@ def entry(
         written=found is not None,
         html=formatted(said.text),
         traits=list(said.traits),
-        examples=example_pictures(site, said.examples, session.person, excluded=site.examined() | asked),
+        examples=example_images(site, said.examples, session.person, excluded=site.examined() | asked),
         alike=[AlikeView(id=one.id, name=one.name, distance=one.distance) for one in alike(space, index, said.alike)],
     )

@@ -1,4 +1,4 @@
-"""Judge: one picture and one proposed class at a time."""
+"""Judge: one image and one proposed class at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.ledger import Question
 router = APIRouter(include_in_schema=False)
 
 REASONS = ("wrong label", "drawing", "edited", "inappropriate")
-"""Why a picture is problematic."""
+"""Why a image is problematic."""
 
 
 @router.get("/judge/{queue_id}")

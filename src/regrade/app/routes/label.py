@@ -1,4 +1,4 @@
-"""Label: one picture at a time, and all classes to choose from."""
+"""Label: one image at a time, and all classes to choose from."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/label/{queue_id}")
 def label(queue_id: PathNumber, request: Request, site: SiteHere, session: Labeler) -> Response:
-    """The page on which pictures are labeled."""
+    """The page on which images are labeled."""
     queue = site.queue(queue_id, session.person)
     if queue.question is not Question.LABEL:
-        raise UnknownName("queue of pictures to label", queue.name, None)
+        raise UnknownName("queue of images to label", queue.name, None)
     progress = site.ledger.progress(queue)
     done = progress.by_person.get(session.person.name, 0)
     space = site.test_set(queue.test_set).class_space.name

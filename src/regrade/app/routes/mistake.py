@@ -1,4 +1,4 @@
-"""Mistake: of what kind is a model's mistake, and how grave, one picture at a time."""
+"""Mistake: of what kind is a model's mistake, and how grave, one image at a time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ router = APIRouter(include_in_schema=False)
 
 CATEGORIES = {
     MistakeCategory.FINE_GRAINED.value: "a class close to a right one",
-    MistakeCategory.OUT_OF_VOCABULARY.value: "close to something in the picture that has no class",
-    MistakeCategory.SPURIOUS.value: "not there, but often is in such pictures",
+    MistakeCategory.OUT_OF_VOCABULARY.value: "close to something in the image that has no class",
+    MistakeCategory.SPURIOUS.value: "not there, but often is in such images",
     MistakeCategory.NON_PROTOTYPICAL.value: "the object is of an unusual kind",
 }
 """The kinds of mistakes, and what each means."""
 
-OVERTURNED = ("the prediction is correct", "the prediction is unclear", "the picture is problematic")
+OVERTURNED = ("the prediction is correct", "the prediction is unclear", "the image is problematic")
 """Why something is no mistake after all."""
 
 

@@ -138,9 +138,7 @@ def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
     return {
         "topic": topic,
         "address": address(desk.queue, wanted, topic.item.id),
-        "picture": desk.site.pictures.address_in_queue(
-            test_set.name, test_set.position(topic.item.example), desk.queue.id
-        ),
+        "image": desk.site.images.address_in_queue(test_set.name, test_set.position(topic.item.example), desk.queue.id),
         "class_name": space.names[space.index(topic.item.class_id)],
     }
 

@@ -1,4 +1,4 @@
-"""What the pages of work call: the next item, a vote, undo, skips, unreadable images, and more pictures of a class."""
+"""What the pages of work call: the next item, a vote, undo, skips, unreadable images, and more images of a class."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def report(queue_id: PathNumber, form: ReportForm, site: SiteHere, session: Labe
 def more_references(
     queue_id: PathNumber, site: SiteHere, session: Labeler, class_id: Annotated[str, Query(max_length=200)]
 ) -> list[str]:
-    """Up to a hundred pictures of a class, none from the test set that is asked about."""
+    """Up to a hundred images of a class, none from the test set that is asked about."""
     queue = site.queue(queue_id, session.person)
     index = site.test_set(queue.test_set).class_space.index(class_id)
     examinations, hidden = site.ledger.examinations(), site.hidden_from(session.person)

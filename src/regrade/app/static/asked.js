@@ -1,4 +1,4 @@
-// What is asked about: a picture, a class with its names and definition, what is known of both, and pictures of the class.
+// What is asked about: a image, a class with its names and definition, what is known of both, and images of the class.
 
 import { guideAddress, guideBlock } from "./guide_block.js";
 import { call, tellFailure } from "./sending.js";
@@ -34,6 +34,6 @@ export async function moreReferences(queue, classId) {
     strip(by("references"), await call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(classId)}`));
     by("more").hidden = true;
   } catch (error) {
-    tellFailure(error, { doing: "More pictures cannot be loaded." });
+    tellFailure(error, { doing: "More images cannot be loaded." });
   }
 }

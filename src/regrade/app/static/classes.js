@@ -96,7 +96,7 @@ function rank(one, asked) {
 const allowed = (word) => (word.length >= 8 ? 2 : word.length >= 5 ? 1 : 0);
 
 function distance(one, other, most) {
-  // Letters to add, leave out or change, or neighbours to swap; more than `most` is not told apart.
+  // Letters to add, leave out or change, or neighbors to swap; more than `most` is not told apart.
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let before = null, last = Array.from({ length: other.length + 1 }, (_, place) => place);
   for (let i = 1; i <= one.length; i += 1) {

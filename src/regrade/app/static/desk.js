@@ -6,7 +6,7 @@ import { Outbox } from "./outbox.js";
 import { askReason, askReasonIn } from "./reason.js";
 import { call, clearRefusals, explain, mayPass, newKey, notice, tellFailure } from "./sending.js";
 
-const SETTLE = 200; // milliseconds in which a key pressed for the last picture does not count for this one
+const SETTLE = 200; // milliseconds in which a key pressed for the last image does not count for this one
 const LONGEST_PAUSE = 15; // seconds between two attempts, unless the server asks for more
 const by = (id) => document.getElementById(id);
 const afterSeconds = (seconds) => new Promise((resolve) => { setTimeout(resolve, 1000 * seconds); });
@@ -116,7 +116,7 @@ export class Desk {
 
   lookAhead(item) {
     this.ahead = this.next(this.turn, item.id).then((following) => {
-      if (following?.picture) new Image().src = following.picture;
+      if (following?.image) new Image().src = following.image;
       return following;
     });
   }
@@ -155,7 +155,7 @@ export class Desk {
     clearRefusals();
     this.mark({ undoing: true });
     const last = this.history.at(-1) ?? (await this.older());
-    const why = last?.revealed ? await askReason(last.item.picture) : "";
+    const why = last?.revealed ? await askReason(last.item.image) : "";
     if (last && why !== null) this.takeBack(last, why);
     this.mark({ undoing: false });
   }

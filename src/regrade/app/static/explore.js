@@ -1,4 +1,4 @@
-// Explore: forms that need no button, a picture that can be enlarged, and keys for the next image and the one before.
+// Explore: forms that need no button, a image that can be enlarged, and keys for the next image and the one before.
 
 import { onKeys } from "./keys.js";
 import { zoomable } from "./zoom.js";
@@ -14,18 +14,18 @@ for (const image of document.querySelectorAll(".grid img, .strip img")) {
   if (image.complete) mark(); else image.addEventListener("load", mark);
 }
 
-const picture = document.getElementById("picture");
+const image = document.getElementById("image");
 const go = (which) => () => document.querySelector(`.trail a[rel="${which}"]`)?.click();
 const keys = { j: go("next"), k: go("prev") };
-if (picture) {
-  const lens = zoomable(picture.closest(".canvas"), picture);
+if (image) {
+  const lens = zoomable(image.closest(".canvas"), image);
   const moves = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
   for (const [key, act] of Object.entries(lens.keys)) if (!moves.includes(key)) keys[key] = act;
-  picture.closest(".canvas").addEventListener("keydown", (event) => {
+  image.closest(".canvas").addEventListener("keydown", (event) => {
     if (!moves.includes(event.key) || !lens.zoomed()) return;
     event.preventDefault();
     lens.keys[event.key]();
   });
-  if (picture.complete) picture.dispatchEvent(new Event("load"));
+  if (image.complete) image.dispatchEvent(new Event("load"));
 }
 onKeys(keys);

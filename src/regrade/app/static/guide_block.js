@@ -48,9 +48,9 @@ export async function guideBlock(place, space, id, { queue = null, compare = nul
   if (entry.traits.length) block.append(made("ul", "traits", ...entry.traits.map((trait) => made("li", "", trait))));
   block.append(made("div", "prose", ...formatted(entry.html)));
   if (entry.examples.length) {
-    const pictures = made("div", "strip");
-    strip(pictures, entry.examples);
-    block.append(pictures);
+    const images = made("div", "strip");
+    strip(images, entry.examples);
+    block.append(images);
   }
   if (entry.alike.length) block.append(made("p", "quiet", "Looks like ", ...entry.alike.flatMap((one, number) => [number ? ", " : "", other(space, one, compare)])));
   place.append(block);

@@ -26,29 +26,29 @@ export class ItemImage {
     this.item = item;
     by("report-comment").value = "";
     by("no-image").hidden = true;
-    return this.load(item.picture);
+    return this.load(item.image);
   }
 
   async retry() {
     if (!this.broken) return;
     const { item } = this;
     try { // a test set whose images were not in the workspace may have them by now
-      item.picture ??= (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.picture;
+      item.image ??= (await call(`/api/queues/${this.queue}/items/${item.id}`)).item.image;
     } catch (error) {
       by("no-image-reason").textContent = explain(error);
       return;
     }
     if (item !== this.item) return; // another one is shown by now
-    if (await this.load(item.picture && `${item.picture}?attempt=${this.loads}`)) this.appeared();
+    if (await this.load(item.image && `${item.image}?attempt=${this.loads}`)) this.appeared();
   }
 
   async load(address) {
     this.loads += 1;
     const load = this.loads;
-    const visible = Boolean(address) && (await canBeSeen(by("picture"), address));
+    const visible = Boolean(address) && (await canBeSeen(by("image"), address));
     if (load !== this.loads) return false; // another image was asked for meanwhile
     const first = !this.broken;
-    by("picture").hidden = !visible;
+    by("image").hidden = !visible;
     by("no-image").hidden = visible;
     for (const answers of document.querySelectorAll(".answers")) answers.inert = !visible;
     if (visible) return true;
@@ -59,15 +59,15 @@ export class ItemImage {
   }
 }
 
-async function canBeSeen(picture, address) {
-  picture.src = address;
+async function canBeSeen(image, address) {
+  image.src = address;
   try {
-    await picture.decode();
-    (await createImageBitmap(picture)).close(); // an image that breaks off halfway can be decoded, but not drawn
+    await image.decode();
+    (await createImageBitmap(image)).close(); // an image that breaks off halfway can be decoded, but not drawn
   } catch {
     return false;
   }
-  return picture.naturalWidth > 0;
+  return image.naturalWidth > 0;
 }
 
 async function reasonOf(address) {

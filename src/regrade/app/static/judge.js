@@ -1,4 +1,4 @@
-// Judge: is the proposed class right for the picture?
+// Judge: is the proposed class right for the image?
 
 import { moreReferences, showAsked } from "./asked.js";
 import { Desk } from "./desk.js";
@@ -8,7 +8,7 @@ import { zoomable } from "./zoom.js";
 
 const by = (id) => document.getElementById(id);
 const page = by("judge");
-const lens = zoomable(page.querySelector(".canvas"), by("picture"));
+const lens = zoomable(page.querySelector(".canvas"), by("image"));
 let count = Number(page.dataset.done);
 
 function show(item) {

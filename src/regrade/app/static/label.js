@@ -1,4 +1,4 @@
-// Label: which class is it? Find it by search or in the tree, look at its pictures, answer.
+// Label: which class is it? Find it by search or in the tree, look at its images, answer.
 
 import { ClassSearch } from "./class_search.js";
 import { ClassTree } from "./class_tree.js";
@@ -16,24 +16,24 @@ const page = by("label");
 const field = by("search");
 const { queue, space } = page.dataset;
 const training = page.dataset.mode === "training";
-const lens = zoomable(page.querySelector(".canvas"), by("picture"));
+const lens = zoomable(page.querySelector(".canvas"), by("image"));
 const score = new Score(queue);
 const types = matchMedia("(pointer: fine)").matches; // whoever touches would get a keyboard over half the page
 let count = Number(page.dataset.done);
 let classes, search, tree;
-let chosen = null; // the class whose pictures are shown
+let chosen = null; // the class whose images are shown
 let beside = null; // a class that stays while another is looked for
-let goOn = null; // ends the feedback: true for the next picture, false where the answer was taken back
+let goOn = null; // ends the feedback: true for the next image, false where the answer was taken back
 
 const panes = ["find", "chosen", "feedback"];
 const pane = (shown) => panes.forEach((id) => { by(id).hidden = id !== shown; });
 const shown = (id) => !by(id).hidden && !page.hidden;
 
-// A class with its meaning, its guide entry and up to a hundred pictures; answered is called by its button.
+// A class with its meaning, its guide entry and up to a hundred images; answered is called by its button.
 function side(one, { answered = null, key = "Enter", head = "" } = {}) {
   const made = by("side").content.firstElementChild.cloneNode(true);
   const part = (name) => made.querySelector(`.${name}`);
-  const pictures = part("strip"); // before the guide entry comes, which may bring a strip of its own
+  const images = part("strip"); // before the guide entry comes, which may bring a strip of its own
   made.dataset.class = one.id;
   part("head").textContent = head;
   part("name").textContent = one.name;
@@ -45,7 +45,7 @@ function side(one, { answered = null, key = "Enter", head = "" } = {}) {
   part("it").addEventListener("click", () => answered?.());
   guideBlock(part("entry"), space, one.id, { queue, open: true, compare: answered ? (id) => { beside = one; choose(classes.get(id)); } : null });
   call(`/api/queues/${queue}/references?class_id=${encodeURIComponent(one.id)}`)
-    .then((addresses) => strip(pictures, addresses), (error) => strip(pictures, [], `The pictures cannot be loaded. ${explain(error)}`));
+    .then((addresses) => strip(images, addresses), (error) => strip(images, [], `The images cannot be loaded. ${explain(error)}`));
   return made;
 }
 
@@ -102,7 +102,7 @@ function show(item) {
 }
 
 // Training: what is right, beside what was said.
-const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people could not settle it", unknown: "No one knows: this picture has no label",
+const HEADS = { right: "Right", wrong: "Not this one", unclear: "Unclear: people could not settle it", unknown: "No one knows: this image has no label",
   withheld: "Not shown yet: another queue still asks you to label this image" };
 
 function told(item, ballot, { told: found }) {

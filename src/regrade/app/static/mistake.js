@@ -10,7 +10,7 @@ import { zoomable } from "./zoom.js";
 const by = (id) => document.getElementById(id);
 const page = by("mistake");
 const NONE = page.dataset.none;
-const lens = zoomable(page.querySelector(".canvas"), by("picture"));
+const lens = zoomable(page.querySelector(".canvas"), by("image"));
 let count = Number(page.dataset.done);
 
 const grades = page.querySelectorAll("[data-severity]");

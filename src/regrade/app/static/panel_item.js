@@ -23,7 +23,7 @@ const draft = storageKey("comment", item);
 const clock = new Clock();
 const outbox = new Outbox(queue, { ask: askReasonIn(queue), dropped: lookAnew });
 const image = new ItemImage(queue, { appeared, skip: () => by("next").click(), report });
-const lens = zoomable(page.querySelector(".canvas"), by("picture"));
+const lens = zoomable(page.querySelector(".canvas"), by("image"));
 let lost = false; // whether the last look failed
 let lookAfter = 0; // when the server may be asked again, in the time of this page
 let state = null;
@@ -330,7 +330,7 @@ by("more").hidden = !references.length;
 by("text").value = sessionStorage.getItem(draft) ?? "";
 guideBlock(by("entry"), page.dataset.space, page.dataset.class, { queue });
 kind.clear();
-image.show({ id: Number(item), picture: page.dataset.picture || null }).then((shown) => { if (shown) appeared(); });
+image.show({ id: Number(item), image: page.dataset.image || null }).then((shown) => { if (shown) appeared(); });
 outbox.flush().then(look);
 setInterval(() => { if (!document.hidden) look(); }, 1000 * EVERY);
 document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });

@@ -1,4 +1,4 @@
-// Tiny pictures are shown pixel by pixel, not blurred.
+// Tiny images are shown pixel by pixel, not blurred.
 
 const TINY = 96;
 

@@ -5,24 +5,24 @@ import { call } from "./sending.js";
 const by = (id) => document.getElementById(id);
 let previous = Promise.resolve(); // the question before: votes on two images have two reasons, one dialog after the other
 
-export function askReason(picture) {
-  // Resolves to the reason, or to null where the vote stays; picture is, or resolves to, the address of the image it is about.
-  previous = previous.then(() => ask(picture));
+export function askReason(image) {
+  // Resolves to the reason, or to null where the vote stays; image is, or resolves to, the address of the image it is about.
+  previous = previous.then(() => ask(image));
   return previous;
 }
 
 // For the entries of an outbox, which know the number of their item.
 export const askReasonIn = (queue) => ({ body }) => askReason(
-  call(`/api/queues/${queue}/items/${body.item}`).then(({ item }) => item.picture, () => null),
+  call(`/api/queues/${queue}/items/${body.item}`).then(({ item }) => item.image, () => null),
 );
 
-function ask(picture) {
+function ask(image) {
   const [dialog, image] = [by("change-reason"), by("change-reason-image")];
   image.hidden = true;
   by("change-reason-text").value = "";
   dialog.returnValue = "";
   const shown = new AbortController();
-  Promise.resolve(picture).then((address) => {
+  Promise.resolve(image).then((address) => {
     if (!address || shown.signal.aborted) return;
     image.src = `${address}?side=160`;
     image.hidden = false;

@@ -1,4 +1,4 @@
-// A strip of small pictures.
+// A strip of small images.
 
 const SIDE = 160;
 const TINY = 96; // pixels below which every one of them is shown as a square

@@ -1,13 +1,13 @@
-// A picture that can be enlarged and moved: wheel, two fingers, drag, + - 0 and the arrows.
+// A image that can be enlarged and moved: wheel, two fingers, drag, + - 0 and the arrows.
 
 const FURTHEST = 12;
 const TINY = 96; // pixels below which every one of them is shown as a square
 
-export function zoomable(canvas, picture) {
+export function zoomable(canvas, image) {
   let scale = 1, x = 0, y = 0;
   const fingers = new Map();
 
-  const draw = () => { picture.style.transform = scale === 1 ? "" : `translate(${x}px, ${y}px) scale(${scale})`; };
+  const draw = () => { image.style.transform = scale === 1 ? "" : `translate(${x}px, ${y}px) scale(${scale})`; };
   const reset = () => { scale = 1; x = 0; y = 0; draw(); };
   const zoom = (factor, atX, atY) => {
     const next = Math.min(FURTHEST, Math.max(1, scale * factor));
@@ -16,13 +16,13 @@ export function zoomable(canvas, picture) {
     scale = next;
     if (scale === 1) reset(); else draw();
   };
-  const middle = (factor) => zoom(factor, picture.clientWidth / 2, picture.clientHeight / 2);
+  const middle = (factor) => zoom(factor, image.clientWidth / 2, image.clientHeight / 2);
   const inside = (event) => {
     const box = canvas.getBoundingClientRect();
-    return [event.clientX - box.left - picture.offsetLeft + canvas.offsetLeft, event.clientY - box.top - picture.offsetTop + canvas.offsetTop];
+    return [event.clientX - box.left - image.offsetLeft + canvas.offsetLeft, event.clientY - box.top - image.offsetTop + canvas.offsetTop];
   };
 
-  picture.addEventListener("load", () => picture.classList.toggle("tiny", Math.max(picture.naturalWidth, picture.naturalHeight) <= TINY));
+  image.addEventListener("load", () => image.classList.toggle("tiny", Math.max(image.naturalWidth, image.naturalHeight) <= TINY));
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY < 0 ? 1.2 : 1 / 1.2, ...inside(event)); }, { passive: false });
   canvas.addEventListener("dblclick", (event) => (scale > 1 ? reset() : zoom(3, ...inside(event))));
   canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); fingers.set(event.pointerId, event); });

@@ -1,4 +1,4 @@
-// Views are made narrower by as much as the whole is too wide: letters keep their size, as they would not in a picture.
+// Views are made narrower by as much as the whole is too wide: letters keep their size, as they would not in a image.
 function narrow(view, by, usual) {
   const beside = view.hconcat, parts = beside || view.vconcat || view.concat;
   if (parts) return parts.forEach(part => narrow(part, beside ? by / parts.length : by, usual));

@@ -71,7 +71,7 @@ def _answered(answers: Predictions, scoring: Scoring, confidence: FloatArray | N
 
 def _confidence(answers: Predictions) -> FloatArray | None:
     """Shape (n,): the probability of the best class, if it was stored in any form; 0 where there is no answer."""
-    answered = answers.top1 != NO_ANSWER  # scores of a picture that could not be read are no numbers
+    answered = answers.top1 != NO_ANSWER  # scores of a image that could not be read are no numbers
     sure = np.zeros(len(answers))
     if answers.full_scores is not None and answers.score_kind is not None:
         scores = answers.full_scores if answered.all() else answers.full_scores[answered]

@@ -1,4 +1,4 @@
-"""The error to expect on images without labels, learnt on labeled ones in four ways."""
+"""The error to expect on images without labels, learned on labeled ones in four ways."""
 
 from __future__ import annotations
 

@@ -72,7 +72,9 @@ def expected_errors(
         )
     labeled = {name: one for name, one in side.models.items() if one.counted.any()}
     if not labeled:
-        raise UndefinedError(f"nothing can be learnt on {here.test_set}: it has no labels, or no model has answered it")
+        raise UndefinedError(
+            f"nothing can be learned on {here.test_set}: it has no labels, or no model has answered it"
+        )
     scores = np.clip(confusion_score(there) / unit, 0.0, bins.top)
     answers = answered_by_all(
         other.test_set, there, last_answers(there), other.predictions, other.own, sure=True

@@ -30,7 +30,7 @@ class Grouping:
 
 
 def grouping(test_set: TestSet, column: str, *, parts: int | None = None) -> Grouping:
-    """The groups of a column, by name; an unknown column raises and names its neighbours.
+    """The groups of a column, by name; an unknown column raises and names its neighbors.
 
     A column of more than twelve different numbers, such as incomes, is cut into four ``parts`` of equally many images;
     other columns only if ``parts`` are asked for. Images without a value are left out.

@@ -1,4 +1,4 @@
-"""Leakage: which pictures of a test set are in a training set too, and what that does to accuracies."""
+"""Leakage: which images of a test set are in a training set too, and what that does to accuracies."""
 
 from regrade.studies.leakage.pairs import LeakedPair
 from regrade.studies.leakage.result import (

@@ -14,7 +14,7 @@ from regrade.core.arrays import BoolArray, IntArray
 
 @dataclass(frozen=True)
 class LeakedPair:
-    """Two pictures that are alike: ids, names of their labels (empty where there is none), and how far apart they are.
+    """Two images that are alike: ids, names of their labels (empty where there is none), and how far apart they are.
 
     ``differs`` says whether their labels do, none where either has none. ``distances`` are those that found the pair,
     and ``closeness`` the mean of all that were asked but exactness, in units of their cuts, 1 for one that did not

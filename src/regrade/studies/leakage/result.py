@@ -13,7 +13,7 @@ from regrade.studies.leakage.pairs import LeakedPair
 ANY = "any"
 """Stands for all distances together: an image is found if any of them finds it."""
 
-_NAMED = 5  # unreadable pictures that notes name
+_NAMED = 5  # unreadable images that notes name
 
 
 class LeakagePart(Enum):
@@ -67,7 +67,7 @@ class LeakedModel:
 
 @dataclass(frozen=True)
 class DuplicateGroup:
-    """Pictures of one set that hang together: the one to keep, and the surplus."""
+    """Images of one set that hang together: the one to keep, and the surplus."""
 
     kept: str
     surplus: tuple[str, ...]
@@ -75,7 +75,7 @@ class DuplicateGroup:
 
 @dataclass(frozen=True)
 class NearestBar:
-    """How many images have their nearest neighbour this far away, in units of the cut; the last bar is open."""
+    """How many images have their nearest neighbor this far away, in units of the cut; the last bar is open."""
 
     distance: str
     low: float
@@ -85,7 +85,7 @@ class NearestBar:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A picture that could not be read, and why."""
+    """A image that could not be read, and why."""
 
     test_set: str
     image: str
@@ -94,7 +94,7 @@ class Unreadable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leakage(Tabular):
-    """Which pictures of a test set have near duplicates in another set, or within it where ``against`` is none."""
+    """Which images of a test set have near duplicates in another set, or within it where ``against`` is none."""
 
     test_set: str
     against: str | None
@@ -225,7 +225,7 @@ class Leakage(Tabular):
         return self.title if self.against is None else f"of {self.title}"
 
     def _in_words(self) -> list[str]:
-        there = f"{amount(self.references, 'picture')} of {self.against}{self._unread(self.against)}"
+        there = f"{amount(self.references, 'image')} of {self.against}{self._unread(self.against)}"
         among = f"among {there}" if self.against else "in the same set"
         lines = [f"{amount(self.images, 'image')} of {self.test_set}{self._unread(self.test_set)}, searched {among}"]
         methods = sorted({one.share.method for one in self.found if one.share})
@@ -243,7 +243,7 @@ class Leakage(Tabular):
     def _left_out(self) -> list[str]:
         lines = [f"unreadable in {one.test_set}: {one.image}: {one.reason}" for one in self.unreadable[:_NAMED]]
         if len(self.unreadable) > _NAMED:
-            lines.append(f"... and {amount(len(self.unreadable) - _NAMED, 'more unreadable picture')}")
+            lines.append(f"... and {amount(len(self.unreadable) - _NAMED, 'more unreadable image')}")
         return lines
 
 

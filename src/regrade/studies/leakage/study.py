@@ -1,4 +1,4 @@
-"""Is the test set in the training set? Pairs of alike pictures, and what they do to labels and accuracies."""
+"""Is the test set in the training set? Pairs of alike images, and what they do to labels and accuracies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def leakage(
     """Study which images of a test set have near duplicates ``against`` another set or within it, by each distance.
 
     Within one set, of each group that hangs together the image with the highest ``preference`` (n,) is kept, else the
-    first, and the others are found. ``unreadable`` gives for each set the pictures that could not be compared. An image
+    first, and the others are found. ``unreadable`` gives for each set the images that could not be compared. An image
     that could not be compared by every distance, and was not found by any, is in neither half of the accuracies.
     """
     _check(test_set, pairs, against)
@@ -188,12 +188,12 @@ def _groups(split: _Split, test_set: TestSet) -> tuple[DuplicateGroup, ...]:
 
 
 def _bars(one: NearPairs) -> list[NearestBar]:
-    """How far the nearest neighbours are, in units of the cut; a distance that only says yes or no has no bars."""
+    """How far the nearest neighbors are, in units of the cut; a distance that only says yes or no has no bars."""
     if not one.cut:
         return []
     values = one.nearest[np.isfinite(one.nearest)] / one.cut
     edges = np.linspace(0, _FURTHEST, _STEPS + 1)
-    # a neighbour at the cut is within it, so that bars are open below and closed above
+    # a neighbor at the cut is within it, so that bars are open below and closed above
     places = np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
     counts = np.bincount(places, minlength=_STEPS + 1)
     highs = [*edges[1:].tolist(), None]

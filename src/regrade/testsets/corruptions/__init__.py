@@ -18,18 +18,18 @@ SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def corrupt(pixels: Pixels, corruption: str, severity: int, rng: np.random.Generator) -> Pixels:
-    """A picture (h, w, 3) under a corruption of ImageNet-C; an unknown name or severity raises."""
+    """A image (h, w, 3) under a corruption of ImageNet-C; an unknown name or severity raises."""
     from regrade.testsets.corruptions.functions import FUNCTIONS
 
     check_corruption(corruption)
     check_severity(severity)
     if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3 or not pixels.size:
-        raise InputError(f"a picture must be bytes (height, width, 3), got {pixels.dtype} {pixels.shape}")
+        raise InputError(f"a image must be bytes (height, width, 3), got {pixels.dtype} {pixels.shape}")
     return FUNCTIONS[corruption](pixels, severity, rng)
 
 
 def check_corruption(name: str) -> None:
-    """Raise where no corruption has this name, with its neighbours."""
+    """Raise where no corruption has this name, with its neighbors."""
     if name not in CORRUPTIONS:
         raise UnknownName("corruption", name, CORRUPTIONS)
 

@@ -41,7 +41,7 @@ def motion_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixe
 
 
 def zoom_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The mean of the picture and of ever nearer views of it."""
+    """The mean of the image and of ever nearer views of it."""
     count, step = _ZOOMS[severity - 1]
     sharp = as_unit(pixels)
     views = sum(zoomed(sharp, 1 + step * number) for number in range(count))
@@ -49,7 +49,7 @@ def zoom_blur(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels
 
 
 def origins(shape: tuple[int, int], reach: int, offsets: IntArray) -> IntArray:
-    """Shape (h * w,): from which pixel each takes its colours when all copy a near one, the last pixel first.
+    """Shape (h * w,): from which pixel each takes its colors when all copy a near one, the last pixel first.
 
     ``offsets`` (2, ...) say how far down and right each pixel of the interior looks. One that looks at a pixel which
     has copied already gets what that one has: such chains are followed two links at a time.
@@ -77,7 +77,7 @@ def _disc(radius: int, softness: float) -> FloatArray:
     """A disc of weights, its edge softened by a few taps of a normal curve.
 
     The square around it is mirrored meanwhile, so that the weights of a disc which touches it sum to a little more
-    than 1: the released pictures were made so.
+    than 1: the released images were made so.
     """
     side, reach = (_SMALL_DISC, 1) if radius <= _SMALL_DISC else (radius, 2)
     places = np.arange(-side, side + 1)
@@ -90,7 +90,7 @@ def _disc(radius: int, softness: float) -> FloatArray:
 
 
 def _filtered(values: NDArray[np.float32], kernel: FloatArray) -> NDArray[np.float32]:
-    """A picture folded with a kernel, mirrored at its edges."""
+    """A image folded with a kernel, mirrored at its edges."""
     reach = len(kernel) // 2
     padded = np.pad(values, [(reach, reach), (reach, reach), (0, 0)], mode="reflect")
     size = [fft.next_fast_len(length, real=True) for length in padded.shape[:2]]

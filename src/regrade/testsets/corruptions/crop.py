@@ -1,4 +1,4 @@
-"""The part of a picture that ImageNet-C corrupts."""
+"""The part of a image that ImageNet-C corrupts."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from regrade.testsets.corruptions.pixels import Pixels
 _SHORT_SIDE, _SIDE = 256, 224
 
 
-def centre(picture: Image.Image) -> Pixels:
-    """The central 224 x 224 pixels once the shorter side is 256, bilinear, as the released pictures were cut."""
-    shortest = min(picture.size)
-    width, height = (_SHORT_SIDE * length // shortest for length in picture.size)
+def center(image: Image.Image) -> Pixels:
+    """The central 224 x 224 pixels once the shorter side is 256, bilinear, as the released images were cut."""
+    shortest = min(image.size)
+    width, height = (_SHORT_SIDE * length // shortest for length in image.size)
     left, top = round((width - _SIDE) / 2), round((height - _SIDE) / 2)
-    resized = picture.resize((width, height), Image.Resampling.BILINEAR)
+    resized = image.resize((width, height), Image.Resampling.BILINEAR)
     return np.array(resized.crop((left, top, left + _SIDE, top + _SIDE)))

@@ -1,4 +1,4 @@
-"""What storing does to a picture: little contrast, coarse pixels, strong compression."""
+"""What storing does to a image: little contrast, coarse pixels, strong compression."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def contrast(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
 
 
 def pixelate(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The picture at a smaller size, blown up again."""
+    """The image at a smaller size, blown up again."""
     height, width = pixels.shape[:2]
     size = [max(int(length * _SIZES[severity - 1]), 1) for length in (width, height)]
     small = Image.fromarray(pixels).resize((size[0], size[1]), Image.Resampling.BOX)
@@ -28,5 +28,5 @@ def pixelate(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
 
 
 def jpeg_compression(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:  # noqa: ARG001
-    """The picture stored as JPEG of poor quality."""
+    """The image stored as JPEG of poor quality."""
     return through_jpeg(pixels, _QUALITIES[severity - 1])

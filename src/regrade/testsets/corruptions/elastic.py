@@ -1,4 +1,4 @@
-"""A picture on rubber: pulled as a whole, then stretched and squeezed from place to place."""
+"""A image on rubber: pulled as a whole, then stretched and squeezed from place to place."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def _response(sigma: float, length: int) -> FloatArray:
 
 
 def _pulled(grid: FloatArray, pull: float, rng: np.random.Generator) -> FloatArray:
-    """Where each pixel comes from when three points around the centre are moved at random."""
-    centre = np.array(grid.shape[1:]) // 2
+    """Where each pixel comes from when three points around the center are moved at random."""
+    center = np.array(grid.shape[1:]) // 2
     arm = max(min(grid.shape[1:]) // 3, 1)
-    points = centre + arm * np.array([[1, 1], [1, -1], [-1, -1]])
+    points = center + arm * np.array([[1, 1], [1, -1], [-1, -1]])
     moved = np.column_stack([points + rng.uniform(-pull, pull, points.shape), np.ones(3)])
     back = np.linalg.solve(moved, points).T  # from where they are to where they were
     return np.tensordot(back[:, :2], grid, axes=1) + back[:, 2, None, None]

@@ -9,7 +9,7 @@ from scipy import ndimage, spatial
 from regrade.core.arrays import FloatArray
 from regrade.testsets.corruptions.plasma import plasma
 
-_LEVELS = (0.45, 0.82)  # the mean grey of frosted panes lies between these
+_LEVELS = (0.45, 0.82)  # the mean gray of frosted panes lies between these
 _TINT = np.array([-0.07, 0.0, 0.05], dtype=np.float32)  # ice is bluish
 _RELIEFS = (0.4, 1.1)  # how much the crystals stand out: some frost is nearly smooth
 _FEATHERS = (250, 1200)  # pixels a feather: small ones among large ones
@@ -18,15 +18,15 @@ _BEND = 6.0  # how far, in pixels, feathers bend
 
 
 def frosted_pane(shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Colours (h, w, 3) from 0 to 1 of a pane covered with frost."""
+    """Colors (h, w, 3) from 0 to 1 of a pane covered with frost."""
     level, tint, relief = rng.uniform(*_LEVELS), rng.uniform(0.5, 2) * _TINT, rng.uniform(*_RELIEFS)
     bends = _BEND * np.array([_clouds(shape, rng) for _ in range(2)])
     places = (np.indices(shape) + bends).reshape(2, -1).T
     crystals = sum(_feathers(shape, places, area, rng) for area in _FEATHERS)
     cover = np.clip(0.9 + 3 * _clouds(shape, rng), 0, 2)  # in places there are none
     grain = ndimage.gaussian_filter(rng.standard_normal(shape), 0.5)
-    grey = level + relief * (0.06 * cover * crystals + 0.04 * grain) + 0.35 * _clouds(shape, rng)
-    return np.clip(grey[..., None] + tint, 0, 1).astype(np.float32)
+    gray = level + relief * (0.06 * cover * crystals + 0.04 * grain) + 0.35 * _clouds(shape, rng)
+    return np.clip(gray[..., None] + tint, 0, 1).astype(np.float32)
 
 
 def _clouds(shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:

@@ -11,7 +11,7 @@ from regrade.testsets.corruptions import blur, digital, elastic, noise, weather
 from regrade.testsets.corruptions.pixels import Pixels
 
 Corruption = Callable[[Pixels, int, np.random.Generator], Pixels]
-"""From a picture (h, w, 3), a severity and a source of randomness to the corrupted picture, of the same shape."""
+"""From a image (h, w, 3), a severity and a source of randomness to the corrupted image, of the same shape."""
 
 FUNCTIONS: Mapping[str, Corruption] = MappingProxyType({
     "gaussian_noise": noise.gaussian_noise,

@@ -1,4 +1,4 @@
-"""A picture smeared in one direction, as ImageMagick's motion blur does it."""
+"""A image smeared in one direction, as ImageMagick's motion blur does it."""
 
 from __future__ import annotations
 

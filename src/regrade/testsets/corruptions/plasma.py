@@ -10,7 +10,7 @@ from regrade.core.arrays import FloatArray
 def plasma(side: int, decay: float, rng: np.random.Generator) -> FloatArray:
     """Heights (side, side) from 0 to 1 on a torus; ``side`` is a power of two of at least 2.
 
-    At each halving of the grid new points are the mean of their four neighbours and a random step, uniform with a
+    At each halving of the grid new points are the mean of their four neighbors and a random step, uniform with a
     reach that falls by ``decay`` squared.
     """
     heights = np.zeros((side, side))
@@ -19,13 +19,13 @@ def plasma(side: int, decay: float, rng: np.random.Generator) -> FloatArray:
         half = step // 2
         corners = heights[::step, ::step]
         above = corners + np.roll(corners, -1, axis=1)
-        centres = (above + np.roll(above, -1, axis=0)) / 4 + rng.uniform(-reach, reach, corners.shape)
-        below = np.roll(centres, 1, axis=0)
-        left = np.roll(centres, 1, axis=1)
+        centers = (above + np.roll(above, -1, axis=0)) / 4 + rng.uniform(-reach, reach, corners.shape)
+        below = np.roll(centers, 1, axis=0)
+        left = np.roll(centers, 1, axis=1)
         under = corners + np.roll(corners, -1, axis=0)
-        heights[half::step, half::step] = centres
-        heights[::step, half::step] = (above + centres + below) / 4 + rng.uniform(-reach, reach, corners.shape)
-        heights[half::step, ::step] = (under + centres + left) / 4 + rng.uniform(-reach, reach, corners.shape)
+        heights[half::step, half::step] = centers
+        heights[::step, half::step] = (above + centers + below) / 4 + rng.uniform(-reach, reach, corners.shape)
+        heights[half::step, ::step] = (under + centers + left) / 4 + rng.uniform(-reach, reach, corners.shape)
         step, reach = half, reach / decay**2
     heights -= heights.min()
     return heights / heights.max()

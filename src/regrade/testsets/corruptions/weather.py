@@ -17,32 +17,32 @@ _SNOW = (  # mean and spread of the flakes, their size, what counts as one, radi
     (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
     (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
 )
-_FROST = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))  # of the picture, of the frost
+_FROST = ((1, 0.4), (0.8, 0.6), (0.7, 0.7), (0.65, 0.7), (0.6, 0.75))  # of the image, of the frost
 _FOG = ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4))  # how thick, how smooth
 _LIGHT = (0.1, 0.2, 0.3, 0.4, 0.5)
-_GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+_GRAY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
 def snow(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """A paler picture behind falling flakes."""
+    """A paler image behind falling flakes."""
     mean, spread, size, least, radius, sigma, clarity = _SNOW[severity - 1]
     sharp = as_unit(pixels)
     noise = rng.standard_normal(pixels.shape[:2], dtype=np.float32)
     flakes = zoomed(mean + spread * noise, size)
     flakes = np.where(flakes < least, np.float32(0), np.minimum(flakes, 1))
     flakes = motion_blurred(flakes, radius=int(radius), sigma=sigma, angle=rng.uniform(-135, -45))
-    pale = np.maximum(sharp, (sharp * _GREY).sum(axis=2, keepdims=True) * 1.5 + 0.5)
+    pale = np.maximum(sharp, (sharp * _GRAY).sum(axis=2, keepdims=True) * 1.5 + 0.5)
     return as_bytes(clarity * sharp + (1 - clarity) * pale + (flakes + np.rot90(flakes, 2))[..., None])
 
 
 def frost(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """The picture behind ice crystals, drawn here: the released pictures show photographs of frost."""
+    """The image behind ice crystals, drawn here: the released images show photographs of frost."""
     kept, added = _FROST[severity - 1]
     return as_bytes(kept * as_unit(pixels) + added * frosted_pane((pixels.shape[0], pixels.shape[1]), rng))
 
 
 def fog(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixels:
-    """The picture behind clouds of uneven thickness."""
+    """The image behind clouds of uneven thickness."""
     thickness, decay = _FOG[severity - 1]
     sharp = as_unit(pixels)
     height, width = pixels.shape[:2]
@@ -57,6 +57,6 @@ def brightness(pixels: Pixels, severity: int, rng: np.random.Generator) -> Pixel
     more = _LIGHT[severity - 1]
     sharp = as_unit(pixels)
     value = sharp.max(axis=2, keepdims=True)
-    # with hue and saturation fixed all three channels grow with the value; black has neither, and turns grey
+    # with hue and saturation fixed all three channels grow with the value; black has neither, and turns gray
     lit = sharp * (np.minimum(value + more, 1) / np.maximum(value, 1 / 512))
     return as_bytes(np.where(value > 0, lit, more))

@@ -1,4 +1,4 @@
-"""A picture seen from nearer, at its own size."""
+"""A image seen from nearer, at its own size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def zoomed(values: NDArray[np.float32], factor: float) -> NDArray[np.float32]:
-    """The centre of (h, w) or (h, w, 3), enlarged by a factor of at least 1 with linear interpolation."""
+    """The center of (h, w) or (h, w, 3), enlarged by a factor of at least 1 with linear interpolation."""
     return _stretched(_stretched(values, factor, axis=0), factor, axis=1)
 
 
