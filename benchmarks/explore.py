@@ -26,8 +26,8 @@ from benchmarks.synthetic import correctness
 from regrade.app.sessions import Sessions
 from regrade.classes import class_space
 from regrade.core import ImageSource, LabelSet, LabelState, Predictions, ScoreKind, Signatures, TestSet, Unlisted
-from regrade.ledger import Accounts, Ballot, NewItem, Question, Role
-from regrade.store import Signed, Source, manifest_of
+from regrade.ledger import Accounts, NewItem, Question, Role, VoteContent
+from regrade.store import PredictionSource, SignatureKey, manifest_of
 from regrade.workspace import Workspace
 
 _MODELS, _IMAGES, _CLASSES, _ITEMS = 100, 50_000, 1_000, 100_000
@@ -68,7 +68,9 @@ def made_up_workspace(root: Path) -> Workspace:
             f"model {number:03}", _SET, space.name, classes.astype(np.int32), np.ascontiguousarray(scores), None,
             ScoreKind.PROBABILITIES,
         )  # fmt: skip
-        workspace.store.add_predictions(test_set, [(answers, manifest_of(answers, test_set, space, Source()))], space)
+        workspace.store.add_predictions(
+            test_set, [(answers, manifest_of(answers, test_set, space, PredictionSource()))], space
+        )
     workspace.store.add_label_set(_labels(test_set), test_set)
     _sign(workspace, test_set, rng)
     queue = workspace.ledger.open_queue("queue", Question.JUDGE, test_set=_SET, labels="multi")
@@ -95,7 +97,7 @@ def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> 
         np.zeros((_IMAGES, 1, 1, 3), dtype=np.uint8),
         np.ones(_IMAGES, dtype=np.int64),
     )
-    workspace.store.add_signatures(_SET, Signed(source, 64), [found])
+    workspace.store.add_signatures(_SET, SignatureKey(source, 64), [found])
 
 
 def _cookie(workspace: Workspace) -> str:
@@ -113,7 +115,7 @@ def _vote(workspace: Workspace) -> None:
     reviewer = known.get("Rita") or ledger.add_person("Rita", Role.REVIEWER)
     item = ledger.next_item(ledger.queue("queue"), reviewer)
     if item is not None:
-        ledger.vote(item.id, reviewer, Ballot(secrets.token_hex(8), "wrong"))
+        ledger.vote(item.id, reviewer, VoteContent(secrets.token_hex(8), "wrong"))
 
 
 def _connected(port: int) -> http.client.HTTPConnection:

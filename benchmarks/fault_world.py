@@ -11,8 +11,8 @@ from PIL import Image
 
 import regrade
 from regrade.core import ClassMap, ClassSpace, MapRule, Predictions, ScoreKind, TestSet, no_fingerprints
-from regrade.ledger import Ballot, Ledger, Person, Question, Role
-from regrade.store import Signed, Source, Store, manifest_of
+from regrade.ledger import Ledger, Person, Question, Role, VoteContent
+from regrade.store import PredictionSource, SignatureKey, Store, manifest_of
 from regrade.workspace import Workspace
 
 CLASSES = ("ball", "doll", "car", "kite", "drum")
@@ -66,7 +66,7 @@ def _vote(ledger: Ledger, person: Person, *, rounds: int) -> None:
         for _ in range(rounds):
             item = ledger.next_item(queue, person)
             if item is not None:
-                ledger.vote(item.id, person, Ballot(uuid.uuid4().hex, answer, severity))
+                ledger.vote(item.id, person, VoteContent(uuid.uuid4().hex, answer, severity))
 
 
 def _add_images(folder: Path, rng: np.random.Generator) -> None:
@@ -83,7 +83,7 @@ def _add_features(store: Store, test_set: TestSet, rng: np.random.Generator) -> 
     images = no_fingerprints(IMAGES)
     images["digest"] = rng.integers(1, 2**63, IMAGES)
     row = Predictions("fourth", "shelf", "toys", classes, scores, None, ScoreKind.LOGITS, features, fingerprints=images)
-    store.add_predictions(test_set, [(row, manifest_of(row, test_set, SPACE, Source()))], SPACE)
+    store.add_predictions(test_set, [(row, manifest_of(row, test_set, SPACE, PredictionSource()))], SPACE)
 
 
 def _add_mapped_set(store: Store) -> None:
@@ -153,7 +153,7 @@ def _read_checkpoints(store: Store, test_set: TestSet, ensemble: str) -> list[by
 def _read_images(store: Store, test_set: TestSet) -> dict[str, object]:
     source = store.images(test_set)
     signatures = [
-        store.signatures(test_set.name, Signed(source, size)) for size in store.signature_sizes(test_set.name)
+        store.signatures(test_set.name, SignatureKey(source, size)) for size in store.signature_sizes(test_set.name)
     ]
     digests = [None if one is None else one.digest for one in signatures]
     return {f"images {test_set.name}": source, f"signatures {test_set.name}": digests}

@@ -2,7 +2,7 @@
 
 import itertools
 
-from regrade.ledger import Ballot, Ledger, NewItem, Question, Queue, Role
+from regrade.ledger import Ledger, NewItem, Question, Queue, Role, VoteContent
 
 _keys = itertools.count()
 
@@ -33,4 +33,4 @@ def item_of(ledger: Ledger, queue: Queue, example: str, class_id: str = "") -> i
 
 def vote(ledger: Ledger, queue: Queue, person, pair, answer, **more):
     """One vote."""
-    return ledger.vote(item_of(ledger, queue, *pair), person, Ballot(f"key {next(_keys)}", answer, **more))
+    return ledger.vote(item_of(ledger, queue, *pair), person, VoteContent(f"key {next(_keys)}", answer, **more))

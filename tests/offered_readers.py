@@ -9,7 +9,7 @@ from small_set import encoded, noise
 
 from regrade.classes import class_space
 from regrade.core import Images
-from regrade.testsets import ENTRY_POINTS, Found, Reader, registry
+from regrade.testsets import ENTRY_POINTS, Reader, ReaderResult, registry
 
 CIFAR = class_space("cifar-10")
 PNG = encoded(noise(0))
@@ -24,7 +24,7 @@ class Drawers(Reader):
         return (path / "drawers").is_file()
 
     def find(self, path, wanted):
-        return Found(("one", "two"), [wanted.space.index(i) for i in ("cat", "dog")], ("1", "2"))
+        return ReaderResult(("one", "two"), [wanted.space.index(i) for i in ("cat", "dog")], ("1", "2"))
 
     def open(self, source):
         return Drawn()
@@ -62,7 +62,7 @@ class Short(Drawers):
     name = "short"
 
     def find(self, path, wanted):
-        return Found(("one", "two"), None, ("1",))
+        return ReaderResult(("one", "two"), None, ("1",))
 
 
 class Nothing(Drawers):

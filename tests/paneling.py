@@ -2,7 +2,7 @@
 
 import itertools
 
-from regrade.ledger import Ballot, NewItem, Queue
+from regrade.ledger import NewItem, Queue, VoteContent
 from regrade.workspace import Workspace
 
 _keys = itertools.count()
@@ -22,5 +22,5 @@ def said(workspace: Workspace, item: int, *, reason: str = "", why: str = "", **
     """Let people vote: ``said(workspace, item, Rita="correct")``, a pair where there is a severity."""
     for name, answer in answers.items():
         given, severity = answer if isinstance(answer, tuple) else (answer, None)
-        ballot = Ballot(f"panel-key-{next(_keys)}", given, severity, reason, why)
+        ballot = VoteContent(f"panel-key-{next(_keys)}", given, severity, reason, why)
         workspace.ledger.vote(item, workspace.ledger.person(name), ballot)

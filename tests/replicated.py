@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from regrade.replicate import Kind, Outcome, Replication, printed_figures
+from regrade.replicate import CellKind, CellOutcome, Replication, printed_figures
 from regrade.replicate.cell import deviation_key
 from regrade.replicate.printed import number, packaged_rows
 
@@ -29,7 +29,7 @@ def assert_sound(replication: Replication) -> None:
 def _assert_figures_are_listed(replication: Replication) -> None:
     for cell in replication.cells:
         if cell.printed.where == "Simulated models":
-            assert replication.paper == "richards2023" and cell.kind is Kind.CONSTRUCTION
+            assert replication.paper == "richards2023" and cell.kind is CellKind.CONSTRUCTION
         else:
             assert printed_figures(replication.paper)[cell.printed.place] == cell.printed
     assert max(Counter(map(deviation_key, replication.cells)).values()) == 1
@@ -38,18 +38,18 @@ def _assert_figures_are_listed(replication: Replication) -> None:
 def _assert_deviations_are_used(replication: Replication) -> None:
     explained = {deviation_key(cell) for cell in replication.cells if cell.expected}
     rows = [tuple(row.values())[:5] for row in packaged_rows("deviations.csv") if row["paper"] == replication.paper]
-    assert set(rows) == explained and len(rows) == len(explained) == replication.count(Outcome.EXPLAINED)
+    assert set(rows) == explained and len(rows) == len(explained) == replication.count(CellOutcome.EXPLAINED)
 
 
 def _assert_cells_can_miss(replication: Replication) -> None:
     """A change beyond the margin of the expected value, or the tolerance, is a miss; so is a stale explanation."""
     for cell in replication.cells:
         if cell.expected:
-            assert replace(cell, ours=number(cell.expected)[0], expected="", why="").outcome is Outcome.MISS
-            assert replace(cell, ours=cell.printed.value).outcome is Outcome.MISS
+            assert replace(cell, ours=number(cell.expected)[0], expected="", why="").outcome is CellOutcome.MISS
+            assert replace(cell, ours=cell.printed.value).outcome is CellOutcome.MISS
         margin = number(cell.expected)[1] if cell.expected else cell.tolerance
         for ours in (cell.ours + 2.1 * margin, cell.ours - 2.1 * margin, None):
-            assert replace(cell, ours=ours).outcome is Outcome.MISS
+            assert replace(cell, ours=ours).outcome is CellOutcome.MISS
 
 
 def _assert_rest_has_a_reason(replication: Replication) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from regrade.core import ClassSpace, ImageSource
-from regrade.testsets import Found, Wanted, decode, open_images, reader_for
+from regrade.testsets import ReaderOptions, ReaderResult, decode, open_images, reader_for
 
 SPACE = ClassSpace("animals", ("n01", "n02", "n03", "n04"), ("cat", "guide dog", "hérisson", "great white shark"))
 
@@ -167,10 +167,10 @@ FORMS = (
 WITH_GROUPS = (csv_manifest, parquet_manifest, tar_json, hugging_face)
 
 
-def found_in(path: Path, wanted: Wanted | None = None) -> tuple[Found, ImageSource]:
+def found_in(path: Path, wanted: ReaderOptions | None = None) -> tuple[ReaderResult, ImageSource]:
     """What the reader of a path finds, and the source of its images."""
     reader = reader_for(path)
-    found = reader.find(path, wanted or Wanted(SPACE))
+    found = reader.find(path, wanted or ReaderOptions(SPACE))
     return found, ImageSource(reader.name, str(path), found.locations)
 
 

@@ -9,7 +9,7 @@ from predicting import Toy, linear, noisy
 
 import regrade
 from regrade.core import ClassSpace, InputError, UnknownName
-from regrade.predict import How, predict
+from regrade.predict import EngineOptions, predict
 from regrade.workspace import Workspace
 
 ANIMALS = ClassSpace("animals", ("cat", "dog", "hen", "fox"))
@@ -108,7 +108,7 @@ class TestOverlap:
         for test_set in ("noise", "copied"):
             for seed in range(3):
                 toy = Toy(partial(linear, seed=seed), name=f"toy {seed}")
-                predict(here.store, toy, here.store.test_set(test_set), How())
+                predict(here.store, toy, here.store.test_set(test_set), EngineOptions())
         assert "3 of 3 images of copied are images of noise too" in notes(here.generalization("noise", ["copied"]))
 
     def test_sets_without_a_common_image_have_no_note(self, workspace):

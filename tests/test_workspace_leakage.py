@@ -15,7 +15,7 @@ import regrade
 from regrade.core import ImageSourceError, InputError, UnknownName
 from regrade.studies import ANY
 from regrade.workspace import find_twins
-from regrade.workspace import signing as signing_module
+from regrade.workspace import signature_loader as signing_module
 
 
 def save(folder, images):
@@ -139,8 +139,8 @@ def test_killed_in_the_middle_it_goes_on(work, decoded):
     script = f"""
         import os, signal
         import regrade
-        from regrade.workspace import signing
-        signing.PART_SIZE = 4
+        from regrade.workspace import signature_loader
+        signature_loader.PART_SIZE = 4
         def dies(seen, total):
             for number, one in enumerate(seen):
                 if number == 5:
@@ -178,7 +178,7 @@ def test_features_of_a_model(work):
 def store_features(work, features):
     """Predictions of the model `seer` with features, as a run would store them."""
     from regrade.core import ModelSpec, Predictions
-    from regrade.store import Manifest, Source
+    from regrade.store import Manifest, PredictionSource
 
     for name, rows in features.items():
         test_set = work.store.test_set(name)
@@ -187,7 +187,7 @@ def store_features(work, features):
         )
         manifest = Manifest(
             ModelSpec("seer", "digits"), name, test_set.digest, "digits", test_set.class_space.digest, len(rows), 1,
-            answers.digest, None, False, Source(), "0", features=True,
+            answers.digest, None, False, PredictionSource(), "0", features=True,
         )  # fmt: skip
         work.store.add_predictions(test_set, [(answers, manifest)], test_set.class_space)
 

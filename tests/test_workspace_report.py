@@ -9,7 +9,8 @@ from report_world import HOSTILE, IMAGES, make_world
 
 import regrade
 from regrade.core import AlreadyStored, InputError, TestSet, UnknownName
-from regrade.workspace.chapters import Material
+from regrade.workspace import report_writing
+from regrade.workspace.chapters import ReportMaterial
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def world(tmp_path_factory):
 
 
 def kinds(workspace, *test_sets, original=None):
-    return [chapter.title for chapter in Material(workspace, test_sets, original).chapters()]
+    return [chapter.title for chapter in ReportMaterial(workspace, test_sets, original).chapters()]
 
 
 class TestChapters:
@@ -43,7 +44,7 @@ class TestChapters:
         assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
 
     def test_what_is_missing_is_told_with_what_it_takes(self, world):
-        told = dict(Material(world, ("new",)).open_questions())
+        told = dict(ReportMaterial(world, ("new",)).open_questions())
         assert set(told) == {
             "Does it hold on new data?",
             "How does accuracy vary by region?",
@@ -76,8 +77,8 @@ class TestChapters:
             ids = tuple(str(number) for number in range(size))
             sizes.store.add_test_set(TestSet(name, sizes.class_space("digits"), ids, np.arange(size)))
             sizes.add_predictions("a", np.eye(10)[:size] + 0.1, test_set=name)
-        assert Material(sizes).original.name == "large"
-        assert Material(sizes, original="small").names == ("small", "large")
+        assert ReportMaterial(sizes).original.name == "large"
+        assert ReportMaterial(sizes, original="small").names == ("small", "large")
 
     def test_geography_and_slices_by_their_columns(self, tmp_path):
         placed = regrade.init(tmp_path / "W")
@@ -134,16 +135,18 @@ class TestTrouble:
 
 class TestWritten:
     def test_without_a_name_it_has_its_date_and_a_number(self, world, monkeypatch):
-        from regrade.workspace import reporting
-
         class Clock(datetime):
             @classmethod
             def now(cls, tz=None):
                 return cls(2026, 3, 1, 12, tzinfo=tz)
 
-        monkeypatch.setattr(reporting, "datetime", Clock)
-        monkeypatch.setattr(reporting, "write_report", lambda _, folder, **__: (folder.mkdir(parents=True), folder)[1])
-        monkeypatch.setattr(Material, "chapters", lambda _: iter(()))
+        def make_folder(_, folder, **__):
+            folder.mkdir(parents=True)
+            return folder
+
+        monkeypatch.setattr(report_writing, "datetime", Clock)
+        monkeypatch.setattr(report_writing, "write_report", make_folder)
+        monkeypatch.setattr(ReportMaterial, "chapters", lambda _: iter(()))
         names = [world.report().page.name for _ in range(3)]
         assert names == ["2026-03-01", "2026-03-01-2", "2026-03-01-3"]
 
@@ -205,7 +208,7 @@ class TestHardest:
         return found
 
     def images(self, workspace, labels=None):
-        from regrade.workspace.hardest import hardest_images
+        from regrade.workspace.hardest_images import hardest_images
 
         return hardest_images(workspace.store, workspace.store.test_set("cats"), labels=labels)
 

@@ -20,8 +20,8 @@ from regrade.stats import (
     robust_pearson,
     spearman,
 )
-from regrade.studies.alike import PairMatrix
 from regrade.studies.similarity import _agreement, _dominance, _excess, _kappa, _Tables
+from regrade.studies.similarity_result import PairMatrix
 
 _Measure = Callable[[_Tables, BoolArray, IntArray], PairMatrix]
 

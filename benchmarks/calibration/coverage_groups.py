@@ -12,7 +12,7 @@ from benchmarks.calibration.checks import coverage_check, repeated
 from regrade.core import Estimate
 from regrade.stats import GroupShares, Ratio, group_shares, range_ratio, share_difference, share_range, smallest_share
 from regrade.studies.geography.rows import group_accuracies
-from regrade.studies.people_standings import SideBySide
+from regrade.studies.people_standings import CorrectnessTable
 from regrade.studies.people_subsets import Subset
 
 TRUE_SHARES = np.array([0.8, 0.75, 0.7, 0.6])
@@ -44,7 +44,7 @@ def change_inside(rng: np.random.Generator, *, n: int) -> Estimate:
     """A person's accuracy on a quarter of the images, 0.8, less that on all, 0.65."""
     inside = np.arange(n) < n // 4
     correct = (rng.random(n) < np.where(inside, 0.8, 0.6))[None]
-    people = SideBySide(("person",), np.ones(1, dtype=bool), correct, np.zeros(n, dtype=np.int64), 1, 0.95)
+    people = CorrectnessTable(("person",), np.ones(1, dtype=bool), correct, np.zeros(n, dtype=np.int64), 1, 0.95)
     change = next(people.standings(Subset("inside", inside), rng)).change
     assert change is not None
     return change

@@ -12,7 +12,7 @@ from regrade.stats import proportion
 from regrade.studies import Confusion
 from regrade.studies.confusion.distribution import ScoreBins, distribution
 from regrade.studies.confusion.expected_error import ExpectedError, Sides, expectation_gap, expected_by_score
-from regrade.studies.confusion.result import OtherSet, ScoredEnsemble
+from regrade.studies.confusion.result import ScoredEnsemble, UnlabeledSet
 
 _OFF = "confusion: the expected error is off"
 
@@ -40,6 +40,6 @@ def _alike(rng: np.random.Generator, *, models: int, images: int, shift: float) 
     ensemble = ScoredEnsemble("ensemble", ("member",), (1,), ScoreKind.PROBABILITIES, 1024, 2.0)
     bins = ScoreBins(0.1, ensemble.top)
     shapes = [distribution(each, bins, confidence=0.95) for each in (scores, other)]
-    unlabeled = OtherSet("other", shapes[1], images, 0, tuple(rows))
+    unlabeled = UnlabeledSet("other", shapes[1], images, 0, tuple(rows))
     ids = tuple(map(str, range(images)))
     return Confusion("labeled", ensemble, 0.95, ids, scores, bins, shapes[0], (), (), (), None, None, unlabeled)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.app.explore.axes import Axis
-from regrade.app.explore.drawing import Pair, Scale, scatter
+from regrade.app.explore.drawing import AxisRange, PlotValue, scatter
 from regrade.core import Estimate, InputError
 
 
@@ -14,19 +14,19 @@ def estimate(value, reach=0.02):
 
 
 def pair(name, x, y, *, person=False):
-    return Pair(name, estimate(x), estimate(y), f"/to/{name}", person)
+    return PlotValue(name, estimate(x), estimate(y), f"/to/{name}", person)
 
 
 def test_a_scale_holds_every_interval():
-    scale = Scale.over([estimate(0.5), None, estimate(0.7)])
+    scale = AxisRange.over([estimate(0.5), None, estimate(0.7)])
     assert scale.low < 0.48 and scale.high > 0.72
     assert 0 < scale.at(0.48) < scale.at(0.72) < 100
-    assert Scale.over([None]) == Scale(0.0, 1.0)
+    assert AxisRange.over([None]) == AxisRange(0.0, 1.0)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_ticks_are_few_round_and_inside(one, other):
-    scale = Scale.over([estimate(one), estimate(other)])
+    scale = AxisRange.over([estimate(one), estimate(other)])
     ticks = scale.ticks()
     assert 1 <= len(ticks) <= 7
     assert all(scale.low - 1e-6 <= tick <= scale.high + 1e-6 for tick in ticks)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from reading_pages import seen
 
-from regrade.app.explore.answers import KEPT, read_answers
+from regrade.app.explore.answer_table import KEPT, read_answers
 from regrade.app.explore.explorer import Explorer
 from regrade.app.explore.stamps import answers_stamp
 from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, MapRule, Predictions, TestSet
-from regrade.store import Source, manifest_of
+from regrade.store import PredictionSource, manifest_of
 
 HOSTILE = "a/b?c#d%2Fe&f=g <script>alert(1)</script> 'i' \"j\" +k é 数"
 
@@ -18,7 +18,7 @@ HOSTILE = "a/b?c#d%2Fe&f=g <script>alert(1)</script> 'i' \"j\" +k é 数"
 def stored(workspace, test_set, space, model, classes, **more):
     """Predictions of best classes alone."""
     found = Predictions(model, test_set.name, space.name, np.asarray(classes, dtype=np.int32), **more)
-    workspace.store.add_predictions(test_set, [(found, manifest_of(found, test_set, space, Source()))], space)
+    workspace.store.add_predictions(test_set, [(found, manifest_of(found, test_set, space, PredictionSource()))], space)
 
 
 @pytest.fixture

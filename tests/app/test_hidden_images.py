@@ -10,7 +10,7 @@ from PIL import Image
 from reading_pages import seen
 
 from regrade.app import hidden_images
-from regrade.app.explore import selecting
+from regrade.app.explore import selection
 from regrade.ledger import Guide, GuideText, Mode, NewItem, Question
 from regrade.ledger.item_images import item_images
 
@@ -309,11 +309,11 @@ class TestCopies:
         return set(shown), re.search(r"(\d+) images? of 15", page.text).group(1)
 
     def test_list_pages_are_full_and_their_counts_exact(self, visitor, copied, monkeypatch):
-        monkeypatch.setattr(selecting, "PAGE", 4)
+        monkeypatch.setattr(selection, "PAGE", 4)
         assert self.listed(visitor("Rita"), copied) == (set(range(10, 15)), "5")
 
     def test_list_pages_hold_no_copy_even_where_looking_ends(self, visitor, copied, monkeypatch):
-        monkeypatch.setattr(selecting, "PAGE", 4)
+        monkeypatch.setattr(selection, "PAGE", 4)
         monkeypatch.setattr(hidden_images, "_PASSES", 1)
         shown, _ = self.listed(visitor("Rita"), copied)
         assert shown <= set(range(10, 15))

@@ -4,7 +4,7 @@ import pytest
 from desk import answered, answers, ready, saved
 from playwright.sync_api import expect
 
-from regrade.ledger import Ballot, NewItem, Question
+from regrade.ledger import NewItem, Question, VoteContent
 
 
 @pytest.mark.usefixtures("judge_queue")
@@ -154,7 +154,7 @@ def test_judge_page_says_that_labels_are_withheld_until_the_image_is_labeled(wor
     ready(page)
     expect(page.locator("#labels")).to_have_text("Known labelsshown once you have labeled this image")
     item = workspace.ledger.next_item(exam, workspace.ledger.person("Rita"))
-    workspace.ledger.vote(item.id, workspace.ledger.person("Rita"), Ballot("labeled-first", "0"))
+    workspace.ledger.vote(item.id, workspace.ledger.person("Rita"), VoteContent("labeled-first", "0"))
     page.reload()
     ready(page)
     expect(page.locator("#labels")).to_contain_text("Known correct")

@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 import regrade
 from regrade.app.routes import ROUTERS
-from regrade.ledger import Ballot, Guide, GuideText, Mode, Question, Queue
+from regrade.ledger import Guide, GuideText, Mode, Question, Queue, VoteContent
 
 _keys = itertools.count()
 PENDING = (0, 1)
@@ -159,7 +159,7 @@ def answer_all(workspace, case, name):
     person = workspace.ledger.person(name)
     severity = "minor" if case.queue.question is Question.MISTAKE else None
     while (item := workspace.ledger.next_item(case.queue, person)) is not None:
-        workspace.ledger.vote(item.id, person, Ballot(f"leak-key-{next(_keys)}", case.answer, severity))
+        workspace.ledger.vote(item.id, person, VoteContent(f"leak-key-{next(_keys)}", case.answer, severity))
 
 
 @pytest.mark.parametrize(

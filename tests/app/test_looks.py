@@ -6,7 +6,7 @@ from paneling import said
 from playwright.sync_api import expect
 from unsteady import JUDGE, Failure
 
-from regrade.ledger import Question, Reports
+from regrade.ledger import Question, UnreadableReports
 
 PAGES = (
     "/", "/team", "/judge/1", "/label/2", "/explore?set=digits&labels=multi", "/explore/images?set=digits",
@@ -93,7 +93,9 @@ def test_pages_in_trouble_can_be_read(unsteady, width):
     page.keyboard.press("z")
     expect(page.locator("#change-reason")).to_be_visible()
     check_looks(page, "reason for a change")
-    Reports(unsteady.workspace.ledger.engine).add(item, unsteady.workspace.ledger.person("Rita"), "half of it is gray")
+    UnreadableReports(unsteady.workspace.ledger.engine).add(
+        item, unsteady.workspace.ledger.person("Rita"), "half of it is gray"
+    )
     team = unsteady.context("Olga", **look).new_page()
     team.goto("/team")
     check_looks(team, "reports on the Team page")

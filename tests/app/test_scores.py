@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from regrade.app.scores import ModelScore, ScoreShelf, in_words
+from regrade.app.scores import ModelScore, ScoreCache, in_words
 from regrade.core import ScoreKind
 
 
@@ -19,7 +19,7 @@ def place(workspace):
 
 def test_the_surest_comes_first_and_a_model_can_be_named(workspace, place):
     target, position, own = place
-    shelf = ScoreShelf(workspace.store)
+    shelf = ScoreCache(workspace.store)
     found = shelf.of(*place)
     stored = {name: workspace.store.predictions(target, name) for name in ("alpha", "beta", "gamma")}
     expected = {name: one.scores[position, 0] for name, one in stored.items() if one.top1[position] == own}
@@ -49,13 +49,13 @@ def test_a_softmax_of_whatever_is_stored(workspace, place, monkeypatch, case):
     full = stored.full_scores if all_kept else None
     changed = replace(stored, score_kind=kind, full_scores=full, scores=None if kind is None else stored.scores)
     monkeypatch.setattr(workspace.store, "predictions", lambda *_: changed)
-    (found,) = ScoreShelf(workspace.store).of(target, position, own, model="logits")
+    (found,) = ScoreCache(workspace.store).of(target, position, own, model="logits")
     assert found.share == (None if expected is None else pytest.approx(expected, abs=1e-3))
 
 
 def test_new_predictions_are_seen_at_once(workspace, place):
     target, position, own = place
-    shelf = ScoreShelf(workspace.store)
+    shelf = ScoreCache(workspace.store)
     assert "late" not in [one.model for one in shelf.of(*place)]
     workspace.add_predictions("late", np.eye(10)[np.full(len(target), own)], test_set="digits")
     assert shelf.of(target, position, own)[0] == ModelScore("late", 1.0)

@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from playwright.sync_api import expect
 
-from regrade.ledger import Accounts, AccountState, Ballot, Role
+from regrade.ledger import Accounts, AccountState, Role, VoteContent
 
 
 def test_an_owner_invites_someone_who_then_comes_in(visitor, workspace):
@@ -106,7 +106,7 @@ def published(olga, queue) -> str:
 def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, workspace, judge_queue):
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)
-        workspace.ledger.vote(1, person, Ballot(f"{name}-ballot", "correct"))
+        workspace.ledger.vote(1, person, VoteContent(f"{name}-ballot", "correct"))
     olga = visitor("Olga")
     asked = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
     assert "Publish novel?" in asked and "1 correct added" in asked
@@ -114,7 +114,7 @@ def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, wo
     assert workspace.label_sets("digits") == ("multi@1",)
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)
-        workspace.ledger.vote(2, person, Ballot(f"{name}-second", "correct"))
+        workspace.ledger.vote(2, person, VoteContent(f"{name}-second", "correct"))
     again = olga.submit(f"/team/queues/{judge_queue.id}/publish", preview=preview_of(asked)).text
     assert "Something has changed since you looked" in again and "2 correct added" in again
     assert workspace.label_sets("digits") == ("multi@1",)
@@ -123,7 +123,7 @@ def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, wo
 
 
 def test_overlap_is_changed_after_its_consequences_were_shown(visitor, workspace, judge_queue):
-    workspace.ledger.vote(1, workspace.ledger.person("Rita"), Ballot("first-ballot", "correct"))
+    workspace.ledger.vote(1, workspace.ledger.person("Rita"), VoteContent("first-ballot", "correct"))
     olga, address = visitor("Olga"), f"/team/queues/{judge_queue.id}/overlap"
     asked = olga.submit(address, overlap=1).text
     assert "items need 1 vote instead of 3; of 12 items that votes were missing on, 1 have enough now" in asked
@@ -144,7 +144,7 @@ def test_publishing_moves_every_number(visitor, workspace, judge_queue):
     while (item := workspace.ledger.next_item(judge_queue, panel[0])) is not None:
         items[item.id] = item
         for person in panel:
-            workspace.ledger.vote(item.id, person, Ballot(f"{person.name}-{item.id}", "correct"))
+            workspace.ledger.vote(item.id, person, VoteContent(f"{person.name}-{item.id}", "correct"))
     before = {row.model: row.multilabel.value for row in workspace.grade("digits", labels="multi").rows}
     told = published(visitor("Olga"), judge_queue)
     assert "multi@2: 12 correct" in told
@@ -161,7 +161,7 @@ def test_publishing_moves_every_number(visitor, workspace, judge_queue):
 @pytest.mark.usefixtures("judge_queue")
 def test_everything_people_said_can_be_taken_along_but_no_secret(visitor, workspace):
     rita = workspace.ledger.person("Rita")
-    workspace.ledger.vote(1, rita, Ballot("12345678", "problematic", reason="drawing"))
+    workspace.ledger.vote(1, rita, VoteContent("12345678", "problematic", reason="drawing"))
     olga = visitor("Olga")
     for form in ("csv", "json", "parquet"):
         answer = olga.get(f"/team/export.{form}")

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.exc import TimeoutError as NoFreeConnection
 
 from regrade.app import create_app
-from regrade.app.trouble_log import TroubleLog
+from regrade.app.error_log import ErrorLog
 from regrade.ledger import Ledger, database
 
 VOTE = {"item": 1, "key": "12345678", "answer": "correct"}
@@ -134,7 +134,7 @@ class TestTroubleLog:
 
     @pytest.fixture
     def log(self, minutes):
-        return TroubleLog(lambda _, action: minutes.append(action))
+        return ErrorLog(lambda _, action: minutes.append(action))
 
     def note(self, log, times):
         for number in range(times):
@@ -164,7 +164,7 @@ class TestTroubleLog:
     def test_the_default_timer_holds_up_no_exit(self):
         import threading
 
-        TroubleLog().note("event", "detail")
+        ErrorLog().note("event", "detail")
         timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
         assert timers and all(timer.daemon for timer in timers)
         for timer in timers:

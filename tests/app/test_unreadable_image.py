@@ -7,7 +7,7 @@ from PIL import Image
 from playwright.sync_api import expect
 from unsteady import EXAMINATION, JUDGE, STATIONS, Failure
 
-from regrade.ledger import NewItem, Question, Reports
+from regrade.ledger import NewItem, Question, UnreadableReports
 
 FAILURES = {
     "missing": (Failure("^/images/", 404), "The image file is missing or damaged."),
@@ -71,7 +71,9 @@ def test_unreadable_image_takes_no_vote_and_is_reported(unsteady, station):
     page.locator("#report-comment").fill("half of it is gray")
     page.get_by_role("button", name="Report as unreadable").click()
     following = ready(page)
-    (report,) = [report for report in Reports(unsteady.workspace.ledger.engine).open() if report.queue == queue.name]
+    (report,) = [
+        report for report in UnreadableReports(unsteady.workspace.ledger.engine).open() if report.queue == queue.name
+    ]
     assert (report.person, report.text) == (station.person, "half of it is gray")
     assert report.item_id != int(following)
     assert unsteady.votes(queue, station.person) == []
@@ -151,4 +153,4 @@ def test_panel_takes_no_vote_on_an_unreadable_image(unsteady):
     page.locator("#cast").click()
     expect(page.locator("#waiting")).to_contain_text("You say correct")
     assert unsteady.standing(queue, "Rita") == ["correct"]
-    assert queue.name in [report.queue for report in Reports(unsteady.workspace.ledger.engine).open()]
+    assert queue.name in [report.queue for report in UnreadableReports(unsteady.workspace.ledger.engine).open()]

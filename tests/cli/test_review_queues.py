@@ -8,7 +8,7 @@ from judging import vote
 from running import assert_one_line, run, run_well, snapshot
 
 import regrade
-from regrade.ledger import Reports, Role
+from regrade.ledger import Role, UnreadableReports
 
 LABELS = "image,class,state\n" + "".join(
     f"p{n},{own},correct\n" for n, own in enumerate(("cat", "dog", "bird", "cat", "ship", "frog"))
@@ -96,7 +96,7 @@ class TestListAndAssign:
     def test_list_counts_items_that_are_reported_unreadable(self, pets_labeled, ledger):
         ada, bob = add_people(ledger, "Ada", "Bob")
         run_well("review", "queue", *ASK, "-w", pets_labeled)
-        reports = Reports(ledger.engine)
+        reports = UnreadableReports(ledger.engine)
         item = ledger.next_item(ledger.queue("novel pets own"), ada).id
         first = reports.add(item, ada)
         reports.add(item, bob)

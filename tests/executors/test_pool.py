@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.core import ExecutorError
-from regrade.executors import Crew, Lost, done_by
+from regrade.executors import Lost, WorkerPool, done_by
 from regrade.executors.pool import AHEAD
 
 
-class Fake(Crew):
+class Fake(WorkerPool):
     """Workers in name only; ``dies`` says who is lost at which of its tasks, and who comes in the place of each."""
 
     def __init__(self, workers, dies=lambda *_: False):

@@ -9,7 +9,7 @@ import pytest
 from skipping import skip
 
 from regrade.core import ExecutorError, MissingExtra
-from regrade.executors import RayCluster, RayCrew, Seat
+from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot
 from regrade.executors.ray_connection import _check_reachable, _without_rays_own_words
 
 
@@ -34,7 +34,7 @@ def crew(monkeypatch):
         import ray
 
         monkeypatch.setattr(ray, "nodes", lambda: machines(*resources))
-        return RayCrew(lambda: None, gpus=gpus, per_machine=per_machine, said=lambda _: None)
+        return RayWorkerPool(lambda: None, gpus=gpus, per_machine=per_machine, said=lambda _: None)
 
     return made
 
@@ -66,7 +66,7 @@ def test_a_cluster_without_room_is_told_at_once(crew, gpus, wanted):
 
 
 def test_a_seat_is_a_place_on_a_machine():
-    assert Seat("n0", 1) == Seat("n0", 1) != Seat("n1", 1)
+    assert WorkerSlot("n0", 1) == WorkerSlot("n0", 1) != WorkerSlot("n1", 1)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"])

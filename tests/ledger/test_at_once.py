@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event
 
 from regrade.core import AlreadyStored, InputError
-from regrade.ledger import Accounts, Ballot, Ledger, NewItem, Question, Role
+from regrade.ledger import Accounts, Ledger, NewItem, Question, Role, VoteContent
 
 
 def at_once(*calls):
@@ -51,9 +51,9 @@ def test_who_publishes_while_people_vote_sees_one_state(ledger, panel):
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, [NewItem("a.jpg", "n01"), NewItem("b.jpg", "n01")])
     first = ledger.next_item(queue, panel[0])
-    ledger.vote(first.id, panel[0], Ballot("first", "correct"))
+    ledger.vote(first.id, panel[0], VoteContent("first", "correct"))
     second = ledger.next_item(queue, panel[1])
-    casting = [lambda: ledger.vote(second.id, panel[1], Ballot("second", "wrong"))]
+    casting = [lambda: ledger.vote(second.id, panel[1], VoteContent("second", "wrong"))]
 
     def after(_connection, _cursor, statement, *_):
         if casting and "FROM vote" in statement:
@@ -90,8 +90,8 @@ def test_people_who_vote_at_once_are_all_counted_and_decide_once(ledger, panel, 
     item = ledger.next_item(queue, panel[0])
     voters = panel[:overlap]
     results = at_once(
-        *(partial(ledger.vote, item.id, one, Ballot(f"{one.name} first", "correct")) for one in voters),
-        *(partial(ledger.vote, item.id, one, Ballot(f"{one.name} first", "correct")) for one in voters),
+        *(partial(ledger.vote, item.id, one, VoteContent(f"{one.name} first", "correct")) for one in voters),
+        *(partial(ledger.vote, item.id, one, VoteContent(f"{one.name} first", "correct")) for one in voters),
     )
     assert len({one.id for one in results}) == overlap
     assert ledger.item(item.id).missing == 0
@@ -103,8 +103,8 @@ def test_a_panel_is_decided_once_where_all_lock_at_once(ledger, panel):
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
-        ledger.vote(item.id, person, Ballot(person.name, answer))
-    changed = partial(ledger.vote, item.id, panel[1], Ballot("changed", "unclear", why="on second thought"))
+        ledger.vote(item.id, person, VoteContent(person.name, answer))
+    changed = partial(ledger.vote, item.id, panel[1], VoteContent("changed", "unclear", why="on second thought"))
     *_, change = results = at_once(*(partial(ledger.lock, item.id, one) for one in panel), changed)
     assert sum(isinstance(one, AlreadyStored) for one in results[:3]) == 2
     decided = ledger.decision(item.id)

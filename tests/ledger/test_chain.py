@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
-from regrade.ledger import Ballot, Guide, GuideText, Ledger, NewItem, Question, Role
+from regrade.ledger import Guide, GuideText, Ledger, NewItem, Question, Role, VoteContent
 from regrade.ledger.chain import ChainLink, link_everything
 from regrade.ledger.database import writing
 from regrade.ledger.schema import APPEND_ONLY
@@ -21,7 +21,7 @@ def fill(ledger: Ledger) -> Ledger:
     ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(3)])
     item = ledger.next_item(queue, panel[0])
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
-        ledger.vote(item.id, person, Ballot(f"first of {person.name}", answer, seconds=1.25, reason="a tail"))
+        ledger.vote(item.id, person, VoteContent(f"first of {person.name}", answer, seconds=1.25, reason="a tail"))
     ledger.comment(item.id, panel[1], "look at the tail")
     ledger.lock(item.id, panel[0], why="all agree now")
     Guide(ledger.engine).write("toys", "ball", GuideText("round"), panel[0], replaces=None)
@@ -59,7 +59,7 @@ def test_chain_of_an_untouched_ledger_is_whole(filled):
 @pytest.mark.parametrize("seconds", [None, 0, 0.0, -0.0, 3, 2.0, 1e-300, 0.1, 123456789.0])
 def test_chain_is_whole_whatever_time_a_vote_takes(ledger, panel, queue, seconds):
     ledger.add_items(queue, [NewItem("a.jpg", "cat")])
-    ledger.vote(1, panel[0], Ballot("only", "correct", seconds=seconds))
+    ledger.vote(1, panel[0], VoteContent("only", "correct", seconds=seconds))
     assert ledger.problems() == ()
 
 
@@ -140,7 +140,7 @@ def test_chain_of_votes_at_once_is_whole(ledger, queue):
         for number in range(12):
             item = ledger.next_item(queue, person)
             if item is not None:
-                ledger.vote(item.id, person, Ballot(f"{person.name} {number}", "correct"))
+                ledger.vote(item.id, person, VoteContent(f"{person.name} {number}", "correct"))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, people))

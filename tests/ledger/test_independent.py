@@ -2,7 +2,7 @@
 
 import pytest
 
-from regrade.ledger import Ballot, NewItem, Question
+from regrade.ledger import NewItem, Question, VoteContent
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def item(ledger, queue, panel):
 
 def say(ledger, item, person, answer, **more):
     key = f"{item} {person.name} {answer} {len(more)}"
-    return ledger.vote(item, person, Ballot(key, answer, **more))
+    return ledger.vote(item, person, VoteContent(key, answer, **more))
 
 
 def said(ledger, queue):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
-from regrade.ledger import Ballot, Ledger, NewItem, Question, Role
+from regrade.ledger import Ledger, NewItem, Question, Role, VoteContent
 from regrade.ledger.ledger_file import connect
 
 
@@ -121,7 +121,7 @@ def test_value_of_a_wrong_type_is_damage(tmp_path, change, column):
     ada = ledger.add_person("Ada", Role.REVIEWER)
     queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
     ledger.add_items(queue, [NewItem("a.jpg", "cat")])
-    ledger.vote(ledger.next_item(queue, ada).id, ada, Ballot("key", "correct", seconds=1.0))
+    ledger.vote(ledger.next_item(queue, ada).id, ada, VoteContent("key", "correct", seconds=1.0))
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("DROP TRIGGER vote_no_update")
         connection.exec_driver_sql(f"UPDATE vote SET {change}")
@@ -175,7 +175,7 @@ def test_backup_while_votes_arrive_is_a_whole_ledger(ledger, tmp_path):
     def vote() -> int:
         for number in range(200):
             item = ledger.next_item(queue, person)
-            ledger.vote(item.id, person, Ballot(f"ballot {number}", "correct"))
+            ledger.vote(item.id, person, VoteContent(f"ballot {number}", "correct"))
             if stop.is_set():
                 return number + 1
         return 200

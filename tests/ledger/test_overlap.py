@@ -5,14 +5,14 @@ import itertools
 import pytest
 
 from regrade.core import InputError
-from regrade.ledger import MOST_VOTES, Ballot, Ledger, NewItem, Question
-from regrade.ledger.pending import PendingItems, Until
+from regrade.ledger import MOST_VOTES, Ledger, NewItem, Question, VoteContent
+from regrade.ledger.pending import PendingItems, PendingUntil
 
 _keys = itertools.count()
 
 
 def vote(ledger, item, person, answer, **options):
-    return ledger.vote(item, person, Ballot(f"key {next(_keys)}", answer, **options))
+    return ledger.vote(item, person, VoteContent(f"key {next(_keys)}", answer, **options))
 
 
 @pytest.fixture
@@ -98,9 +98,9 @@ def test_pending_items_follow_the_change(ledger, queue, panel, items):
     vote(ledger, items[0], panel[0], "correct")
     pending = PendingItems(ledger.engine)
     bob = panel[1]
-    assert pending.of(bob, {queue.id: Until.SETTLED})[queue.id].tolist() == [True] * 4
+    assert pending.of(bob, {queue.id: PendingUntil.SETTLED})[queue.id].tolist() == [True] * 4
     ledger.change_overlap(queue, 1)
-    assert pending.of(bob, {queue.id: Until.SETTLED})[queue.id].tolist() == [False, True, True, True]
+    assert pending.of(bob, {queue.id: PendingUntil.SETTLED})[queue.id].tolist() == [False, True, True, True]
 
 
 def test_needed_votes_are_taken_along(ledger, queue, panel, items, tmp_path):

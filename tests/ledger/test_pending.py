@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from regrade.ledger import NewItem, Question, Role
 from regrade.ledger import pending as pending_module
-from regrade.ledger.pending import PendingItems, Until
+from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.ledger.schema import item
 from regrade.ledger.voting import standing_votes
 
@@ -31,16 +31,17 @@ def expected(ledger, person, queue, until):
         for row in rows.all():
             answered = any(one["person_id"] == person.id for one in standing_votes(connection, row["id"]))
             pending = {
-                Until.ANSWERED: not answered,
-                Until.SETTLED: not answered and row["missing"] > 0,
-                Until.COMPLETE: row["missing"] > 0,
+                PendingUntil.ANSWERED: not answered,
+                PendingUntil.SETTLED: not answered and row["missing"] > 0,
+                PendingUntil.COMPLETE: row["missing"] > 0,
             }[until]
             if pending:
                 yield row["place"]
 
 
 @pytest.mark.parametrize(
-    ("until", "after"), [(Until.ANSWERED, ([1], [1])), (Until.SETTLED, ([1], [])), (Until.COMPLETE, ([0, 1], []))]
+    ("until", "after"),
+    [(PendingUntil.ANSWERED, ([1], [1])), (PendingUntil.SETTLED, ([1], [])), (PendingUntil.COMPLETE, ([0, 1], []))],
 )
 def test_pending_items_end_with_own_answer_or_last_vote(ledger, panel, tracked, until, after):
     queue = queue_of(ledger, "novel", [("1", "cat"), ("2", "cat")], test_set="set", overlap=2)
@@ -57,15 +58,15 @@ def test_pending_items_end_with_own_answer_or_last_vote(ledger, panel, tracked, 
 def test_pending_items_return_when_a_vote_is_taken_back(ledger, panel, tracked):
     queue = queue_of(ledger, "novel", [("1", "cat")], test_set="set")
     vote(ledger, queue, panel[0], ("1", "cat"), "correct")
-    assert places(tracked, panel[0], queue, Until.ANSWERED) == []
-    assert places(tracked, panel[1], queue, Until.SETTLED) == []
+    assert places(tracked, panel[0], queue, PendingUntil.ANSWERED) == []
+    assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == []
     ledger.take_back(item_of(ledger, queue, "1", "cat"), panel[0], key="back", why="slip")
-    assert places(tracked, panel[0], queue, Until.ANSWERED) == [0]
-    assert places(tracked, panel[1], queue, Until.SETTLED) == [0]
+    assert places(tracked, panel[0], queue, PendingUntil.ANSWERED) == [0]
+    assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == [0]
 
 
 def test_pending_items_of_an_empty_queue_and_of_none(queue, panel, tracked):
-    assert places(tracked, panel[0], queue, Until.SETTLED) == []
+    assert places(tracked, panel[0], queue, PendingUntil.SETTLED) == []
     assert tracked.of(panel[0], {}) == {}
 
 
@@ -94,7 +95,7 @@ def test_pending_items_equal_a_full_scan_after_any_events(ledger, panel, tracked
             case "back" if (last := ledger.last_vote_of(person, queue)) is not None:
                 ledger.take_back(last.item_id, person, key=f"back {next(keys)}", why="slip")
         viewer = rng.choice(people)
-        wanted = {one.id: rng.choice(list(Until)) for one in queues}
+        wanted = {one.id: rng.choice(list(PendingUntil)) for one in queues}
         for one, pending in tracked.of(viewer, wanted).items():
             queue = next(each for each in queues if each.id == one)
             assert np.flatnonzero(pending).tolist() == list(expected(ledger, viewer, queue, wanted[one]))

@@ -3,13 +3,13 @@
 import pytest
 
 from regrade.core import UnknownName
-from regrade.ledger import Ballot, Ledger, NewItem, Question, Reports
+from regrade.ledger import Ledger, NewItem, Question, UnreadableReports, VoteContent
 from regrade.ledger.database import open_database
 
 
 @pytest.fixture
 def reports(ledger, clock):
-    return Reports(ledger.engine, clock=clock)
+    return UnreadableReports(ledger.engine, clock=clock)
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def given(ledger, queue, person):
     images = []
     while (item := ledger.next_item(queue, person)) is not None:
         images.append(item.example)
-        ledger.vote(item.id, person, Ballot(f"{person.name} {item.id}", "correct"))
+        ledger.vote(item.id, person, VoteContent(f"{person.name} {item.id}", "correct"))
     return images
 
 
@@ -43,7 +43,7 @@ def test_report_keeps_an_item_from_its_reporter_until_it_is_cleared(ledger, queu
 
 def test_report_ends_a_lease_that_comes_back_by_undo(ledger, queue, panel, items, reports):
     first = ledger.next_item(items, panel[0])
-    ledger.vote(first.id, panel[0], Ballot("slip", "correct"))
+    ledger.vote(first.id, panel[0], VoteContent("slip", "correct"))
     reports.add(first.id, panel[0])
     ledger.take_back(first.id, panel[0], key="undo")
     assert first.example not in given(ledger, queue, panel[0])
@@ -80,7 +80,7 @@ def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel
     assert copy.rows() == ledger.rows()
     row = next(row for row in copy.rows() if row["kind"] == "report")
     assert (row["person"], row["text"], row["cleared_by"]) == ("Ada", "gray", "Bob")
-    assert Reports(copy.engine).open() == ()
+    assert UnreadableReports(copy.engine).open() == ()
     copy.engine.dispose()
 
 
@@ -103,13 +103,13 @@ def test_skip_keeps_an_item_for_no_one(ledger, panel):
     assert ledger.next_item(queue, panel[1]) is None
     ledger.skip(item.id, panel[0])
     assert ledger.next_item(queue, panel[1]) == item
-    ledger.vote(item.id, panel[1], Ballot("done", "correct"))
+    ledger.vote(item.id, panel[1], VoteContent("done", "correct"))
     assert ledger.skipped(queue, panel[0]) == 0
 
 
 def test_undo_gives_a_skipped_item_at_once(ledger, queue, panel, items):
     first = ledger.next_item(items, panel[0])
     ledger.skip(first.id, panel[0])
-    ledger.vote(first.id, panel[0], Ballot("from the panel", "correct"))
+    ledger.vote(first.id, panel[0], VoteContent("from the panel", "correct"))
     ledger.take_back(first.id, panel[0], key="undo")
     assert ledger.next_item(queue, panel[0]).id == first.id

@@ -3,7 +3,7 @@
 import pytest
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded
-from regrade.ledger import Ballot, Mode, NewItem, Question, Role
+from regrade.ledger import Mode, NewItem, Question, Role, VoteContent
 from regrade.ledger.reveal import was_complete
 
 
@@ -20,7 +20,7 @@ def add_item(ledger, queue):
 
 def vote_all(ledger, item, people, answers):
     for person, answer in zip(people, answers, strict=True):
-        ledger.vote(item, person, Ballot(f"{person.name} first", answer))
+        ledger.vote(item, person, VoteContent(f"{person.name} first", answer))
 
 
 def standing(ledger, item, viewer):
@@ -45,25 +45,25 @@ def test_vote_after_a_revealed_take_back_needs_a_reason(ledger, panel, item):
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[2], key="undo", why="there is a tail")
     with pytest.raises(ReasonNeeded, match="say why"):
-        ledger.vote(item, panel[2], Ballot("anew", "correct"))
+        ledger.vote(item, panel[2], VoteContent("anew", "correct"))
     assert ledger.item(item).missing == 1
-    again = ledger.vote(item, panel[2], Ballot("anew", "correct", why="there is a tail"))
+    again = ledger.vote(item, panel[2], VoteContent("anew", "correct", why="there is a tail"))
     assert (again.answer, again.why) == ("correct", "there is a tail")
 
 
 def test_take_back_before_reveal_needs_no_reason(ledger, panel, item):
-    ledger.vote(item, panel[0], Ballot("first", "correct"))
-    ledger.vote(item, panel[1], Ballot("second", "correct"))
+    ledger.vote(item, panel[0], VoteContent("first", "correct"))
+    ledger.vote(item, panel[1], VoteContent("second", "correct"))
     assert ledger.take_back(item, panel[1], key="undo").why == "undone at once"
     assert not ledger.is_revealed(item, panel[1])
-    assert ledger.vote(item, panel[1], Ballot("anew", "wrong")).why == ""
+    assert ledger.vote(item, panel[1], VoteContent("anew", "wrong")).why == ""
 
 
 def test_first_vote_after_someone_else_took_theirs_back_needs_no_reason(ledger, panel, item):
     fourth = ledger.add_person("Dora", Role.REVIEWER)
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[2], key="undo", why="no idea")
-    assert ledger.vote(item, fourth, Ballot("dora", "wrong")).why == ""
+    assert ledger.vote(item, fourth, VoteContent("dora", "wrong")).why == ""
 
 
 def test_is_revealed_stays_true_after_a_vote_is_taken_back(ledger, panel, item):
@@ -80,12 +80,12 @@ def test_take_back_of_a_lone_vote_needs_no_reason(ledger, panel):
     """An item for one person has no other votes to be seen."""
     queue = ledger.open_queue("alone", Question.JUDGE, test_set="val")
     item = add_item(ledger, queue)
-    ledger.vote(item, panel[0], Ballot("slip", "correct"))
+    ledger.vote(item, panel[0], VoteContent("slip", "correct"))
     ledger.take_back(item, panel[0], key="undo")
-    ledger.vote(item, panel[0], Ballot("meant", "wrong"))
+    ledger.vote(item, panel[0], VoteContent("meant", "wrong"))
     assert ledger.decision(item).answer == "wrong"
     ledger.reopen(item, panel[1], why="I doubt it")
-    ledger.vote(item, panel[1], Ballot("on top", "correct"))
+    ledger.vote(item, panel[1], VoteContent("on top", "correct"))
     with pytest.raises(ReasonNeeded):
         ledger.take_back(item, panel[0], key="late undo")
 
@@ -102,14 +102,14 @@ def test_labels_are_revealed_to_those_who_can_see_them(ledger, panel, mode, role
     queue = ledger.open_queue("labels", Question.LABEL, test_set="val", overlap=2, mode=mode)
     person = ledger.add_person("Leo", role)
     item = add_item(ledger, queue)
-    ledger.vote(item, panel[0], Ballot("ada", "cat"))
-    ledger.vote(item, person, Ballot("leo", "dog"))
+    ledger.vote(item, panel[0], VoteContent("ada", "cat"))
+    ledger.vote(item, person, VoteContent("leo", "dog"))
     assert ledger.is_revealed(item, person) is revealed
 
 
 def test_undo_is_of_the_vote_that_was_meant(ledger, panel, item):
-    ledger.vote(item, panel[0], Ballot("first", "correct"))
-    ledger.vote(item, panel[0], Ballot("changed", "wrong", why="looked again"))
+    ledger.vote(item, panel[0], VoteContent("first", "correct"))
+    ledger.vote(item, panel[0], VoteContent("changed", "wrong", why="looked again"))
     with pytest.raises(AlreadyStored, match="changed since"):
         ledger.take_back(item, panel[0], key="undo", undone="first")
     assert standing(ledger, item, panel[0]) == ["wrong"]
@@ -124,7 +124,7 @@ def test_undo_is_of_the_vote_that_was_meant(ledger, panel, item):
 def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, item):
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[0], key="undo", why="saw the others")
-    ledger.vote(item, panel[0], Ballot("anew", "wrong", why="saw the others"))
+    ledger.vote(item, panel[0], VoteContent("anew", "wrong", why="saw the others"))
     assert ledger.decision(item).answer == "wrong"
     assert [vote.answer for vote in ledger.independent_votes(queue)] == ["correct", "wrong", "wrong"]
 

@@ -9,7 +9,17 @@ import pytest
 from sqlalchemy import insert, select
 
 from regrade.core import FormatError, MismatchError
-from regrade.ledger import Ballot, Ledger, Mode, NewItem, Question, Reports, Role, rows_as_file, rows_from_file
+from regrade.ledger import (
+    Ledger,
+    Mode,
+    NewItem,
+    Question,
+    Role,
+    UnreadableReports,
+    VoteContent,
+    rows_as_file,
+    rows_from_file,
+)
 from regrade.ledger.database import open_database, writing
 from regrade.ledger.schema import (
     account,
@@ -64,7 +74,7 @@ def fill(ledger, votes):
                 }[queue.question.value]
                 severity = "major" if queue is kinds else None
                 seconds = chance.choice([None, 0.1 + 0.2, chance.random() * 100])
-                ballot = Ballot(f"{cast}", answer, severity, chance.choice(HARD), seconds=seconds)
+                ballot = VoteContent(f"{cast}", answer, severity, chance.choice(HARD), seconds=seconds)
                 if ledger.decision(first + number) is None:
                     ledger.vote(first + number, person, ballot)
                 cast += 1
@@ -85,11 +95,11 @@ def lively(ledger):
         ledger.comment(item.id, panel[number % 5], HARD[2] + HARD[number % len(HARD)])
         ledger.lock(item.id, panel[0], why=HARD[number % len(HARD)])
     ledger.reopen(item.id, panel[1], why="once more")
-    ledger.vote(item.id, panel[1], Ballot("back", None, why="no idea"))
+    ledger.vote(item.id, panel[1], VoteContent("back", None, why="no idea"))
     for text in HARD:
-        added = Reports(ledger.engine).add(item.id, panel[2], f"gray {text} half")
-        Reports(ledger.engine).clear(added.id, panel[0])
-    Reports(ledger.engine).add(item.id, panel[2])
+        added = UnreadableReports(ledger.engine).add(item.id, panel[2], f"gray {text} half")
+        UnreadableReports(ledger.engine).clear(added.id, panel[0])
+    UnreadableReports(ledger.engine).add(item.id, panel[2])
     with writing(ledger.engine) as connection:
         connection.execute(insert(assignment).values(queue_id=judge.id, person_id=panel[2].id))
         before = None

@@ -2,7 +2,7 @@
 
 from counted_statements import counted
 
-from regrade.ledger import Ballot, NewItem
+from regrade.ledger import NewItem, VoteContent
 
 MOST = {"sqlite": {"next": 6, "vote": 8}, "postgresql": {"next": 6, "vote": 7}}
 
@@ -14,7 +14,7 @@ def test_vote_and_next_item_take_few_statements(ledger, panel, queue):
         with counted(ledger.engine) as next_item:
             item = ledger.next_item(queue, person)
         with counted(ledger.engine) as vote:
-            ledger.vote(item.id, person, Ballot(f"key {number}", "wrong"))
+            ledger.vote(item.id, person, VoteContent(f"key {number}", "wrong"))
         assert len(next_item.statements) <= most["next"], next_item.statements
         assert len(vote.statements) <= most["vote"], vote.statements
         assert (next_item.connections, vote.connections) == (1, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from regrade.core import Estimate, FormatError, InputError
-from regrade.models import LITE_FIGURES, Figures, far_from_published, read_figures
+from regrade.models import LITE_FIGURES, PublishedAccuracies, far_from_published, read_figures
 
 LITE0 = "lite:efficientnet_lite0"
 
@@ -29,7 +29,7 @@ def test_a_model_without_figure_is_silent():
 
 
 def test_of_several_sizes_the_nearest_counts():
-    figures = Figures("s", "somewhere", {"timm:a": (0.68, 0.66)})
+    figures = PublishedAccuracies("s", "somewhere", {"timm:a": (0.68, 0.66)})
     assert far_from_published("timm:a", measured(0.661), figures) == ""
     assert "published is 68.0 or 66.0" in far_from_published("timm:a", measured(0.6), figures)
 

@@ -5,10 +5,10 @@ import pytest
 
 from regrade.classes import digits
 from regrade.core import InputError, MismatchError, Preprocessing
+from regrade.models.description import ModelDescription
 from regrade.models.score_checks import checked_scores, checked_scores_and_features
-from regrade.models.statement import Statement
 
-KNOWN = Statement("m:x", digits(), Preprocessing(8, 8))
+KNOWN = ModelDescription("m:x", digits(), Preprocessing(8, 8))
 
 
 def test_good_scores_pass_in_their_own_precision():

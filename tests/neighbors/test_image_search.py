@@ -7,7 +7,7 @@ from planted import CHANGES, textures
 from regrade.core import Distance, MismatchError, UnreadableImage
 from regrade.neighbors import (
     Collection,
-    Engine,
+    NeighborEngine,
     dssim,
     image_pairs,
     scaled,
@@ -50,10 +50,10 @@ def some():
     return base, [*changed, *textures(5, seed=9)]
 
 
-@pytest.mark.parametrize("engine", [Engine.NUMPY, Engine.TORCH])
+@pytest.mark.parametrize("engine", [NeighborEngine.NUMPY, NeighborEngine.TORCH])
 @pytest.mark.parametrize("cut", [2e6, 8e6, 3e7])
 def test_no_pair_within_the_cut_of_pixels_is_missed(some, cut, engine):
-    if engine is Engine.TORCH:
+    if engine is NeighborEngine.TORCH:
         pytest.importorskip("torch")
     first, second = some
     (found,) = image_pairs(

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from skipping import skip
 
 from regrade.core import InputError
-from regrade.neighbors import Engine, Metric, nearest
+from regrade.neighbors import Metric, NeighborEngine, nearest
 
-ENGINES = [Engine.NUMPY, Engine.TORCH, Engine.FAISS]
+ENGINES = [NeighborEngine.NUMPY, NeighborEngine.TORCH, NeighborEngine.FAISS]
 
 
 @pytest.fixture(params=ENGINES, ids=lambda engine: engine.value)
 def engine(request):
-    if request.param is not Engine.NUMPY:
+    if request.param is not NeighborEngine.NUMPY:
         try:
             __import__(request.param.value)
         except ModuleNotFoundError:
@@ -167,7 +167,7 @@ def test_refusals():
         return
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match="finds no GPU"):
-            nearest(rows, rows, k=1, engine=Engine.CUDA)
+            nearest(rows, rows, k=1, engine=NeighborEngine.CUDA)
 
 
 def test_torch_keeps_single_precision_and_what_was_set():
@@ -177,7 +177,7 @@ def test_torch_keeps_single_precision_and_what_was_set():
     try:
         rng = np.random.default_rng(8)
         rows = rng.standard_normal((400, 12), dtype=np.float32)
-        found = nearest(rows, rows, k=3, within=True, engine=Engine.TORCH)
+        found = nearest(rows, rows, k=3, within=True, engine=NeighborEngine.TORCH)
         assert torch.get_float32_matmul_precision() == "medium"
         np.testing.assert_array_equal(found.indices, nearest(rows, rows, k=3, within=True).indices)
     finally:

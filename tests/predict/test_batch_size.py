@@ -8,7 +8,7 @@ from predicting import Toy, linear, noisy
 from skipping import skip
 
 from regrade.models import OutOfMemory
-from regrade.predict import How, batch_size, fitting_batch, predict
+from regrade.predict import EngineOptions, batch_size, fitting_batch, predict
 from regrade.predict.batch_size import _largest
 
 MEGABYTE = 1 << 20
@@ -154,7 +154,7 @@ class TestOnThisMachine:
     def test_a_run_keeps_within_its_budget(self, tmp_path):
         store = noisy(tmp_path)
         model = Toy(self.hungry(50 * MEGABYTE))
-        predict(store, model, store.test_set("noise"), How(memory=150 * MEGABYTE))
+        predict(store, model, store.test_set("noise"), EngineOptions(memory=150 * MEGABYTE))
         assert model.batches[:2] == [1, 4]
         assert model.batches[2:] == [2] * 20
 

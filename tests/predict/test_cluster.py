@@ -15,10 +15,10 @@ from two_nodes import two_nodes
 
 import regrade
 from regrade.core import ExecutorError, ImageSource, ModelSpec, ScoreKind
-from regrade.models import ModelCard, Resizer, Settings
-from regrade.predict import How, NamedModel
-from regrade.predict.cluster import Hello, Worker, _Alike, _sees
-from regrade.predict.fastest import first_images
+from regrade.models import ModelMetadata, Resizer, Settings
+from regrade.predict import EngineOptions, NamedModel
+from regrade.predict.cluster import Worker, WorkerInfo, _Alike, _sees
+from regrade.predict.runtime_choice import first_images
 
 SIZE = 400
 
@@ -214,8 +214,8 @@ def test_a_machine_that_dies_in_the_middle_loses_and_doubles_nothing(folder, clu
 class TestAlike:
     def hello(self, **card):
         spec = ModelSpec("m", CIFAR.name, RECIPE.recipe, card.pop("weights", "1"), code_hash=card.pop("code", "a"))
-        known = ModelCard(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
-        return Hello(card.pop("version", regrade.__version__), known, "", True)
+        known = ModelMetadata(spec, CIFAR, RECIPE, ScoreKind.LOGITS, card.pop("runtime", "torch"))
+        return WorkerInfo(card.pop("version", regrade.__version__), known, "", True)
 
     @pytest.mark.parametrize(
         ("other", "message"),
@@ -253,7 +253,7 @@ def test_a_worker_answers_alike_for_shipped_images_and_its_own(tmp_path, monkeyp
     store = noisy(tmp_path, 20)
     test_set = store.test_set("noise")
     source = store.images(test_set)
-    how = How(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
+    how = EngineOptions(batch=4, keep_scores=True, resizer=Resizer.PILLOW)
     worker = Worker(NamedModel("python:alone:scores", Settings()), how, source, first_images(source))
     assert worker.hello().sees_images and worker.find_batch() == 4
     images = [(tmp_path / "images" / place).read_bytes() for place in source.locations]

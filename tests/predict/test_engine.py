@@ -10,7 +10,7 @@ from predicting import CIFAR, Counted, Toy, linear, noisy
 
 from regrade.core import NO_ANSWER, InputError, ModelError, StoreError
 from regrade.models import OutOfMemory, Resizer
-from regrade.predict import Asked, Engine, How, Preparing, engine, prepare_all
+from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, PreparationOptions, engine, prepare_all
 from regrade.predict.engine import WORTH_PROCESSES
 from regrade.predict.prepare import MOST_THREADS
 from regrade.testsets import open_images
@@ -31,13 +31,13 @@ def parts(store, model, part_size=16):
 def asked(store, images=None):
     test_set = store.test_set("noise")
     source = store.images(test_set)
-    return Asked(test_set.ids, source, images or open_images(source))
+    return PredictionInput(test_set.ids, source, images or open_images(source))
 
 
 def run(store, model, *, told=None, images=None, batch=16, **how):
     """Run to the end and put the parts together."""
     partial = parts(store, model)
-    ran = Engine(model, How(part_size=16, **how))
+    ran = PredictionEngine(model, EngineOptions(part_size=16, **how))
     with partial.alone():
         partial.begin()
         progress = ([] if told is None else told).append
@@ -48,7 +48,7 @@ def run(store, model, *, told=None, images=None, batch=16, **how):
 
 def inputs(store):
     """The inputs (n, 3, 8, 8) of a plain loop."""
-    of, preparing = asked(store), Preparing(Toy().preprocessing, Resizer.PILLOW)
+    of, preparing = asked(store), PreparationOptions(Toy().preprocessing, Resizer.PILLOW)
     every = prepare_all(of.images, of.source, preparing, range(SIZE), workers=1, ahead=1)
     return np.stack([one.input for one in every])
 
@@ -99,7 +99,7 @@ def test_several_threads_may_ask_at_once(store):
         busy.release()
         return linear(batch)
 
-    ran = Engine(Toy(scores), How(keep_scores=True))
+    ran = PredictionEngine(Toy(scores), EngineOptions(keep_scores=True))
     of, ranges = asked(store), [range(start, start + 8) for start in range(0, SIZE, 8)]
 
     def part(positions):
@@ -115,7 +115,7 @@ def test_several_threads_may_ask_at_once(store):
 
 def test_only_what_is_wanted_is_read(store):
     images = Counted(asked(store).images)
-    ran = Engine(Toy(), How())
+    ran = PredictionEngine(Toy(), EngineOptions())
     late, early = ran.parts(asked(store, images), [range(30, 34), range(3, 5)], batch=8, progress=lambda _: None)
     assert (late.start, len(late), early.start, len(early), images.count) == (30, 4, 3, 2, 6)
     np.testing.assert_array_equal(late.classes[:, 0], expected(store)[30:34].argmax(axis=1))
@@ -123,16 +123,19 @@ def test_only_what_is_wanted_is_read(store):
 
 def test_the_card_says_what_makes_the_images_ready():
     model = Toy()
-    card = Engine(model, How()).card
+    card = PredictionEngine(model, EngineOptions()).card
     assert card.runtime == f"toy, images by {Resizer.PILLOW.runtime}"
     assert (card.spec, card.class_space, card.preprocessing) == (model.spec, model.class_space, model.preprocessing)
     assert model.card.runtime == "toy"
 
 
-@pytest.mark.parametrize(("how", "batch"), [(How(batch=7), 7), (How(batch=7, memory=1), 7), (How(memory=3), 30)])
+@pytest.mark.parametrize(
+    ("how", "batch"),
+    [(EngineOptions(batch=7), 7), (EngineOptions(batch=7, memory=1), 7), (EngineOptions(memory=3), 30)],
+)
 def test_a_stated_batch_is_not_measured(monkeypatch, how, batch):
     monkeypatch.setattr(engine, "fitting_batch", lambda _, budget: 10 * budget)
-    assert Engine(Toy(), how).find_batch() == batch
+    assert PredictionEngine(Toy(), how).find_batch() == batch
 
 
 class TestMemory:
@@ -266,10 +269,10 @@ def test_exactly_once_is_checked(store, monkeypatch, spoilt):
 @pytest.mark.parametrize(
     ("how", "examples", "processes"),
     [
-        (How(workers=8), WORTH_PROCESSES, True),
-        (How(workers=8), WORTH_PROCESSES - 1, False),
-        (How(workers=MOST_THREADS), WORTH_PROCESSES, False),
-        (How(workers=8, resizer=Resizer.GPU), WORTH_PROCESSES, False),
+        (EngineOptions(workers=8), WORTH_PROCESSES, True),
+        (EngineOptions(workers=8), WORTH_PROCESSES - 1, False),
+        (EngineOptions(workers=MOST_THREADS), WORTH_PROCESSES, False),
+        (EngineOptions(workers=8, resizer=Resizer.GPU), WORTH_PROCESSES, False),
     ],
 )
 def test_processes_prepare_images_where_it_pays(store, monkeypatch, how, examples, processes):
@@ -282,6 +285,6 @@ def test_processes_prepare_images_where_it_pays(store, monkeypatch, how, example
 
     monkeypatch.setattr(engine, "prepare_all", watched)
     with pytest.raises(StoreError, match="out of order"):
-        list(Engine(Toy(), how).parts(asked(store), [range(examples)], batch=8, progress=print))
+        list(PredictionEngine(Toy(), how).parts(asked(store), [range(examples)], batch=8, progress=print))
     assert seen["processes"] is processes
     assert seen["workers"] == (8 if processes else MOST_THREADS)

@@ -11,11 +11,11 @@ from predicting import Toy, colors, failing, linear, noisy
 
 from regrade.core import AlreadyStored, InputError, ModelError, StoreError
 from regrade.models import OutOfMemory
-from regrade.predict import Asked, Engine, How, predict
+from regrade.predict import EngineOptions, PredictionEngine, PredictionInput, predict
 from regrade.testsets import open_images
 
 SIZE = 40
-SMALL = How(batch=4, part_size=8, keep_features=True)
+SMALL = EngineOptions(batch=4, part_size=8, keep_features=True)
 ANY_SHARE = replace(SMALL, allow_unreadable=1)
 
 
@@ -63,7 +63,7 @@ def test_they_are_stored_for_every_image_in_half_precision(store, whole):
 def test_answers_are_the_same_with_and_without(store, tmp_path):
     other = noisy(tmp_path / "other", SIZE)
     predict(store, Toy(features=colors), store.test_set("noise"), replace(SMALL, keep_scores=True))
-    predict(other, Toy(features=colors), other.test_set("noise"), How(batch=4, part_size=8, keep_scores=True))
+    predict(other, Toy(features=colors), other.test_set("noise"), EngineOptions(batch=4, part_size=8, keep_scores=True))
     both, plain = stored(store), stored(other)
     assert set(both) - set(plain) == {"features.npy"}
     assert {name: both[name] for name in plain} == plain
@@ -72,7 +72,7 @@ def test_answers_are_the_same_with_and_without(store, tmp_path):
 @pytest.mark.parametrize("batch", [1, 3, 8, 100])
 @pytest.mark.parametrize("part_size", [5, 16, 64])
 def test_neither_batch_nor_part_changes_them(store, whole, batch, part_size):
-    how = How(batch=batch, part_size=part_size, keep_features=True)
+    how = EngineOptions(batch=batch, part_size=part_size, keep_features=True)
     predict(store, Toy(features=colors), store.test_set("noise"), how)
     np.testing.assert_allclose(features_of(store), whole, atol=1e-3)
 
@@ -130,7 +130,7 @@ class TestUnreadable:
     def test_wherever_they_are(self, tmp_path_factory, gone, part_size):
         store = noisy(tmp_path_factory.mktemp("set"), SIZE)
         spoil(store, gone)
-        how = How(4, part_size=part_size, keep_features=True, allow_unreadable=1)
+        how = EngineOptions(4, part_size=part_size, keep_features=True, allow_unreadable=1)
         predict(store, Toy(features=colors), store.test_set("noise"), how)
         features = np.asarray(features_of(store), dtype=float)
         assert features.shape == (SIZE, 3)
@@ -241,8 +241,8 @@ def test_a_part_says_what_it_has(store):
     test_set = store.test_set("noise")
     source = store.images(test_set)
     spoil(store, [*range(8), 9])
-    asked = Asked(test_set.ids, source, open_images(source))
-    ran = Engine(Toy(features=colors), SMALL)
+    asked = PredictionInput(test_set.ids, source, open_images(source))
+    ran = PredictionEngine(Toy(features=colors), SMALL)
     none, some = ran.parts(asked, [range(0, 8), range(8, 16)], batch=4, progress=lambda _: None)
     assert none.features is None and len(none.unreadable) == 8
     assert some.features.shape == (8, 3) and np.isnan(some.features[1]).all() and list(some.unreadable) == [9]

@@ -15,11 +15,11 @@ from small_set import noise as random_image
 
 import regrade
 from regrade.core import AlreadyStored, ModelError, StoreError
-from regrade.predict import How, Run, predict, stored_pair
+from regrade.predict import EngineOptions, Run, predict, stored_pair
 from regrade.predict.image_check import changed_images
 from regrade.testsets import open_images
 
-SMALL = How(batch=4, part_size=8)
+SMALL = EngineOptions(batch=4, part_size=8)
 
 
 @pytest.fixture

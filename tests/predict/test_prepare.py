@@ -16,10 +16,10 @@ from skipping import skip
 from regrade.core import InputError, Orientation
 from regrade.executors.processes import Helpers
 from regrade.models import Resizer, framed, preprocess
-from regrade.predict import Preparing, default_workers, prepare, prepare_all
+from regrade.predict import PreparationOptions, default_workers, prepare, prepare_all
 from regrade.testsets import open_images
 
-PREPARING = Preparing(RECIPE, Resizer.PILLOW)
+PREPARING = PreparationOptions(RECIPE, Resizer.PILLOW)
 
 
 @pytest.fixture
@@ -121,15 +121,15 @@ class TestResizer:
 
     @pytest.mark.parametrize("resizer", [Resizer.PILLOW, Resizer.TORCH])
     def test_the_one_that_is_asked_for(self, source, resizer):
-        found = prepare.prepare(3, self.file(), source, Preparing(RECIPE, resizer))
+        found = prepare.prepare(3, self.file(), source, PreparationOptions(RECIPE, resizer))
         image = Image.open(io.BytesIO(self.file()))
         assert (found.position, found.jpeg) == (3, None)
         np.testing.assert_array_equal(found.input, preprocess(image, RECIPE, resizer))
-        levels = prepare.prepare(3, self.file(), source, Preparing(RECIPE, resizer, as_pixels=True))
+        levels = prepare.prepare(3, self.file(), source, PreparationOptions(RECIPE, resizer, as_pixels=True))
         np.testing.assert_array_equal(levels.input, framed(image, RECIPE, resizer))
 
     def test_a_jpeg_waits_for_the_gpu_and_all_else_goes_by_torch(self, source):
-        by_gpu, by_torch = Preparing(RECIPE, Resizer.GPU), Preparing(RECIPE, Resizer.TORCH)
+        by_gpu, by_torch = PreparationOptions(RECIPE, Resizer.GPU), PreparationOptions(RECIPE, Resizer.TORCH)
         waiting = prepare.prepare(3, self.file(), source, by_gpu)
         assert (waiting.input, waiting.trouble, waiting.jpeg) == (None, "", self.file())
         for stored in (self.file("PNG"), self.PIXELS):
@@ -140,7 +140,7 @@ class TestResizer:
     def test_a_note_of_the_camera_counts_unless_it_is_passed_over(self, source):
         exif = Image.Exif()
         exif[0x0112] = 6
-        turned, by_gpu = self.file(exif=exif), Preparing(RECIPE, Resizer.GPU)
+        turned, by_gpu = self.file(exif=exif), PreparationOptions(RECIPE, Resizer.GPU)
         assert prepare.prepare(3, turned, source, by_gpu).jpeg is None
         assert prepare.prepare(3, turned, replace(source, orientation=Orientation.AS_STORED), by_gpu).jpeg == turned
 
@@ -157,7 +157,7 @@ class TestResizer:
         return given
 
     def test_a_batch_is_finished_there_in_order(self, source, on_gpu):
-        preparing = Preparing(RECIPE, Resizer.GPU, as_pixels=True)
+        preparing = PreparationOptions(RECIPE, Resizer.GPU, as_pixels=True)
         gone = prepare.Prepared(4, None, "gone")
         usual = prepare.prepare(5, self.PIXELS, source, preparing)
         files = [prepare.prepare(position, self.file(), source, preparing) for position in (6, 7, 8)]
@@ -172,7 +172,7 @@ class TestResizer:
 
     def test_a_batch_without_any(self, source, on_gpu):
         gone = prepare.Prepared(4, None, "gone")
-        assert prepare.finished_on_gpu([gone], source, Preparing(RECIPE, Resizer.GPU)) == [gone]
+        assert prepare.finished_on_gpu([gone], source, PreparationOptions(RECIPE, Resizer.GPU)) == [gone]
         assert on_gpu == [([], RECIPE, 0)]
 
 
@@ -187,5 +187,5 @@ def test_gray_images_give_the_input_of_their_rgb_form(source, resizer, mode, siz
     for each in (image, image.convert("RGB")):
         buffer = io.BytesIO()
         each.save(buffer, "PNG")
-        inputs.append(prepare.prepare(0, buffer.getvalue(), source, Preparing(RECIPE, resizer)).input)
+        inputs.append(prepare.prepare(0, buffer.getvalue(), source, PreparationOptions(RECIPE, resizer)).input)
     np.testing.assert_array_equal(*inputs)

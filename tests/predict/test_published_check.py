@@ -3,7 +3,7 @@
 import pytest
 
 from regrade.core import Estimate, InputError
-from regrade.models import Figures
+from regrade.models import PublishedAccuracies
 from regrade.predict import check_published
 from regrade.studies import Grade, GradeRow
 
@@ -16,7 +16,7 @@ def grade(**accuracies: float) -> Grade:
     return Grade("imagenet-val", None, None, None, rows, ())
 
 
-FIGURES = Figures("imagenet-val", "a card", {"good": (0.75,), "off": (0.80, 0.81), "absent": (0.5,)})
+FIGURES = PublishedAccuracies("imagenet-val", "a card", {"good": (0.75,), "off": (0.80, 0.81), "absent": (0.5,)})
 
 
 def test_what_is_far_from_its_published_figure_is_named():
@@ -27,6 +27,6 @@ def test_what_is_far_from_its_published_figure_is_named():
 
 
 def test_figures_of_another_test_set_do_not_count():
-    other = Figures("imagenet-a", "a card", {"good": (0.75,)})
+    other = PublishedAccuracies("imagenet-a", "a card", {"good": (0.75,)})
     with pytest.raises(InputError, match="--published"):
         check_published(grade(good=0.75), [other])

@@ -12,6 +12,7 @@ from skipping import skip
 
 import regrade
 from regrade.models import Exported
+from regrade.predict import runtime_choice
 
 TESTED = 300
 MODEL = """
@@ -172,14 +173,13 @@ def test_scores_are_the_last_layer_of_the_features(mnist, model, tmp_path):
 
 
 def test_torch_and_onnxruntime_store_the_same_features(mnist, model, tmp_path, monkeypatch):
-    from regrade.predict import fastest
 
     workspace = regrade.init(tmp_path / "W")
     workspace.add_test_set("arrays", as_arrays(tmp_path, mnist[0][:TESTED], mnist[1][:TESTED]), classes="digits")
     name, found = f"torch:{model}:digits", {}
     for runtime in ("onnxruntime", "torch"):
         if runtime == "torch":
-            monkeypatch.setattr(fastest, "as_onnx", lambda *_, **__: Exported(None, "it is switched off"))
+            monkeypatch.setattr(runtime_choice, "as_onnx", lambda *_, **__: Exported(None, "it is switched off"))
         run = workspace.predict([name], test_sets=["arrays"], keep=["features"])
         assert run.pairs[0].runtime.startswith(runtime)
         found[runtime] = np.asarray(workspace.store.predictions(workspace.store.test_set("arrays"), name).features)

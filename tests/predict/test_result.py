@@ -2,11 +2,14 @@
 
 import json
 
-from regrade.predict import Failure, Pair, Run
+from regrade.predict import Failure, ModelRun, Run
 
 
 def test_one_line_a_pair():
-    pairs = (Pair("m", "a", 100, 20, 4.0, {}, "torch"), Pair("m", "b", 100, 100, 0.0, {}, "torch", already=True))
+    pairs = (
+        ModelRun("m", "a", 100, 20, 4.0, {}, "torch"),
+        ModelRun("m", "b", 100, 100, 0.0, {}, "torch", already=True),
+    )
     table = Run(pairs).table()
     assert table.texts() == [["m", "a", "100", "20", "0", "4.0", "20.0"], ["m", "b", "100", "100", "0", "–", "–"]]
     assert table.notes == ("computed by torch",)
@@ -14,7 +17,9 @@ def test_one_line_a_pair():
 
 def test_unreadable_images_are_counted_and_the_first_are_named():
     trouble = {f"x{number}": "gone" for number in range(12)}
-    run = Run((Pair("m", "a", 100, 0, 1.0, trouble, "torch"), Pair("m", "b", 100, 0, 1.0, {"y": "cut"}, "onnx")))
+    run = Run(
+        (ModelRun("m", "a", 100, 0, 1.0, trouble, "torch"), ModelRun("m", "b", 100, 0, 1.0, {"y": "cut"}, "onnx"))
+    )
     assert run.unreadable == 13
     notes = run.table().notes
     assert notes[:3] == ("computed by torch", "computed by onnx", "unreadable for m on a: x0: gone")
@@ -23,7 +28,7 @@ def test_unreadable_images_are_counted_and_the_first_are_named():
 
 
 def test_models_that_failed_are_told_with_the_rest():
-    run = Run((Pair("m", "a", 100, 0, 1.0, {}, "torch"),), (Failure("n", "n cannot"), Failure("o", "o is gone")))
+    run = Run((ModelRun("m", "a", 100, 0, 1.0, {}, "torch"),), (Failure("n", "n cannot"), Failure("o", "o is gone")))
     table = run.table()
     assert len(table.rows) == 1
     assert table.notes == ("computed by torch", "failed: n cannot", "failed: o is gone")
@@ -33,7 +38,7 @@ def test_models_that_failed_are_told_with_the_rest():
 
 
 def test_lost_workers_are_told():
-    assert Run((Pair("m", "a", 9, 0, 1.0, {}, "torch", workers_lost=2),)).table().notes[-1] == (
+    assert Run((ModelRun("m", "a", 9, 0, 1.0, {}, "torch", workers_lost=2),)).table().notes[-1] == (
         "2 workers were lost; what they were at was done again by others"
     )
-    assert len(Run((Pair("m", "a", 9, 0, 1.0, {}, "torch"),)).table().notes) == 1
+    assert len(Run((ModelRun("m", "a", 9, 0, 1.0, {}, "torch"),)).table().notes) == 1

@@ -20,11 +20,11 @@ from skipping import skip
 from benchmarks.kills import run_killed
 from regrade.core import AlreadyStored, ClassSpace, FormatError, InputError, ModelError, StoreError
 from regrade.models import Resizer
-from regrade.predict import How, engine, predict
+from regrade.predict import EngineOptions, engine, predict
 from regrade.store import Store
 from regrade.workspace import Workspace
 
-SMALL = How(batch=4, part_size=8, keep_scores=True)
+SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
 RUNTIME = f"toy, images by pillow {PIL.__version__}"
 
 
@@ -240,7 +240,7 @@ def test_a_class_space_of_the_same_name_is_told_before_any_work(store):
     assert model.batches == []
 
 
-@pytest.mark.parametrize("how", [How(batch=0), How(workers=0), How(part_size=0)])
+@pytest.mark.parametrize("how", [EngineOptions(batch=0), EngineOptions(workers=0), EngineOptions(part_size=0)])
 def test_nothing_is_no_batch(store, how):
     with pytest.raises(InputError, match="at least 1"):
         predict(store, Toy(), store.test_set("noise"), how)

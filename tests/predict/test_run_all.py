@@ -5,10 +5,10 @@ from predicting import Toy, linear, noise, noisy
 
 from regrade.core import AlreadyStored, ExecutorError, InputError, ModelError, StoreError
 from regrade.models import Settings
-from regrade.predict import Failure, How, NamedModel, predict_all, run_all
+from regrade.predict import EngineOptions, Failure, NamedModel, predict_all, run_all
 from regrade.workspace import Workspace
 
-HOW = How(batch=8)
+HOW = EngineOptions(batch=8)
 
 
 def broken(_):

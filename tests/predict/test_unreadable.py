@@ -10,12 +10,12 @@ from running import snapshot
 
 from regrade.core import NO_ANSWER, ImageSourceError, InputError, ModelError
 from regrade.models import Settings
-from regrade.predict import How, NamedModel, predict, predict_all, run_all
+from regrade.predict import EngineOptions, NamedModel, predict, predict_all, run_all
 from regrade.predict.unreadable import Tolerance
 from regrade.store import checked_json, read_checked_json
 from regrade.workspace import Workspace
 
-SMALL = How(batch=4, part_size=8, keep_scores=True)
+SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
 RETRY = replace(SMALL, retry_unreadable=True)
 
 

@@ -7,9 +7,9 @@ from predicting import Toy, failing, noisy
 
 from regrade.core import ModelError, StoreError
 from regrade.models import Exported
-from regrade.predict import How, ThisProcess, Workforce, fastest, predict, predict_by
+from regrade.predict import EngineOptions, ThisProcess, Workforce, predict, predict_by, runtime_choice
 
-SMALL = How(batch=4, part_size=8, keep_scores=True)
+SMALL = EngineOptions(batch=4, part_size=8, keep_scores=True)
 
 
 @pytest.fixture
@@ -57,7 +57,8 @@ def stored(store) -> dict[str, bytes]:
 class TestThisProcess:
     def test_a_model_is_left_alone_until_it_is_needed(self, store, monkeypatch):
         compared = []
-        monkeypatch.setattr(fastest, "as_onnx", lambda *_, **__: compared.append(1) or Exported(None, "it differs"))
+        differing = Exported(None, "it differs")
+        monkeypatch.setattr(runtime_choice, "as_onnx", lambda *_, **__: compared.append(1) or differing)
         model = Toy()
         workforce = this_process(store, model)
         assert compared == []

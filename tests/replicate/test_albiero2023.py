@@ -8,7 +8,7 @@ import pytest
 from running import assert_one_line, run, run_well
 
 from regrade.metrics import confusion_entropies
-from regrade.replicate import Kind, Outcome, papers, replicate
+from regrade.replicate import CellKind, CellOutcome, papers, replicate
 from regrade.replicate.albiero2023 import simulated_training
 from regrade.stats import robust_pearson
 from regrade.studies.confusion.distribution import ScoreBins, peak
@@ -21,7 +21,7 @@ def cell(row, column):
 
 
 def test_nothing_is_recomputed_from_data():
-    assert {cell.kind for cell in RESULT.cells} == {Kind.CONSTRUCTION}
+    assert {cell.kind for cell in RESULT.cells} == {CellKind.CONSTRUCTION}
     assert "albiero2023" in papers()
 
 
@@ -29,13 +29,13 @@ def test_nothing_is_recomputed_from_data():
 def test_peaks_are_where_log2_of_the_classes_puts_them(epochs, theory):
     bits = cell(f"peak of the distribution, every {epochs} epochs", "confusion score")
     assert bits.ours == pytest.approx(theory, abs=0.002) == pytest.approx(log2(1000) / epochs, abs=0.002)
-    assert bits.outcome is Outcome.MATCH
+    assert bits.outcome is CellOutcome.MATCH
     assert abs(bits.ours * log(2) - bits.printed.value) > bits.tolerance  # in nats it would be a miss
 
 
 def test_middle_of_the_scores_is_printed_in_bits():
     middle = cell("bands of confusion scores, the middle", "threshold")
-    assert middle.outcome is Outcome.MATCH
+    assert middle.outcome is CellOutcome.MATCH
     assert abs(log(1000) / 2 - middle.printed.value) > middle.tolerance
 
 
@@ -48,7 +48,7 @@ def test_without_the_first_checkpoint_the_peak_is_at_0():
 def test_strides_and_the_epochs_they_leave():
     cells = [cell("epochs used for the scores (Figure 5)", f"setting {left}") for left in (100, 33, 20, 10, 5)]
     assert [(row.printed.value, row.ours) for row in cells] == [(100, 100), (33, 34), (20, 20), (10, 10), (5, 5)]
-    assert [row.outcome for row in cells].count(Outcome.EXPLAINED) == 1
+    assert [row.outcome for row in cells].count(CellOutcome.EXPLAINED) == 1
 
 
 def test_scores_of_fewer_epochs_correlate_less_with_those_of_all():

@@ -9,8 +9,8 @@ from replicated import HEADLINES, assert_sound
 from regrade.core import FormatError, InputError, UnknownName
 from regrade.replicate import (
     Cell,
-    Kind,
-    Outcome,
+    CellKind,
+    CellOutcome,
     PrintedFigure,
     Replication,
     papers,
@@ -48,12 +48,12 @@ def test_cell_rejects_a_reason_without_a_value_and_a_value_without_a_reason(expe
 
 
 def test_cell_tolerance_can_be_given():
-    assert Cell(FIGURE, 98.8, within=1.0).outcome is Outcome.MATCH
-    assert Cell(FIGURE, 99.0, within=1.0).outcome is Outcome.MISS
+    assert Cell(FIGURE, 98.8, within=1.0).outcome is CellOutcome.MATCH
+    assert Cell(FIGURE, 99.0, within=1.0).outcome is CellOutcome.MISS
 
 
 def test_headline_counts_figures_by_construction_apart():
-    cells = (Cell(FIGURE, 97.9), Cell(FIGURE, 1.0), Cell(FIGURE, 97.9, kind=Kind.CONSTRUCTION))
+    cells = (Cell(FIGURE, 97.9), Cell(FIGURE, 1.0), Cell(FIGURE, 97.9, kind=CellKind.CONSTRUCTION))
     replication = Replication("recht2019", cells)
     assert replication.headline == (
         "recomputed from data: 1 match, 1 miss, 0 explained; by construction: 1 match, 0 miss, 0 explained"
@@ -120,7 +120,10 @@ def test_coverage_tells_data_from_construction(replication_of):
 def test_changed_count_makes_an_explained_cell_a_miss(monkeypatch):
     monkeypatch.setitem(shankar2020._COUNTS, "Human E", (956, 946))
     cells = [cell for cell in shankar2020.shankar2020().cells if cell.printed.row == "Human E"]
-    assert {cell.printed.column for cell in cells if cell.outcome is Outcome.MISS} >= {"All Images, Original", "Gap"}
+    assert {cell.printed.column for cell in cells if cell.outcome is CellOutcome.MISS} >= {
+        "All Images, Original",
+        "Gap",
+    }
     (changed,) = (cell for cell in cells if cell.printed.column == "All Images, Original")
     assert changed.ours == changed.printed.value == 97.2  # the printed figure, and yet not what is expected
 
@@ -130,5 +133,5 @@ def test_changed_reading_of_predictions_makes_explained_lines_a_miss(published, 
     monkeypatch.setattr("regrade.replicate.recht2019_data._REVERSED", "")
     lines = [cell for cell in recht2019(published / "recht2019").cells if cell.printed.row.startswith("linear fit, I")]
     outcomes = {cell.basis: {c.outcome for c in lines if c.basis == cell.basis and c.expected} for cell in lines}
-    assert outcomes["models without Fisher vectors"] == {Outcome.EXPLAINED}
-    assert Outcome.MISS in outcomes["all models"]
+    assert outcomes["models without Fisher vectors"] == {CellOutcome.EXPLAINED}
+    assert CellOutcome.MISS in outcomes["all models"]

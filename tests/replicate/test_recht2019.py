@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import FormatError, InputError
-from regrade.replicate import Kind, Outcome, replicate
+from regrade.replicate import CellKind, CellOutcome, replicate
 from regrade.replicate.recht2019_data import CIFAR_SETS, IMAGENET_SETS, read_published
 
 
@@ -36,8 +36,8 @@ def line(result, test_set, basis):
 def test_imagenet_rows_of_table_1_match_completely(result):
     table = in_part(result, "Table 1", "ImageNet Top-1")
     assert len(table) == 80
-    assert {cell.outcome for cell in table.values()} == {Outcome.MATCH}
-    assert {cell.kind for cell in table.values()} == {Kind.DATA}
+    assert {cell.outcome for cell in table.values()} == {CellOutcome.MATCH}
+    assert {cell.kind for cell in table.values()} == {CellKind.DATA}
     assert table["pnasnet_large_tf", "ImageNet Top-1, New Rank"].ours == 3
     assert table["nasnetalarge", "ImageNet Top-1, Delta Rank"].ours == 3
 
@@ -50,7 +50,7 @@ def test_six_averages_of_table_2_match(result):
         ("Threshold0.7", "Top-1"): -3.20, ("Threshold0.7", "Top-5"): -1.24,
         ("TopImages", "Top-1"): 2.08, ("TopImages", "Top-5"): 1.78,
     }  # fmt: skip
-    assert {cell.outcome for cell in table.values()} == {Outcome.MATCH}
+    assert {cell.outcome for cell in table.values()} == {CellOutcome.MATCH}
 
 
 def test_cifar_ranks_are_five_less_than_printed_but_for_one(result):
@@ -63,7 +63,7 @@ def test_cifar_ranks_are_five_less_than_printed_but_for_one(result):
 
 def test_cifar_accuracies_and_gaps_match_but_for_one_bound(result):
     table = in_part(result, "Table 1", "CIFAR-10")
-    off = {key for key, cell in table.items() if cell.outcome is not Outcome.MATCH and "Rank" not in key[1]}
+    off = {key for key, cell in table.items() if cell.outcome is not CellOutcome.MATCH and "Rank" not in key[1]}
     edge = ("shake_shake_64d_cutout", "CIFAR-10, New Accuracy high")
     assert off == {edge}
     assert table[edge].ours == pytest.approx(94.0498, abs=5e-5)
@@ -73,7 +73,7 @@ def test_cifar_accuracies_and_gaps_match_but_for_one_bound(result):
 def test_model_without_predictions_has_only_the_intervals_of_its_printed_accuracies(result):
     row = [cell for cell in result.cells if cell.printed.row.startswith("autoaug")]
     assert len(row) == 4
-    assert {(cell.kind, cell.outcome) for cell in row} == {(Kind.CONSTRUCTION, Outcome.MATCH)}
+    assert {(cell.kind, cell.outcome) for cell in row} == {(CellKind.CONSTRUCTION, CellOutcome.MATCH)}
 
 
 @pytest.mark.parametrize(
@@ -150,11 +150,11 @@ def test_replication_from_few_models_misses(official):
     result = replicate("recht2019", official)
     table = in_part(result, "Table 1", "ImageNet Top-1")
     missing = table["vgg19_bn", "ImageNet Top-1, New Accuracy"]
-    assert missing.ours is None and missing.outcome is Outcome.MISS
-    assert table["alexnet", "ImageNet Top-1, New Accuracy"].outcome is Outcome.MATCH
-    assert table["nasnetalarge", "ImageNet Top-1, Orig. Rank"].outcome is Outcome.MISS
+    assert missing.ours is None and missing.outcome is CellOutcome.MISS
+    assert table["alexnet", "ImageNet Top-1, New Accuracy"].outcome is CellOutcome.MATCH
+    assert table["nasnetalarge", "ImageNet Top-1, Orig. Rank"].outcome is CellOutcome.MISS
     lines = {cell.outcome for cell in result.cells if cell.printed.row.startswith("linear fit") and cell.expected}
-    assert lines == {Outcome.MISS}
+    assert lines == {CellOutcome.MISS}
 
 
 def test_a_folder_without_the_predictions(tmp_path):
@@ -177,4 +177,4 @@ def test_a_file_that_is_not_laid_out_so(official):
 def test_every_class_of_the_new_sets_has_ten_images(result):
     cells = [cell for cell in result.cells if cell.printed.row.endswith(": images per class")]
     assert len(cells) == 6
-    assert {(cell.ours, cell.outcome, cell.kind) for cell in cells} == {(10, Outcome.MATCH, Kind.DATA)}
+    assert {(cell.ours, cell.outcome, cell.kind) for cell in cells} == {(10, CellOutcome.MATCH, CellKind.DATA)}

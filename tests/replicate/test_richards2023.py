@@ -7,7 +7,7 @@ import pytest
 from replicated import assert_sound
 from running import run
 
-from regrade.replicate import Kind, Outcome, papers
+from regrade.replicate import CellKind, CellOutcome, papers
 from regrade.replicate.richards2023_population import GEODE, MODELS, model_name, populations
 from regrade.testsets import entry
 
@@ -27,7 +27,7 @@ def test_replication_is_sound(result):
 
 
 def test_nothing_is_recomputed_from_data(result):
-    assert {cell.kind for cell in result.cells} == {Kind.CONSTRUCTION}
+    assert {cell.kind for cell in result.cells} == {CellKind.CONSTRUCTION}
     assert {cell.printed.where for cell in result.cells} == {
         "Simulated models",
         "Key Results",
@@ -43,7 +43,7 @@ def test_progress_is_recovered(cells):
         ("geographic disparities, early models to today's best", "ratio"),
     )  # fmt: skip
     for key in recovered:
-        assert cells[key].outcome is Outcome.MATCH, key
+        assert cells[key].outcome is CellOutcome.MATCH, key
     slope = cells["disparity, slope", "median"]
     assert slope.ours < slope.printed.value and "towards 0" in slope.why
 

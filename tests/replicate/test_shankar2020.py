@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from running import run, run_well
 
-from regrade.replicate import Kind, Outcome, papers, replicate
+from regrade.replicate import CellKind, CellOutcome, papers, replicate
 from regrade.replicate.shankar2020 import _COUNTS, _DISCORDANT, _SIZES
 from regrade.stats import mcnemar
 
@@ -26,13 +26,15 @@ RELEASED = {
 
 
 def test_nothing_is_recomputed_from_data():
-    assert {cell.kind for cell in RESULT.cells} == {Kind.CONSTRUCTION}
+    assert {cell.kind for cell in RESULT.cells} == {CellKind.CONSTRUCTION}
 
 
 def test_table_1_is_complete_and_two_figures_are_a_tenth_off():
     cells = [cell for cell in RESULT.cells if cell.printed.where == "Table 1" and cell.basis.startswith("984 and 980")]
     assert len(cells) == 56
-    off = {(cell.printed.row, cell.printed.column, cell.ours) for cell in cells if cell.outcome is Outcome.EXPLAINED}
+    off = {
+        (cell.printed.row, cell.printed.column, cell.ours) for cell in cells if cell.outcome is CellOutcome.EXPLAINED
+    }
     assert off == {("ResNet50", "Original low", 81.7), ("AdvProp", "Original high", 95.1)}
 
 
@@ -44,16 +46,16 @@ def test_sizes_are_stated_with_the_figures_they_fit():
 def test_new_intervals_are_explained_by_the_sizes():
     for side, printed, proper in (("low", 73.2, 72.9), ("high", 78.7, 78.4)):
         cell = CELLS["Table 1", "ResNet50", f"V2 {side}", "980 images"]
-        assert (cell.printed.value, round(cell.ours, 1), cell.outcome) == (printed, proper, Outcome.EXPLAINED)
+        assert (cell.printed.value, round(cell.ours, 1), cell.outcome) == (printed, proper, CellOutcome.EXPLAINED)
         assert "mixed up" in cell.why
         mixed = CELLS["Table 1", "ResNet50", f"V2 {side}", "984 and 980 images, sizes mixed up"]
-        assert mixed.outcome is Outcome.MATCH
+        assert mixed.outcome is CellOutcome.MATCH
 
 
 def test_p_values_of_mcnemar():
     labeler, second = (cell for cell in RESULT.cells if cell.printed.column == "p-value")
-    assert (labeler.printed.value, round(labeler.ours, 4), labeler.outcome) == (0.037, 0.0372, Outcome.MATCH)
-    assert (second.printed.value, second.outcome) == (2e-4, Outcome.MATCH)
+    assert (labeler.printed.value, round(labeler.ours, 4), labeler.outcome) == (0.037, 0.0372, CellOutcome.MATCH)
+    assert (second.printed.value, second.outcome) == (2e-4, CellOutcome.MATCH)
     ahead = [only_labeler - only_model for only_labeler, only_model in _DISCORDANT.values()]
     validation, new = _COUNTS["Human E"][0] - _COUNTS["FixRes"][0], _COUNTS["Human B"][1] - _COUNTS["FixRes"][1]
     assert ahead == [validation, new] == [17, 42]

@@ -7,7 +7,7 @@ import pytest
 from running import assert_one_line, run, run_well
 
 from regrade.core import InputError
-from regrade.replicate import Kind, Outcome, replicate
+from regrade.replicate import CellKind, CellOutcome, replicate
 
 TEST = "chi-square test, mistake {}, {}"
 SOUPS, NEW = "ViT-3B against Greedy Soups", "ImageNet against ImageNetV2"
@@ -55,15 +55,15 @@ def test_ours(result, row, column, basis, ours):
 
 def test_table_2_matches_completely(result):
     table = [cell for cell in result.cells if cell.printed.where == "Table 2"]
-    assert len(table) == 18 and {cell.outcome for cell in table} == {Outcome.MATCH}
-    from_data = {cell.printed.row for cell in table if cell.kind is Kind.DATA}
+    assert len(table) == 18 and {cell.outcome for cell in table} == {CellOutcome.MATCH}
+    from_data = {cell.printed.row for cell in table if cell.kind is CellKind.DATA}
     assert from_data == {"ViT-3B, ImageNet", "Greedy Soups, ImageNet"}
 
 
 def test_figures_that_rest_on_printed_counts_are_by_construction(result):
     for row in result.cells:
         if row.printed.row.endswith(NEW) or row.basis == "380 mistakes" or row.printed.column == "degrees of freedom":
-            assert row.kind is Kind.CONSTRUCTION
+            assert row.kind is CellKind.CONSTRUCTION
 
 
 def test_small_expected_count_is_noted(result):
@@ -85,13 +85,13 @@ def test_a_released_mistake_less_makes_matches_and_explained_figures_a_miss(publ
     (data / "vit3b_mistakes.json").write_text(json.dumps(content))
     changed = replicate("vasudevan2022", data)
     for row, column, before in (
-        ("ViT-3B mistakes on the re-labeled set", "number", Outcome.MATCH),
-        ("mistakes after re-evaluation", "number", Outcome.EXPLAINED),
-        ("ViT-3B", "All, MLA Re-labeled", Outcome.EXPLAINED),
-        (TEST.format("category", SOUPS), "N", Outcome.EXPLAINED),
+        ("ViT-3B mistakes on the re-labeled set", "number", CellOutcome.MATCH),
+        ("mistakes after re-evaluation", "number", CellOutcome.EXPLAINED),
+        ("ViT-3B", "All, MLA Re-labeled", CellOutcome.EXPLAINED),
+        (TEST.format("category", SOUPS), "N", CellOutcome.EXPLAINED),
     ):
         assert cell(result, row, column).outcome is before
-        assert cell(changed, row, column).outcome is Outcome.MISS
+        assert cell(changed, row, column).outcome is CellOutcome.MISS
     refused = run("replicate", "vasudevan2022", "--data", data)
     assert refused.code == 1 and "misses in vasudevan2022" in refused.err
 

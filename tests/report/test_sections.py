@@ -3,7 +3,7 @@
 import pytest
 
 from regrade.core import Column, Table, Tabular, UndefinedError
-from regrade.report import Behind, Finding, FindingKind, Report, Section, anchor_of, figure, findings, section_of
+from regrade.report import Finding, FindingKind, Provenance, Report, Section, anchor_of, figure, findings, section_of
 
 KIND = FindingKind("plain: so", "Looked at.", claims=True)
 TABLE = Table("numbers", (Column("a", "a"),), ((1,),), ("a note",))
@@ -34,7 +34,7 @@ def section(anchor, question, *weights):
 
 
 def key_findings(*sections):
-    report = Report("title", "", "", sections, (), Behind())
+    report = Report("title", "", "", sections, (), Provenance())
     return [one.finding.headline for one in report.key_findings]
 
 

@@ -8,7 +8,7 @@ import altair
 import pytest
 
 from regrade.core import AlreadyStored, Column, MissingExtra, Table, WriteError
-from regrade.report import Behind, Figure, Finding, FindingKind, Gallery, Report, Section, Tile, write_report
+from regrade.report import Figure, Finding, FindingKind, Gallery, GalleryTile, Provenance, Report, Section, write_report
 
 CHART = altair.Chart(altair.InlineData(values=[{"model": "a", "x": 1}])).mark_point().encode(x="x:Q")
 FIGURE = Figure("points", "One point.", CHART.properties(title="A point"))
@@ -18,7 +18,7 @@ SECTION = Section(
     "points", "Where is it?", "here", (Finding(KIND, "It is there", "At 1.", 0.5),), (FIGURE,), (TABLE, TABLE)
 )
 TROUBLE = Section("trouble", "What else?", trouble="This could not be answered: no one knows.")
-BEHIND = Behind({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
+BEHIND = Provenance({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
 REPORT = Report("A <title>", "sub", "2026-11-15", (SECTION, TROUBLE), ("a", "b"), BEHIND, (("Why?", "It takes time."),))
 
 
@@ -83,9 +83,9 @@ class TestFiles:
         assert "Ranges in brackets are 95% intervals." in page
 
     def test_images_are_in_the_page(self, tmp_path):
-        tile = Tile(b"\xff\xd8jpeg", (28, 28), "i<1>", "cat", "taken for dog (2)", "2 of 2 models wrong")
+        tile = GalleryTile(b"\xff\xd8jpeg", (28, 28), "i<1>", "cat", "taken for dog (2)", "2 of 2 models wrong")
         section = Section("hard", "Which?", gallery=Gallery("The hardest", (tile,), ("how they were chosen",)))
-        page = write_report(Report("t", "", "", (section,), (), Behind()), tmp_path / "r").read_text()
+        page = write_report(Report("t", "", "", (section,), (), Provenance()), tmp_path / "r").read_text()
         assert 'class="blocks" src="data:image/jpeg;base64,/9hqcGVn" width="28" height="28"' in page
         assert 'alt="i&lt;1&gt;: cat"' in page
         assert "how they were chosen" in page
@@ -100,7 +100,7 @@ class TestReplacing:
     def test_what_is_there_stays_unless_forced(self, tmp_path):
         write_report(QUIET, tmp_path / "r")
         before = (tmp_path / "r" / "index.html").read_text()
-        other = Report("Another", "", "", (), (), Behind())
+        other = Report("Another", "", "", (), (), Provenance())
         with pytest.raises(AlreadyStored, match="is there already: give another name, or --force to replace it"):
             write_report(other, tmp_path / "r")
         assert (tmp_path / "r" / "index.html").read_text() == before
@@ -166,6 +166,6 @@ def test_a_large_figure_becomes_a_image_in_the_page(tmp_path):
     values = [{"x": number, "y": number % 7} for number in range(3000)]
     chart = altair.Chart(altair.InlineData(values=values)).mark_point().encode(x="x:Q", y="y:Q")
     section = Section("many", "Many?", figures=(Figure("many", "Many points.", chart),))
-    page = write_report(Report("t", "", "", (section,), (), Behind()), tmp_path / "r").read_text()
+    page = write_report(Report("t", "", "", (section,), (), Provenance()), tmp_path / "r").read_text()
     assert '<div class="still"><img alt="" src="data:image/png;base64,' in page
     assert len((tmp_path / "r" / "figures" / "many.svg").read_bytes()) > 130_000

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from regrade.core import ClassSpace, DamagedFile, FormatError, ModelSpec, Predictions, ScoreKind, TestSet
-from regrade.store import Manifest, Source, Store
+from regrade.store import Manifest, PredictionSource, Store
 from regrade.store.array_file import StoredArray
 from regrade.store.checked_json import checked_json, read_checked_json
 
@@ -38,7 +38,7 @@ def add(store, features=None, **changes):
         "digest": answers.digest,
         "score_kind": "probabilities",
         "full_scores": False,
-        "source": Source(),
+        "source": PredictionSource(),
         "regrade": "0",
         "features": features is not None,
     }
@@ -72,7 +72,7 @@ def test_more_examples_than_are_written_at_a_time(store):
     best, scores = rng.integers(0, 3, (size, 2)), rng.random((size, 2), dtype=np.float32)
     answers = Predictions("m", "many", "toys", best, scores, None, ScoreKind.PROBABILITIES)
     known = (ModelSpec("m", "toys"), "many", many.digest, "toys", SPACE.digest, size, 2, answers.digest)
-    manifest = Manifest(*known, "probabilities", False, Source(), "0")
+    manifest = Manifest(*known, "probabilities", False, PredictionSource(), "0")
     store.add_predictions(many, [(answers, manifest)], SPACE)
     found = store.predictions(store.test_set("many"), "m")
     np.testing.assert_array_equal(found.classes, best)

@@ -6,7 +6,7 @@ from planted import textures
 
 from regrade.core import AlreadyStored, FormatError, ImageSource, StoreError, UnreadableImage
 from regrade.neighbors import signatures
-from regrade.store import Signed, Store
+from regrade.store import SignatureKey, Store
 from regrade.store.array_file import StoredArray
 
 PLACES = ("a.png", "b.png", "c.png")
@@ -24,7 +24,7 @@ def some():
 
 
 def signed(places=PLACES, root="/images", size=64):
-    return Signed(ImageSource("folder", root, places), size)
+    return SignatureKey(ImageSource("folder", root, places), size)
 
 
 def parts_of(found, *bounds):

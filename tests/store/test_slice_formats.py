@@ -9,7 +9,7 @@ from releases import FACTORS, val_name, write_imagenet_x
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, TestSet
 from regrade.store import SliceFormat, Store, import_slices, read_slice_file
-from regrade.store.places import Places
+from regrade.store.places import ExamplePositions
 from regrade.store.slice_files import FACTORS as OURS
 from regrade.tables import Columns
 from regrade.testsets import entry
@@ -26,11 +26,17 @@ def read(path, form="list", test_set=VAL, **options):
 class TestPlaces:
     def test_by_id_or_without_its_ending(self):
         for test_set in (VAL, BARE):
-            assert [Places(test_set).of(name) for name in (val_name(3), val_name(3)[:-5])] == [2, 2]
+            assert [ExamplePositions(test_set).of(name) for name in (val_name(3), val_name(3)[:-5])] == [2, 2]
 
     def test_an_ending_that_tells_examples_apart_is_needed(self):
         twins = TestSet("twins", IMAGENET, ("a.png", "a.jpg", "b.png"), np.array([0, 1, 2]))
-        assert [Places(twins).of(name) for name in ("a.png", "a.jpg", "a", "b", "b.jpg")] == [0, 1, None, 2, 2]
+        assert [ExamplePositions(twins).of(name) for name in ("a.png", "a.jpg", "a", "b", "b.jpg")] == [
+            0,
+            1,
+            None,
+            2,
+            2,
+        ]
 
 
 class TestImageNetX:

@@ -5,7 +5,7 @@ import pytest
 from small_set import SPACE, found_in, noise
 
 from regrade.core import FormatError, ImageSource, InputError, MismatchError, UnreadableImage
-from regrade.testsets import Layout, Wanted, open_images
+from regrade.testsets import Layout, ReaderOptions, open_images
 
 PIXELS = np.stack([np.asarray(noise(k, (6, 5))) for k in range(4)])
 GRAY = PIXELS[..., 0]
@@ -30,7 +30,7 @@ class TestShapes:
 
     def test_in_fortran_order(self, tmp_path):
         np.save(tmp_path / "x.npy", np.asfortranarray(PIXELS))
-        _, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
+        _, source = found_in(tmp_path / "x.npy", ReaderOptions(SPACE, Layout.FLAT))
         np.testing.assert_array_equal(open_images(source).read(1), PIXELS[1])
 
     @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ class TestLabels:
         for path in (tmp_path / "x.npy", saved(tmp_path, images=PIXELS)):
             with pytest.raises(FormatError, match="has no labels; images without labels: --layout flat"):
                 found_in(path)
-            assert found_in(path, Wanted(SPACE, Layout.FLAT))[0].labels is None
+            assert found_in(path, ReaderOptions(SPACE, Layout.FLAT))[0].labels is None
 
     @pytest.mark.parametrize("label", [4, -1, 2**40])
     def test_that_are_no_class(self, tmp_path, label):
@@ -104,7 +104,7 @@ class TestDamage:
 
     def test_a_shorter_array_later(self, tmp_path):
         np.save(tmp_path / "x.npy", PIXELS)
-        found, source = found_in(tmp_path / "x.npy", Wanted(SPACE, Layout.FLAT))
+        found, source = found_in(tmp_path / "x.npy", ReaderOptions(SPACE, Layout.FLAT))
         np.save(tmp_path / "x.npy", PIXELS[:2])
         images = open_images(source)
         np.testing.assert_array_equal(images.read(1), PIXELS[1])

@@ -5,7 +5,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import UNLABELED, MismatchError, TestSet
-from regrade.testsets import Found, locations_for
+from regrade.testsets import ReaderResult, locations_for
 
 CIFAR = class_space("cifar-10")
 
@@ -14,8 +14,8 @@ def known(*ids: str, labels: tuple[int, ...] = (3, 5, 8)) -> TestSet:
     return TestSet("pets", CIFAR, ids, np.array(labels[: len(ids)], dtype=np.int32))
 
 
-def found(*ids: str, labels: tuple[int, ...] | None = None) -> Found:
-    return Found(ids, None if labels is None else np.array(labels), tuple(f"at {i}" for i in ids))
+def found(*ids: str, labels: tuple[int, ...] | None = None) -> ReaderResult:
+    return ReaderResult(ids, None if labels is None else np.array(labels), tuple(f"at {i}" for i in ids))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from regrade.classes import BUILT_IN, class_space
 from regrade.core import UnknownName
 from regrade.testsets import brings_classes
-from regrade.testsets.catalog import CatalogEntry, Download, Files, Kind, entry, names
+from regrade.testsets.catalog import CatalogEntry, Download, EntryKind, Files, entry, names
 
 ENTRIES = [entry(name) for name in names()]
 DOWNLOADS = [item for found in ENTRIES for item in found.downloads]
@@ -45,9 +45,9 @@ def test_the_sets_of_the_field_are_there_with_their_counts():
 
 def test_test_sets_come_before_label_sets_and_those_before_slices():
     kinds = [found.kind for found in ENTRIES]
-    assert kinds == sorted(kinds, key=list(Kind).index)
-    assert [found.name for found in ENTRIES if found.kind is Kind.LABEL_SET] == ["real", "multilabel-v3"]
-    assert [found.name for found in ENTRIES if found.kind is Kind.SLICES] == ["imagenet-m", "imagenet-x"]
+    assert kinds == sorted(kinds, key=list(EntryKind).index)
+    assert [found.name for found in ENTRIES if found.kind is EntryKind.LABEL_SET] == ["real", "multilabel-v3"]
+    assert [found.name for found in ENTRIES if found.kind is EntryKind.SLICES] == ["imagenet-m", "imagenet-x"]
 
 
 @by_name(ENTRIES)

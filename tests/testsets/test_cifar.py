@@ -7,7 +7,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import FormatError, ImageSource, InputError, UnreadableImage
-from regrade.testsets import Layout, Wanted, open_images, reader_for
+from regrade.testsets import Layout, ReaderOptions, open_images, reader_for
 from regrade.testsets.cifar import CifarReader
 
 CIFAR = class_space("cifar-10")
@@ -28,7 +28,7 @@ def batch(tmp_path):
 def test_labels_and_pixels(batch):
     reader = reader_for(batch)
     assert reader.name == "cifar"
-    found = reader.find(batch, Wanted(CIFAR))
+    found = reader.find(batch, ReaderOptions(CIFAR))
     assert (found.ids, found.labels.tolist()) == (("0", "1", "2"), [3, 0, 9])
     images = open_images(ImageSource("cifar", str(batch), found.locations))
     for row in range(3):
@@ -42,17 +42,17 @@ def test_labels_and_pixels(batch):
 def test_what_is_no_batch_is_refused(batch, tmp_path):
     (tmp_path / "odd.bin").write_bytes(b"x" * 100)
     with pytest.raises(FormatError, match=r"odd\.bin has 100 bytes, and records of CIFAR-10 have 3,073 each"):
-        CifarReader().find(tmp_path / "odd.bin", Wanted(CIFAR))
+        CifarReader().find(tmp_path / "odd.bin", ReaderOptions(CIFAR))
     (tmp_path / "empty.bin").touch()
     with pytest.raises(FormatError, match=r"empty\.bin is empty"):
-        CifarReader().find(tmp_path / "empty.bin", Wanted(CIFAR))
+        CifarReader().find(tmp_path / "empty.bin", ReaderOptions(CIFAR))
     with pytest.raises(FormatError, match=r"record \d+ has the label \d+, which is no class of digits-3 \(0 to 2\)"):
-        CifarReader().find(batch, Wanted(CIFAR.subset("digits-3", range(3))))
-    assert CifarReader().find(batch, Wanted(CIFAR, Layout.FLAT)).labels is None
+        CifarReader().find(batch, ReaderOptions(CIFAR.subset("digits-3", range(3))))
+    assert CifarReader().find(batch, ReaderOptions(CIFAR, Layout.FLAT)).labels is None
 
 
 def test_a_file_that_has_gone_or_shrunk_is_told(batch):
-    found = CifarReader().find(batch, Wanted(CIFAR))
+    found = CifarReader().find(batch, ReaderOptions(CIFAR))
     source = ImageSource("cifar", str(batch), found.locations)
     batch.write_bytes(batch.read_bytes()[:3073])
     with pytest.raises(UnreadableImage, match="test_batch"):

@@ -20,7 +20,7 @@ import pytest
 
 from regrade.core import DownloadError, InputError, WriteError
 from regrade.testsets.catalog import Download
-from regrade.testsets.download import Patience, download, shown
+from regrade.testsets.download import RetryPolicy, download, shown
 
 module = importlib.import_module("regrade.testsets.download")  # the package may show the function under this name
 
@@ -29,7 +29,7 @@ OTHER = BODY[::-1]
 SHA256 = f"sha256:{hashlib.sha256(BODY).hexdigest()}"
 MD5 = f"md5:{hashlib.md5(BODY).hexdigest()}"
 HALF = len(BODY) // 2
-QUICK = Patience(tries=3, first_wait=0.01, longest_wait=0.02, timeout=5)
+QUICK = RetryPolicy(tries=3, first_wait=0.01, longest_wait=0.02, timeout=5)
 
 
 @dataclass
@@ -251,7 +251,7 @@ def test_with_nothing_to_tell_the_file_by_only_a_checksum_allows_going_on(site, 
     assert site.ranges == [None, f"bytes={HALF}-"]
     site.faults, site.asked = [drop], []
     with pytest.raises(DownloadError):
-        download(site.item(), tmp_path, patience=Patience(tries=1))
+        download(site.item(), tmp_path, patience=RetryPolicy(tries=1))
     assert download(site.item(), tmp_path, patience=QUICK).read_bytes() == BODY
     assert site.ranges == [None, None]
 
@@ -284,7 +284,7 @@ def test_corrupted_bytes_are_removed_and_told(site, tmp_path):
 def test_bytes_that_rot_in_the_part_are_found_when_it_is_resumed(site, tmp_path):
     site.faults = [drop]
     with pytest.raises(DownloadError):
-        download(site.item(checksum=SHA256), tmp_path, patience=Patience(tries=1))
+        download(site.item(checksum=SHA256), tmp_path, patience=RetryPolicy(tries=1))
     with (tmp_path / "file.bin.part").open("r+b") as part:
         part.write(b"rot")
     with pytest.raises(DownloadError, match="not the file expected"):
@@ -416,7 +416,7 @@ def test_a_redirect_does_not_leave_https():
 @pytest.mark.parametrize("fault", [hang, stall])
 def test_a_server_that_falls_silent_is_not_waited_for_longer_than_said(site, tmp_path, fault):
     site.faults = [fault] * 2
-    patience = Patience(tries=2, first_wait=0.01, timeout=0.2)
+    patience = RetryPolicy(tries=2, first_wait=0.01, timeout=0.2)
     start = time.monotonic()
     with pytest.raises(DownloadError, match=r"does not answer in time \(2 tries\)"):
         download(site.item(), tmp_path, patience=patience)
@@ -425,7 +425,7 @@ def test_a_server_that_falls_silent_is_not_waited_for_longer_than_said(site, tmp
 
 def test_a_silence_in_the_middle_is_survived(site, tmp_path):
     site.faults = [stall]
-    patience = Patience(tries=2, first_wait=0.01, timeout=0.3)
+    patience = RetryPolicy(tries=2, first_wait=0.01, timeout=0.3)
     assert download(site.item(), tmp_path, patience=patience).read_bytes() == BODY
     assert site.ranges == [None, f"bytes={HALF}-"]
 
@@ -433,7 +433,7 @@ def test_a_silence_in_the_middle_is_survived(site, tmp_path):
 def test_no_server_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(DownloadError, match=r"the connection is refused \(2 tries\)"):
-        download(Download("http://127.0.0.1:1/file.bin"), tmp_path, patience=Patience(tries=2, first_wait=0.01))
+        download(Download("http://127.0.0.1:1/file.bin"), tmp_path, patience=RetryPolicy(tries=2, first_wait=0.01))
     assert left_in(tmp_path) == []
 
 
@@ -500,7 +500,7 @@ def test_a_kill_in_the_middle_costs_only_what_was_under_way(site, tmp_path):
 
 def test_two_at_once_do_not_write_into_each_other(site, tmp_path):
     site.faults = [stall]
-    patience = Patience(tries=2, first_wait=0.01, timeout=20)
+    patience = RetryPolicy(tries=2, first_wait=0.01, timeout=20)
     first = threading.Thread(target=download, args=(site.item(), tmp_path), kwargs={"patience": patience})
     first.start()
     part = tmp_path / "file.bin.part"

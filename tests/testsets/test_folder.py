@@ -9,7 +9,7 @@ from small_set import SPACE, by_id, encoded, found_in, noise
 from regrade.classes import class_space
 from regrade.core import ClassSpace, InputError, MismatchError, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, open_images
+from regrade.testsets import Layout, ReaderOptions, open_images
 
 PNG = encoded(noise(0))
 IMAGENET = class_space("imagenet-1k")
@@ -24,7 +24,7 @@ def put(root: Path, *places: str, data: bytes = PNG) -> Path:
 
 
 def labels(root: Path, space: ClassSpace, layout: Layout = Layout.PROVEN) -> dict[str, int]:
-    found = found_in(root, Wanted(space, layout))[0]
+    found = found_in(root, ReaderOptions(space, layout))[0]
     return dict(zip(found.ids, found.labels.tolist(), strict=True))
 
 
@@ -102,7 +102,7 @@ class TestLayout:
 
     def test_a_group_that_no_folder_gives(self, tmp_path):
         with pytest.raises(InputError, match="'region'"):
-            found_in(by_id(tmp_path), Wanted(SPACE, columns=Columns(groups=("region",))))
+            found_in(by_id(tmp_path), ReaderOptions(SPACE, columns=Columns(groups=("region",))))
 
 
 class TestFiles:
@@ -126,7 +126,7 @@ class TestFiles:
 
     def test_unlabeled(self, tmp_path):
         put(tmp_path, "b.png", "a.png", "more/c.png")
-        found = found_in(tmp_path, Wanted(CIFAR, Layout.FLAT))[0]
+        found = found_in(tmp_path, ReaderOptions(CIFAR, Layout.FLAT))[0]
         assert (found.ids, found.labels) == (("a.png", "b.png", "c.png"), None)
 
     def test_a_flat_folder_is_not_taken_for_labeled(self, tmp_path):
@@ -201,7 +201,7 @@ class TestLinks:
     def test_to_nothing_are_unreadable_images(self, tmp_path):
         put(tmp_path, "cat/a.png")
         (tmp_path / "cat" / "b.png").symlink_to(tmp_path / "gone.png")
-        found, source = found_in(tmp_path, Wanted(CIFAR))
+        found, source = found_in(tmp_path, ReaderOptions(CIFAR))
         assert found.ids == ("a.png", "b.png")
         with pytest.raises(UnreadableImage, match=r"cat/b.png: No such file"):
             open_images(source).read(1)

@@ -7,7 +7,7 @@ from PIL import Image, features
 from small_set import SPACE, encoded, found_in, noise
 
 from regrade.core import InputError
-from regrade.testsets import Wanted, image_files, open_images
+from regrade.testsets import ReaderOptions, image_files, open_images
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
 
 PNG = encoded(noise(0))
@@ -71,7 +71,7 @@ def test_avif_is_counted_where_pillow_cannot(folder, monkeypatch):
         cached.cache_clear()
     try:
         (folder / "n01" / "b.avif").write_bytes(b"x")
-        found, _ = found_in(folder, Wanted(SPACE))
+        found, _ = found_in(folder, ReaderOptions(SPACE))
         assert found.ids == ("a.png",)
         assert found.notes == (
             "passed over 1 file that is not images regrade reads: 1 .avif",

@@ -7,7 +7,7 @@ from small_set import SPACE, by_id, encoded, found_in, noise
 
 from regrade.core import InputError, MismatchError
 from regrade.tables import Columns
-from regrade.testsets import Layout, Level, Wanted, open_images
+from regrade.testsets import Layout, Level, ReaderOptions, open_images
 
 PLACES = (
     "snow/1/n01/a.png",
@@ -20,8 +20,8 @@ PLACES = (
     "fog/2/n02/b.png",
 )
 LEVELS = (Level("corruption", ("fog", "snow")), Level("severity", ("1", "2")))
-KNOWN = Wanted(SPACE, levels=LEVELS)
-STATED = Wanted(SPACE, columns=Columns(groups=("corruption", "severity")))
+KNOWN = ReaderOptions(SPACE, levels=LEVELS)
+STATED = ReaderOptions(SPACE, columns=Columns(groups=("corruption", "severity")))
 IDS = ("fog/1/a.png", "fog/1/b.png", "fog/2/a.png", "fog/2/b.png",
        "snow/1/a.png", "snow/1/b.png", "snow/2/a.png", "snow/2/b.png")  # fmt: skip
 
@@ -33,7 +33,7 @@ def put(root: Path, *places: str) -> Path:
     return root
 
 
-def table(root: Path, wanted: Wanted) -> dict[str, tuple]:
+def table(root: Path, wanted: ReaderOptions) -> dict[str, tuple]:
     found = found_in(root, wanted)[0]
     return dict(zip(found.ids, zip(found.labels.tolist(), *found.groups.values(), strict=True), strict=True))
 
@@ -85,14 +85,14 @@ def test_names_that_repeat_bring_the_class_folder_in(tmp_path):
 
 
 def test_without_class_folders(tmp_path):
-    wanted = Wanted(SPACE, Layout.FLAT, Columns(groups=("region",)))
+    wanted = ReaderOptions(SPACE, Layout.FLAT, Columns(groups=("region",)))
     found = found_in(put(tmp_path, "north/a.png", "south/a.png", "x/south/b.png"), wanted)[0]
     assert found.ids == ("north/a.png", "south/a.png", "south/b.png")
     assert (found.labels, found.groups) == (None, {"region": ("north", "south", "south")})
 
 
 def test_known_names_hold_where_the_level_is_stated_too(tmp_path):
-    both = Wanted(SPACE, columns=Columns(groups=("severity",)), levels=LEVELS)
+    both = ReaderOptions(SPACE, columns=Columns(groups=("severity",)), levels=LEVELS)
     assert found_in(put(tmp_path, *PLACES[:2]), both)[0].groups == {"severity": ("1", "1")}
     with pytest.raises(InputError, match="unknown severity '3'"):
         found_in(put(tmp_path, "snow/3/n01/c.png"), both)
@@ -119,9 +119,9 @@ class TestMisfits:
     def test_more_levels_than_the_disk_has_folders(self, tmp_path):
         many = tuple(Level(f"level{number}", ("x",)) for number in range(60))
         with pytest.raises(InputError, match="unknown level0 ''"):
-            found_in(by_id(tmp_path), Wanted(SPACE, levels=many))
+            found_in(by_id(tmp_path), ReaderOptions(SPACE, levels=many))
 
     def test_columns_of_ids_and_labels_mean_nothing_in_a_folder(self, tmp_path):
         for columns in (Columns(id="name"), Columns(label="kind", groups=("corruption", "severity"))):
             with pytest.raises(InputError, match="a folder of images has no columns, so none can be called"):
-                found_in(put(tmp_path, *PLACES), Wanted(SPACE, columns=columns))
+                found_in(put(tmp_path, *PLACES), ReaderOptions(SPACE, columns=columns))

@@ -11,7 +11,7 @@ from small_set import FORMS, ITEMS, LABELS, SPACE, WITH_GROUPS, found_in, key_of
 
 from regrade.core import InputError
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, decode, open_images
+from regrade.testsets import Layout, ReaderOptions, decode, open_images
 
 WANTED_PIXELS = {item.key: item.pixels for item in ITEMS}
 
@@ -92,12 +92,12 @@ TABLES = ("csv_manifest", "parquet_manifest", "hugging_face")
 
 @pytest.mark.parametrize("form", [f for f in FORMS if f.__name__ not in TABLES], ids=name)
 def test_labels_can_be_left_out(form, tmp_path):
-    assert found_in(form(tmp_path / "set"), Wanted(SPACE, Layout.FLAT))[0].labels is None
+    assert found_in(form(tmp_path / "set"), ReaderOptions(SPACE, Layout.FLAT))[0].labels is None
 
 
 @pytest.mark.parametrize("form", WITH_GROUPS, ids=name)
 def test_groups_come_along(form, tmp_path):
-    found = found_in(form(tmp_path / "set"), Wanted(SPACE, columns=Columns(groups=("region",))))[0]
+    found = found_in(form(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(groups=("region",))))[0]
     regions = {item.key: item.region for item in ITEMS}
     assert dict(zip(map(key_of, found.ids), found.groups["region"], strict=True)) == regions
 
@@ -105,7 +105,7 @@ def test_groups_come_along(form, tmp_path):
 @pytest.mark.parametrize("form", FORMS, ids=name)
 def test_a_group_that_is_not_there_is_told(form, tmp_path):
     with pytest.raises(InputError, match="continent"):
-        found_in(form(tmp_path / "set"), Wanted(SPACE, columns=Columns(groups=("continent",))))
+        found_in(form(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(groups=("continent",))))
 
 
 def test_what_has_moved_away_is_one_clear_line(path, tmp_path):
@@ -123,9 +123,9 @@ def test_numbers_that_could_be_ids_or_indices_are_refused(form, tmp_path):
     path = form(tmp_path / "set")
     space = type(SPACE)("odd", ("3", "2", "1", "0"), ("a", "b", "c", "d"))
     with pytest.raises(InputError, match=r"--layout|--class-numbers"):
-        found_in(path, Wanted(space))
+        found_in(path, ReaderOptions(space))
     for reading, meaning in (("ids", lambda label: 3 - label), ("indices", lambda label: label)):
         columns = Columns(reading=type(Columns().reading)(reading))
-        found = found_in(path, Wanted(space, columns=columns))[0]
+        found = found_in(path, ReaderOptions(space, columns=columns))[0]
         got = dict(zip(map(key_of, found.ids), found.labels.tolist(), strict=True))
         assert got == {key: meaning(label) for key, label in LABELS.items()}

@@ -9,7 +9,7 @@ from small_set import ITEMS, SPACE, csv_manifest, encoded, found_in, hugging_fac
 
 from regrade.core import FormatError, ImageSource, InputError, UnknownName, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Wanted, open_images, reader_for
+from regrade.testsets import ReaderOptions, open_images, reader_for
 from regrade.testsets.table import ManifestReader
 
 PNG = encoded(noise(0))
@@ -138,7 +138,7 @@ class TestParquet:
         path = self.write(tmp_path, image=[{"bytes": PNG, "path": "p.png"}], id=["mine"], label=[0])
         assert found_in(path)[0].ids == ("mine",)
         path = self.write(tmp_path, image=[PNG], key=["k"], label=[0])
-        assert found_in(path, Wanted(SPACE, columns=Columns(id="key")))[0].ids == ("k",)
+        assert found_in(path, ReaderOptions(SPACE, columns=Columns(id="key")))[0].ids == ("k",)
 
     @pytest.mark.parametrize("paths", [("0.png", "0.png"), (None, "0.png"), ("", "1.png")])
     def test_paths_that_are_not_unique_over_all_files_are_no_ids(self, tmp_path, paths):
@@ -180,7 +180,7 @@ class TestParquet:
         with pytest.raises(InputError, match="class index 7 is outside animals"):
             found_in(path)
         with pytest.raises(UnknownName, match="fine_label"):
-            found_in(path, Wanted(SPACE, columns=Columns(label="fine_label")))
+            found_in(path, ReaderOptions(SPACE, columns=Columns(label="fine_label")))
 
     @pytest.mark.parametrize("cell", [None, {"bytes": None, "path": "elsewhere.png"}])
     def test_a_row_without_a_image(self, tmp_path, cell):

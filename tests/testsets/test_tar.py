@@ -11,7 +11,7 @@ from small_set import ITEMS, SPACE, by_id, encoded, found_in, noise, tar_id, wri
 
 from regrade.core import FormatError, InputError, MismatchError, UnreadableImage
 from regrade.tables import Columns
-from regrade.testsets import Layout, Wanted, open_images, reader_for
+from regrade.testsets import Layout, ReaderOptions, open_images, reader_for
 
 PNG = encoded(noise(0))
 
@@ -50,15 +50,15 @@ class TestLabels:
 
     def test_a_column_of_ones_own(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.json", json.dumps({"label": 1, "fine": 3})))
-        assert labels(path, Wanted(SPACE, columns=Columns(label="fine"))) == {"a": 3}
+        assert labels(path, ReaderOptions(SPACE, columns=Columns(label="fine"))) == {"a": 3}
         with pytest.raises(FormatError, match=r"a has no \.json with a value for 'coarse'"):
-            labels(path, Wanted(SPACE, columns=Columns(label="coarse")))
+            labels(path, ReaderOptions(SPACE, columns=Columns(label="coarse")))
 
     def test_none_is_told(self, tmp_path):
         path = write_tar(tmp_path / "x.tar", ("a.png", PNG), ("a.cls", "1"), ("b.png", PNG))
         with pytest.raises(FormatError, match=r"b has no .cls, .txt or .json with its class; or say --layout flat"):
             labels(path)
-        assert found_in(path, Wanted(SPACE, Layout.FLAT))[0].ids == ("a", "b")
+        assert found_in(path, ReaderOptions(SPACE, Layout.FLAT))[0].ids == ("a", "b")
 
     @pytest.mark.parametrize("text", ["{", "[1]", "3", '"n01"', "null", "[" * 100_000])
     def test_json_that_is_no_object(self, tmp_path, text):
@@ -71,7 +71,7 @@ class TestLabels:
 
     def test_an_id_column_means_nothing(self, tmp_path):
         with pytest.raises(InputError, match="--id-column"):
-            found_in(tar_id(tmp_path / "set"), Wanted(SPACE, columns=Columns(id="key")))
+            found_in(tar_id(tmp_path / "set"), ReaderOptions(SPACE, columns=Columns(id="key")))
 
 
 class TestMembers:
@@ -175,7 +175,7 @@ class TestMembers:
             archive.addfile(tarfile.TarInfo(f"{name}.png"))
             archive.addfile(tarfile.TarInfo(f"{name}.cls"))
         with pytest.raises(InputError, match="not valid UTF-8"):
-            labels(path, Wanted(SPACE, Layout.FLAT))
+            labels(path, ReaderOptions(SPACE, Layout.FLAT))
 
 
 class TestShards:

@@ -11,7 +11,7 @@ from small_set import by_id, found_in
 
 from regrade.classes import class_space
 from regrade.core import ImageSource, InputError, TestSet, UnknownName, UnreadableImage
-from regrade.testsets import Wanted, check, open_images, reader_for, readers
+from regrade.testsets import ReaderOptions, check, open_images, reader_for, readers
 
 
 @pytest.fixture
@@ -41,13 +41,13 @@ class TestThirdParties:
 
     def test_find_and_open(self, offer, drawers):
         offer(mine="Drawers")
-        found, source = found_in(drawers, Wanted(CIFAR))
+        found, source = found_in(drawers, ReaderOptions(CIFAR))
         assert (found.ids, found.labels.tolist(), found.labels.dtype) == (("one", "two"), [3, 5], np.int32)
         assert open_images(source).read(0) == PNG
 
     def test_a_image_they_stumble_over_is_unreadable(self, offer, drawers):
         offer(mine="Drawers")
-        found, source = found_in(drawers, Wanted(CIFAR))
+        found, source = found_in(drawers, ReaderOptions(CIFAR))
         done = check(TestSet("x", CIFAR, found.ids, found.labels), source)
         assert done.unreadable == (("two", "reader mine: KeyError: 'drawer 2'"),)
 
@@ -56,7 +56,7 @@ class TestThirdParties:
             raise SystemExit(0)
 
         offer(mine="Drawers")
-        images = open_images(found_in(drawers, Wanted(CIFAR))[1])
+        images = open_images(found_in(drawers, ReaderOptions(CIFAR))[1])
         monkeypatch.setattr(type(images.images), "read", exit_)
         with pytest.raises(UnreadableImage, match="reader mine: SystemExit: 0"):
             images.read(0)
@@ -64,7 +64,7 @@ class TestThirdParties:
     def test_what_is_no_image_is_unreadable(self, offer, drawers):
         offer(mine="Odd")
         with pytest.raises(UnreadableImage, match="reader mine gave str, not bytes"):
-            open_images(found_in(drawers, Wanted(CIFAR))[1]).read(0)
+            open_images(found_in(drawers, ReaderOptions(CIFAR))[1]).read(0)
 
     @pytest.mark.parametrize(
         ("value", "reason"),
@@ -96,12 +96,12 @@ class TestThirdParties:
     def test_a_find_that_makes_no_sense(self, offer, drawers, reader, reason):
         offer(mine=reader)
         with pytest.raises(InputError, match=f"entry point 'mine'.*{reason}"):
-            found_in(drawers, Wanted(CIFAR))
+            found_in(drawers, ReaderOptions(CIFAR))
 
     def test_an_error_told_in_regrades_words_passes(self, offer, drawers):
         offer(mine="Drawers")
         with pytest.raises(UnknownName, match="cat"):
-            found_in(drawers, Wanted(class_space("digits")))
+            found_in(drawers, ReaderOptions(class_space("digits")))
 
     def test_a_broken_one_does_not_stand_in_the_way_of_what_is_known(self, offer, tmp_path):
         _, source = found_in(by_id(tmp_path))
@@ -115,5 +115,5 @@ class TestThirdParties:
 
     def test_images_travel(self, offer, drawers):
         offer(mine="Drawers")
-        images = pickle.loads(pickle.dumps(open_images(found_in(drawers, Wanted(CIFAR))[1])))
+        images = pickle.loads(pickle.dumps(open_images(found_in(drawers, ReaderOptions(CIFAR))[1])))
         assert images.read(0) == PNG

@@ -251,7 +251,7 @@ class TestPeople:
         for seed in range(12):
             name = f"people {seed}"
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("regrade.workspace.filling.Filling.alike", ())  # as if each were the first
+                patch.setattr("regrade.workspace.queue_filling.Filling.alike", ())  # as if each were the first
                 peopled.queue_people("s", labels="own", seed=seed, name=name)
             rows = [one for one in peopled.ledger.rows() if one["kind"] == "item" and one["queue"] == name]
             assert {one["stratum"] for one in rows} == {0}
@@ -265,7 +265,7 @@ class TestPeople:
         drawn = []
         for name, seed in (("a", 1), ("b", 1), ("c", 2), ("d", 3), ("e", 4)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("regrade.workspace.filling.Filling.alike", ())
+                patch.setattr("regrade.workspace.queue_filling.Filling.alike", ())
                 peopled.queue_people("s", labels="own", seed=seed, name=name)
             drawn.append(frozenset(asked(peopled, name)))
         assert drawn[0] == drawn[1] and len(set(drawn)) > 1
@@ -302,7 +302,7 @@ class TestPeople:
         for seed in range(8):
             with pytest.MonkeyPatch.context() as patch:
                 first = [one for one in peopled.ledger.queues() if one.name == "novel s own"]
-                patch.setattr("regrade.workspace.filling.Filling.alike", tuple(first))
+                patch.setattr("regrade.workspace.queue_filling.Filling.alike", tuple(first))
                 peopled.queue_people("s", labels="own", seed=seed, name=f"{seed}")
             assert {own for image, own in asked(peopled, f"{seed}") if image == "i2"} == {"ship", "deer"}
 

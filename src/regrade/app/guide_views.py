@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from regrade.app.difference import Piece, difference
+from regrade.app.difference import TextChange, difference
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.references import reference_addresses
 from regrade.app.site import Site
@@ -24,7 +24,7 @@ _NEAR = 2  # steps within which a class is a neighbor
 
 
 @dataclass(frozen=True)
-class Alike:
+class ConfusableClass:
     """A class that another is taken for, and how far apart they stand; none where there is no hierarchy."""
 
     id: str
@@ -32,14 +32,14 @@ class Alike:
     distance: int | None
 
 
-def alike(space: ClassSpace, index: int, ids: Iterable[str]) -> tuple[Alike, ...]:
+def alike(space: ClassSpace, index: int, ids: Iterable[str]) -> tuple[ConfusableClass, ...]:
     """The classes that an entry names, the nearest first; those that the space does not know are left out."""
     known = [space.index_of[one] for one in ids if one in space.index_of]
-    found = (Alike(space.ids[one], space.names[one], _distance(space, index, one)) for one in known)
+    found = (ConfusableClass(space.ids[one], space.names[one], _distance(space, index, one)) for one in known)
     return tuple(sorted(found, key=lambda one: (one.distance is None, one.distance or 0, one.name)))
 
 
-def neighbors(space: ClassSpace, index: int, but: Iterable[str] = ()) -> tuple[Alike, ...]:
+def neighbors(space: ClassSpace, index: int, but: Iterable[str] = ()) -> tuple[ConfusableClass, ...]:
     """The classes next to one in the hierarchy, the nearest first."""
     if space.hierarchy is None:
         return ()
@@ -113,7 +113,9 @@ def _position(site: Site, test_set: str, example: str) -> int | None:
     return site.test_set(test_set).position_of.get(example)
 
 
-def changes(space: ClassSpace, before: GuideText, after: GuideText, *, examples: bool) -> dict[str, tuple[Piece, ...]]:
+def changes(
+    space: ClassSpace, before: GuideText, after: GuideText, *, examples: bool
+) -> dict[str, tuple[TextChange, ...]]:
     """What changed between two texts of an entry, part by part; parts that are alike are left out."""
     old, new = (_parts(space, one) for one in (before, after))
     shown = {name: difference(old[name], new[name]) for name in old if old[name] != new[name]}

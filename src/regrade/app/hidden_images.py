@@ -9,11 +9,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from regrade.app.same_images import QueueImages, SameImages
+from regrade.app.queue_image_index import QueueImageIndex, QueueImages
 from regrade.core import TestSet
 from regrade.core.arrays import BoolArray
 from regrade.ledger import Question, Queue
-from regrade.ledger.pending import Until
+from regrade.ledger.pending import PendingUntil
 
 _PASSES = 10  # times that a page is chosen anew because an image on it turned out to be hidden
 _Chosen = TypeVar("_Chosen")
@@ -25,7 +25,7 @@ class PendingQueue:
 
     images: QueueImages
     pending: BoolArray
-    until: Until
+    until: PendingUntil
 
     @property
     def queue(self) -> Queue:
@@ -35,7 +35,7 @@ class PendingQueue:
     @property
     def until_all(self) -> bool:
         """Whether its images stay hidden until all have voted, and not only until the person has."""
-        return self.until is Until.COMPLETE
+        return self.until is PendingUntil.COMPLETE
 
     @cached_property
     def in_own_set(self) -> BoolArray:
@@ -62,7 +62,7 @@ class HiddenImages:
     Found by their ids in every test set that has the same images, and by content among those that are looked at.
     """
 
-    def __init__(self, queues: Sequence[PendingQueue], same_images: SameImages) -> None:
+    def __init__(self, queues: Sequence[PendingQueue], same_images: QueueImageIndex) -> None:
         self.queues = tuple(queues)
         self._same_images = same_images
         self._by_content = any(queue.images.items_of for queue in self.queues)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
-from regrade.app.explore.latest import Latest
+from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.hidden_images import HiddenImages, PendingQueue
-from regrade.app.same_images import QueueImages, SameImages
+from regrade.app.queue_image_index import QueueImageIndex, QueueImages
 from regrade.core import TestSet
 from regrade.ledger import Ledger, Mode, Person, Question, Queue
 from regrade.ledger.item_images import item_images
-from regrade.ledger.pending import PendingItems, Until, queue_sizes
+from regrade.ledger.pending import PendingItems, PendingUntil, queue_sizes
 from regrade.store import Store
 from regrade.store.names import file_name
 from regrade.workspace.image_contents import fill_contents
@@ -28,9 +28,9 @@ class HidingRules:
         self._ledger = ledger
         self._test_set = test_set
         self._pending = PendingItems(ledger.engine)
-        self._images: Latest[QueueImages] = Latest(_QUEUES)
-        self._people: Latest[bool] = Latest(_QUEUES)
-        self._same_images = SameImages(store)
+        self._images: RecentCache[QueueImages] = RecentCache(_QUEUES)
+        self._people: RecentCache[bool] = RecentCache(_QUEUES)
+        self._same_images = QueueImageIndex(store)
 
     def hidden_from(self, person: Person) -> HiddenImages:
         """The images that someone still has to answer, in all queues that they may work on."""
@@ -50,11 +50,11 @@ class HidingRules:
         images = [self._images_of(queue, sizes.get(queue.id, 0)) for queue in queues]
         return HiddenImages([_all_pending(queue_images) for queue_images in images], self._same_images)
 
-    def until(self, queue: Queue) -> Until:
+    def until(self, queue: Queue) -> PendingUntil:
         """Until when an image that a queue asks about stays hidden from those who may work on it."""
         if is_examination(queue):
-            return Until.ANSWERED
-        return Until.COMPLETE if self.hides_whose_answer(queue) else Until.SETTLED
+            return PendingUntil.ANSWERED
+        return PendingUntil.COMPLETE if self.hides_whose_answer(queue) else PendingUntil.SETTLED
 
     def hides_whose_answer(self, queue: Queue) -> bool:
         """Whether people's answers may be judged among models' predictions, and no one may see which is which."""
@@ -99,7 +99,7 @@ class HidingRules:
 
 
 def _all_pending(images: QueueImages) -> PendingQueue:
-    return PendingQueue(images, np.ones(len(images.positions), dtype=bool), Until.ANSWERED)
+    return PendingQueue(images, np.ones(len(images.positions), dtype=bool), PendingUntil.ANSWERED)
 
 
 def is_examination(queue: Queue) -> bool:

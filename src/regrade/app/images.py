@@ -24,14 +24,14 @@ _KEPT = 512  # small images kept in memory
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayImage:
     """A image as a browser takes it."""
 
     content: bytes
     media_type: str
 
 
-class ImageShelf:
+class ImageCache:
     """The images of a workspace's test sets, as a browser asks for them."""
 
     def __init__(self, store: Store, key: bytes, *, test_set: Callable[[str], TestSet]) -> None:
@@ -53,7 +53,7 @@ class ImageShelf:
             return None
         return f"/images/{queue_id}/{conceal(self._key_of(queue_id), _number(test_set), position)}"
 
-    def shown(self, word: str, side: int | None, *, queue_id: int | None = None) -> Shown:
+    def shown(self, word: str, side: int | None, *, queue_id: int | None = None) -> DisplayImage:
         """A image by the last part of its address, in its own size or shrunk to a side."""
         found = reveal(self._key if queue_id is None else self._key_of(queue_id), word)
         test_set = None if found is None else self._named(found[0])
@@ -86,7 +86,7 @@ class ImageShelf:
         source = self._store.images(self._test_set(test_set))
         return source, open_images(source)
 
-    def _drawn(self, test_set: str, position: int, side: int | None) -> Shown:
+    def _drawn(self, test_set: str, position: int, side: int | None) -> DisplayImage:
         source, images = self._opened(test_set)
         if position >= len(source.locations):
             raise UnknownName("image", str(position), None)
@@ -96,9 +96,9 @@ class ImageShelf:
         file = BytesIO()
         if max(image.size) <= _SMALLEST_JPEG:
             image.save(file, "PNG")
-            return Shown(file.getvalue(), "image/png")
+            return DisplayImage(file.getvalue(), "image/png")
         image.save(file, "JPEG", quality=90)
-        return Shown(file.getvalue(), "image/jpeg")
+        return DisplayImage(file.getvalue(), "image/jpeg")
 
 
 _SMALLEST_JPEG = 64  # pixels up to which a image comes as it is, since every one of them is seen

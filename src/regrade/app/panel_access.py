@@ -8,15 +8,15 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Query
 
 from regrade.app.access import Reviewer, SiteHere
-from regrade.app.numbers import PathNumber
+from regrade.app.number_parsing import PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.site import Site
 from regrade.core import UnknownName
-from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, Wanted
+from regrade.ledger import Discussions, Item, Person, Question, Queue, Stage, TopicFilter
 
 
 @dataclass(frozen=True)
-class Desk:
+class PanelQueue:
     """Someone before a queue that a panel decides."""
 
     site: Site
@@ -30,28 +30,28 @@ class Desk:
 
 
 @dataclass(frozen=True)
-class Subject(Desk):
+class PanelItem(PanelQueue):
     """Someone before one of its items."""
 
     item: Item
 
 
-def _desk(queue_id: PathNumber, site: SiteHere, session: Reviewer) -> Desk:
+def _desk(queue_id: PathNumber, site: SiteHere, session: Reviewer) -> PanelQueue:
     queue = site.queue(queue_id, session.person)
     if queue.question is Question.LABEL:
         raise UnknownName("queue of a panel", queue.name, None)
-    return Desk(site, session.person, queue)
+    return PanelQueue(site, session.person, queue)
 
 
-def _subject(item_id: PathNumber, desk: Annotated[Desk, Depends(_desk)]) -> Subject:
+def _subject(item_id: PathNumber, desk: Annotated[PanelQueue, Depends(_desk)]) -> PanelItem:
     item = desk.site.ledger.item(item_id)
     if item.queue_id != desk.queue.id:
         raise UnknownName("item", str(item_id), None)
     _check_labeled(desk, item)
-    return Subject(desk.site, desk.person, desk.queue, item)
+    return PanelItem(desk.site, desk.person, desk.queue, item)
 
 
-def _check_labeled(desk: Desk, item: Item) -> None:
+def _check_labeled(desk: PanelQueue, item: Item) -> None:
     """Refuse what a panel says of an image that someone still has to label."""
     test_set = desk.site.test_set(desk.queue.test_set)
     position = test_set.position_of.get(item.example)
@@ -64,10 +64,10 @@ def _wanted(
     show: Stage = Stage.DISPUTED,
     class_id: Annotated[PlainText, Query(alias="class", max_length=200)] = "",
     answer: Annotated[PlainText, Query(max_length=200)] = "",
-) -> Wanted:
-    return Wanted(show, class_id, answer)
+) -> TopicFilter:
+    return TopicFilter(show, class_id, answer)
 
 
-DeskHere = Annotated[Desk, Depends(_desk)]
-SubjectHere = Annotated[Subject, Depends(_subject)]
-WantedHere = Annotated[Wanted, Depends(_wanted)]
+DeskHere = Annotated[PanelQueue, Depends(_desk)]
+SubjectHere = Annotated[PanelItem, Depends(_subject)]
+WantedHere = Annotated[TopicFilter, Depends(_wanted)]

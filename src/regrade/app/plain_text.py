@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from regrade.ledger.whole_text import is_whole
+from regrade.ledger.text_validation import is_whole
 
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # Hangul fillers and the empty braille pattern
 

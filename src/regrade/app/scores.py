@@ -46,7 +46,7 @@ class ModelScore:
     share: float | None
 
 
-class ScoreShelf:
+class ScoreCache:
     """The best answers of a workspace's models, read once and again when they are stored anew."""
 
     def __init__(self, store: Store) -> None:

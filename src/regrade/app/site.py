@@ -7,20 +7,20 @@ from functools import lru_cache
 from fastapi import Request
 
 from regrade.app.class_index import ClassIndex, class_index
+from regrade.app.error_log import ErrorLog
 from regrade.app.explore import Explorer
-from regrade.app.explore.latest import Latest
+from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.explore.stamps import test_set_stamp
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.hiding_rules import HidingRules
-from regrade.app.images import ImageShelf
-from regrade.app.label_book import LabelBook
-from regrade.app.scores import ScoreShelf
+from regrade.app.images import ImageCache
+from regrade.app.label_lookup import LabelLookup
+from regrade.app.scores import ScoreCache
 from regrade.app.sessions import Session, Sessions
-from regrade.app.suggesting import Suggestions
-from regrade.app.trouble_log import TroubleLog
+from regrade.app.suggestions import Suggestions
 from regrade.app.unseen_images import UnseenImages
 from regrade.core import ClassSpace, InputError, RegradeError, TestSet, UnknownName
-from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, Reports, SignInAttempts
+from regrade.ledger import Accounts, Guide, Ledger, OneTimeLinks, Person, Queue, SignInAttempts, UnreadableReports
 from regrade.studies import PanelAgreement
 from regrade.workspace import Workspace
 
@@ -36,17 +36,17 @@ class Site:
         self.ledger: Ledger = workspace.ledger
         self.accounts = Accounts(self.ledger.engine)
         self.guide = Guide(self.ledger.engine)
-        self.reports = Reports(self.ledger.engine)
+        self.reports = UnreadableReports(self.ledger.engine)
         self.sessions = Sessions(self.accounts)
         self.explorer = Explorer(workspace)
-        self.images = ImageShelf(workspace.store, self.accounts.key(), test_set=self.test_set)
+        self.images = ImageCache(workspace.store, self.accounts.key(), test_set=self.test_set)
         self.hiding = HidingRules(workspace.store, self.ledger, test_set=self.test_set)
-        self._readable: Latest[bool] = Latest(_READABLE)
-        self.scores = ScoreShelf(workspace.store)
+        self._readable: RecentCache[bool] = RecentCache(_READABLE)
+        self.scores = ScoreCache(workspace.store)
         self.suggestions = Suggestions(workspace.store)
         self.attempts = SignInAttempts(self.ledger.engine)
         self.links = OneTimeLinks(self.ledger.engine)
-        self.trouble = TroubleLog()
+        self.trouble = ErrorLog()
         self.unseen = UnseenImages()
         self.class_space = lru_cache(16)(self._class_space)
         self.class_index = lru_cache(16)(self._class_index)
@@ -86,7 +86,7 @@ class Site:
         self.test_set(name)
         return True
 
-    def label_book(self, test_set: str, labels: str) -> LabelBook:
+    def label_book(self, test_set: str, labels: str) -> LabelLookup:
         """The labels of a test set, in their newest version unless one is named."""
         store = self.workspace.store
         name, _, version = labels.partition("@")
@@ -118,8 +118,8 @@ class Site:
         except InputError:
             return None
 
-    def _book(self, test_set: str, labels: str) -> LabelBook:
-        return LabelBook(self.workspace.store.label_set(self.test_set(test_set), labels))
+    def _book(self, test_set: str, labels: str) -> LabelLookup:
+        return LabelLookup(self.workspace.store.label_set(self.test_set(test_set), labels))
 
     def _class_space(self, name: str) -> ClassSpace:
         store = self.workspace.store

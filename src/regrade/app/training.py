@@ -10,14 +10,14 @@ from regrade.app.site import Site
 from regrade.ledger import Item, Mode, Person, Question, Queue
 
 
-class Told(BaseModel):
+class TrainingFeedback(BaseModel):
     """How an answer compares with what is known, and the ids of the classes that are right."""
 
     outcome: Literal["right", "unclear", "wrong", "unknown", "withheld"]
     right: list[str]
 
 
-def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> Told | None:
+def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person) -> TrainingFeedback | None:
     """What is told of an answer: by the queue's labels if it has any, else by the test set's own.
 
     Classes that people cannot tell from a right one count as right; a image without a label tells nothing. Labels of
@@ -28,15 +28,15 @@ def told_after(site: Site, queue: Queue, item: Item, answer: str, person: Person
     test_set = site.test_set(queue.test_set)
     space, position = test_set.class_space, test_set.position(item.example)
     if site.unlabeled(person).asking(test_set, position):
-        return Told(outcome="withheld", right=[])
+        return TrainingFeedback(outcome="withheld", right=[])
     right, unclear = _known(site, queue, position)
     given = space.index(answer)
     ids = [space.ids[one] for one in right]
     if not right:
-        return Told(outcome="unknown", right=ids)
+        return TrainingFeedback(outcome="unknown", right=ids)
     if given in right or any(given in space.collapsed.get(one, ()) for one in right):
-        return Told(outcome="right", right=ids)
-    return Told(outcome="unclear" if given in unclear else "wrong", right=ids)
+        return TrainingFeedback(outcome="right", right=ids)
+    return TrainingFeedback(outcome="unclear" if given in unclear else "wrong", right=ids)
 
 
 def _known(site: Site, queue: Queue, position: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

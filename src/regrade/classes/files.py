@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regrade.classes.json_form import class_space_from_json
-from regrade.classes.reading import Row, faults_of, read_json, read_rows
+from regrade.classes.reading import CsvRow, faults_of, read_json, read_rows
 from regrade.core import ClassSpace, FormatError
 
 
@@ -80,7 +80,7 @@ def _csv(path: Path) -> Mapping[str, Any]:
     return content | {"parents": parents} if any(parents.values()) else content
 
 
-def _check_ids(rows: list[Row]) -> None:
+def _check_ids(rows: list[CsvRow]) -> None:
     line_of: dict[str, int] = {}
     for row in rows:
         class_id = row.cells["id"]
@@ -91,7 +91,7 @@ def _check_ids(rows: list[Row]) -> None:
         line_of[class_id] = row.line
 
 
-def _groups(rows: list[Row]) -> dict[str, list[int]]:
+def _groups(rows: list[CsvRow]) -> dict[str, list[int]]:
     groups: dict[str, list[int]] = {}
     for index, row in enumerate(rows):
         for group in _several(row, "groups"):
@@ -99,6 +99,6 @@ def _groups(rows: list[Row]) -> dict[str, list[int]]:
     return groups
 
 
-def _several(row: Row, column: str) -> list[str]:
+def _several(row: CsvRow, column: str) -> list[str]:
     parts = (part.strip() for part in row.cells.get(column, "").split(";"))
     return list(dict.fromkeys(part for part in parts if part))

@@ -17,7 +17,7 @@ from regrade.core.utf8 import not_utf8
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """One row of a CSV file: the line it ends on and its cells by column, blanks cut off."""
 
     line: int
@@ -37,7 +37,7 @@ def faults_of(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> list[Row]:
+def read_rows(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> list[CsvRow]:
     """Read a CSV file whose first line names the columns, the required ones among them.
 
     Columns that are neither required nor optional are for people; one that is nearly an optional one raises.
@@ -83,9 +83,9 @@ def _check_columns(columns: Sequence[str], required: Sequence[str], optional: Se
             raise UnknownName("column", column, [near], hint=" (rename it, or remove it if it is something else)")
 
 
-def _row(line: int, cells: dict[str | Any, str | Any]) -> Row:
+def _row(line: int, cells: dict[str | Any, str | Any]) -> CsvRow:
     if None in cells:
         raise FormatError(f"line {line} has more cells than the first line has columns")
     if None in cells.values():
         raise FormatError(f"line {line} has fewer cells than the first line has columns")
-    return Row(line, {column: cell.strip() for column, cell in cells.items()})
+    return CsvRow(line, {column: cell.strip() for column, cell in cells.items()})

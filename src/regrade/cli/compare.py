@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import (
     CollapsedOption,
@@ -19,7 +20,6 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import StreamedList, watching
-from regrade.cli.shown import Shown, shown
 
 _HEAD, _MOST = 200, 10_000  # lines on a terminal, and in a text for people
 
@@ -42,7 +42,7 @@ def compare(
     ] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Compare models on the same images: difference, McNemar's tests, corrected for many pairs, and ranks."""
     if everyone == bool(models):
         raise typer.BadParameter("name two or more models, or give --all")
@@ -60,4 +60,4 @@ def compare(
     )
     draw(result, figure)
     table = result.pair_table() if pairs else result.table()
-    return Shown(table, result.as_dict(StreamedList), head=_HEAD, most=_MOST)
+    return CommandResult(table, result.as_dict(StreamedList), head=_HEAD, most=_MOST)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import (
     CollapsedOption,
@@ -19,7 +20,6 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 
 @shown
@@ -59,14 +59,14 @@ def grade(
     ] = False,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
     here = opened(workspace)
     if corruptions:
         if labels or rule or collapsed or slice_ or within or class_map or half_width or figure:
             raise typer.BadParameter("--corruptions goes with --clean and --model only")
         found = here.grade_corruptions(test_set, clean=clean, models=model, watch=watching)
-        return Shown(found.table(), found.as_dict())
+        return CommandResult(found.table(), found.as_dict())
     result = here.grade(
         test_set,
         labels=labels,
@@ -81,4 +81,4 @@ def grade(
         watch=watching,
     )
     draw(result, figure)
-    return Shown(result.table(), result.as_dict())
+    return CommandResult(result.table(), result.as_dict())

@@ -36,7 +36,7 @@ app = typer.Typer(
 )
 
 
-class Kind(StrEnum):
+class ScoreKindName(StrEnum):
     """What scores are."""
 
     logits = "logits"
@@ -136,7 +136,7 @@ def checkpoints(
     ],
     test_set: TestSetOption,
     ensemble: Annotated[str, typer.Option(help="What to call the ensemble.")],
-    kind: Annotated[Kind, typer.Option(help="What the scores are; rows that cannot be that are refused.")],
+    kind: Annotated[ScoreKindName, typer.Option(help="What the scores are; rows that cannot be that are refused.")],
     classes: Annotated[
         str | None, typer.Option(help="The class space of the scores, if it is not the test set's.")
     ] = None,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.labels_diff import diff
 from regrade.cli.labels_export import export
-from regrade.cli.listing import Unreadable
+from regrade.cli.listing import ListErrors
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.shown import Shown, shown
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def create(
 @shown
 def list_(
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """List the label sets with their versions; a damaged one is named and left out, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, unreadable = opened(workspace).store, Unreadable()
+    store, unreadable = opened(workspace).store, ListErrors()
     keys = ("test_set", "labels", "images", "judgments", "problematic", "origin", "digest")
     rows = []
     for test_set in store.test_set_names():
@@ -79,10 +79,10 @@ def novel(
     labels: LabelSet,
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """List every prediction that no one has judged for its image, those of most models first."""
     table = opened(workspace).novel(test_set, labels=labels, models=model, watch=watching).table()
-    return Shown(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
+    return CommandResult(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
 
 
 @app.command()

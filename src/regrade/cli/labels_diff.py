@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import RuleOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 _HEAD = 40  # lines of a long list on the terminal
 
@@ -36,7 +36,7 @@ def diff(
     ] = Show.models,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Show what changed between two versions of labels, and what it did to every model.
 
     The difference is over the images that both versions score, with a paired interval; --json has everything.
@@ -45,4 +45,4 @@ def diff(
     found = opened(workspace).label_change(before, after, test_set=test_set, models=model, rule=chosen, watch=watching)
     draw(found, figure)
     tables = {Show.models: found.table, Show.counts: found.count_table, Show.pairs: found.pair_table}
-    return Shown(tables[show](), found.as_dict(), head=_HEAD)
+    return CommandResult(tables[show](), found.as_dict(), head=_HEAD)

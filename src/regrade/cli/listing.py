@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from regrade.cli.shown import Shown
+from regrade.cli.command_result import CommandResult
 from regrade.core.errors import RegradeError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Unreadable:
+class ListErrors:
     """Why entries of a list could not be read, each reason once."""
 
     reasons: dict[str, None] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Unreadable:
         except RegradeError as error:
             self.reasons[str(error)] = None
 
-    def shown_with(self, table: Table, data: dict[str, Any]) -> Shown:
+    def shown_with(self, table: Table, data: dict[str, Any]) -> CommandResult:
         """The entries that could be read; the reasons of the rest are errors."""
         errors = tuple(self.reasons)
-        return Shown(table, {**data, "errors": list(errors)}, exit_code=1 if errors else 0, errors=errors)
+        return CommandResult(table, {**data, "errors": list(errors)}, exit_code=1 if errors else 0, errors=errors)

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
-from regrade.cli.listing import Unreadable
+from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.listing import ListErrors
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 app = typer.Typer(help="The models of a workspace.", no_args_is_help=True)
 
 
 @app.command("list")
 @shown
-def list_(workspace: WorkspaceOption = Path()) -> Shown:
+def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List the models and people, and the test sets they have answers on.
 
     One whose manifest is damaged is named and left out, and the exit code is then 1.
@@ -25,7 +25,7 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
     from regrade.core import Column, Table
     from regrade.store.prediction_folder import read_manifest
 
-    store, unreadable = opened(workspace).store, Unreadable()
+    store, unreadable = opened(workspace).store, ListErrors()
     sets: dict[str, list[str]] = {}
     for test_set in store.test_set_names():
         for model in (*store.model_names(test_set), *store.people_names(test_set)):
@@ -48,7 +48,7 @@ def check(
         str, typer.Option(help="What the models of that file are called here before the colon; empty: as they are.")
     ] = "timm",
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Hold the models' accuracies against published ones, and warn of those that are far off.
 
     Exits with 3 if any is more than half a point outside its interval.
@@ -56,4 +56,4 @@ def check(
     found = opened(workspace).check_models(test_set, published=published, prefix=prefix, watch=watching)
     table = found.table()
     data = {"test_set": test_set, "models": table.records(), "warnings": list(found.warnings)}
-    return Shown(table, data, exit_code=3 if found.warnings else 0)
+    return CommandResult(table, data, exit_code=3 if found.warnings else 0)

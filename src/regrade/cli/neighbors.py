@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.output import watching_images
-from regrade.cli.shown import Shown, shown
 from regrade.cli.study_leakage import (
     ByOption,
     EngineOption,
@@ -40,7 +40,7 @@ def neighbors(
     show: ShowOption = None,
     pairs: PairsOption = None,
     figure: FigureOption = None,
-) -> Shown:
+) -> CommandResult:
     """Twins among images: pairs between two folders, or groups within one and which image to keep of each.
 
     Needs no workspace and keeps nothing; `regrade study leakage` keeps what it has looked at.

@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from regrade.core import Table
-    from regrade.predict import Progress, Watch
+    from regrade.predict import Progress, ProgressCallback
 
 T = TypeVar("T")
 _MANY = 20  # models from which reading them is worth a progress bar
@@ -138,7 +138,7 @@ def download_bar(name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 @contextmanager
-def prediction_bars() -> Iterator[Watch]:
+def prediction_bars() -> Iterator[ProgressCallback]:
     """One progress bar a model and test set on standard error; silent where no one is there to see it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regrade.cli.command_result import CommandResult, add_options, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, add_options, shown
 
 if TYPE_CHECKING:
     from regrade.studies import Plan, PlanOptions
@@ -92,11 +92,11 @@ _SHARED: Mapping[str, tuple[Any, Any]] = {
 }
 
 
-def planned(command: Callable[..., Shown]) -> Callable[..., None]:
+def planned(command: Callable[..., CommandResult]) -> Callable[..., None]:
     """Give a command the options that all plans share, as its parameter ``source``, and print what it returns."""
 
     @wraps(command)
-    def run(**arguments: Any) -> Shown:
+    def run(**arguments: Any) -> CommandResult:
         source = Source(*(arguments.pop(name) for name in _SHARED))
         return command(source=source, **arguments)
 
@@ -115,7 +115,7 @@ def accuracy(
     ] = [],
     model: ModelsOption = [],
     labels: PlanLabels = None,
-) -> Shown:
+) -> CommandResult:
     """Images to know an accuracy to a given half-width."""
     from regrade.studies import plan_accuracy
 
@@ -155,7 +155,7 @@ def difference(
     pairs: Annotated[int | None, typer.Option(min=1, help="Pairs that will be tested together (default: 1).")] = None,
     labels: PlanLabels = None,
     slice_: SliceOption = None,
-) -> Shown:
+) -> CommandResult:
     """Images to tell two models apart on the same images, and the smallest difference that those at hand can show."""
     from regrade.studies import Contrast, plan_difference
 
@@ -197,7 +197,7 @@ def rank(
     ] = None,
     labels: PlanLabels = None,
     slice_: SliceOption = None,
-) -> Shown:
+) -> CommandResult:
     """Images for each step of a ranking, for the best model to be ahead of all others, and for all steps together."""
     from regrade.studies import assumed_ranking
 
@@ -236,7 +236,7 @@ def disparity(
         tuple[str, str] | None, typer.Option(help="With -t: these two groups, named beforehand, e.g. Europe Africa.")
     ] = None,
     model: ModelsOption = [],
-) -> Shown:
+) -> CommandResult:
     """Images per group to show that accuracy differs between groups, such as regions."""
     from regrade.studies import GroupContrast, plan_disparity
 
@@ -280,7 +280,7 @@ def review(
     ] = None,
     images: Annotated[int | None, typer.Option(min=1, help="Images of the test set.")] = None,
     labels: PlanLabels = None,
-) -> Shown:
+) -> CommandResult:
     """Decisions to tell two models apart in a review: only images on which their predictions differ matter."""
     from regrade.studies import ReviewedPair, plan_review
 
@@ -308,8 +308,8 @@ def review(
     return _shown(plan_review(pair, options=source.options))
 
 
-def _shown(plan: Plan) -> Shown:
-    return Shown(plan.table(), plan.as_dict(), head=_HEAD)
+def _shown(plan: Plan) -> CommandResult:
+    return CommandResult(plan.table(), plan.as_dict(), head=_HEAD)
 
 
 def _fraction(percent: float | None) -> float | None:

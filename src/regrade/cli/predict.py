@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.model_output import models_print_to_stderr
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import prediction_bars, say
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.core import Preprocessing
@@ -117,7 +117,7 @@ def predict(
         int | None, typer.Option(min=1, help="Workers a machine of the cluster takes at most.")
     ] = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Predict every image of the test sets by every model, once; a run that was stopped goes on where it was.
 
     Exits with 3 if an image is unreadable: it has no prediction then, and counts as wrong. Too many of them stop the
@@ -159,7 +159,7 @@ def predict(
         say(f"{count}; they have no prediction and count as wrong; when they can be read, add --retry-unreadable")
     for failure in run.failures:
         say(f"error: {failure.reason}")
-    return Shown(run.table(), run.as_dict(), exit_code=1 if run.failures else 3 if run.unreadable else 0)
+    return CommandResult(run.table(), run.as_dict(), exit_code=1 if run.failures else 3 if run.unreadable else 0)
 
 
 def _recipe(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regrade.cli.shown import Shown, shown
+from regrade.cli.command_result import CommandResult, shown
 
 if TYPE_CHECKING:
     from regrade.replicate import PublishedFile
@@ -24,21 +24,21 @@ def replicate(
         Path | None,
         typer.Option(help="The folder of its published data; without it they are downloaded once and verified."),
     ] = None,
-) -> Shown:
+) -> CommandResult:
     """Recompute every figure of a paper that its published data allow: as printed, as recomputed, and the outcome.
 
     A miss is a figure that is neither the printed one nor the value expected instead; the exit code is then 1.
     """
     from regrade.core.amounts import amount
-    from regrade.replicate import Outcome
+    from regrade.replicate import CellOutcome
     from regrade.replicate import replicate as recompute
 
     replication = recompute(paper, data, watch=_watching)
     table, content = replication.table(), replication.as_dict()
-    misses = replication.count(Outcome.MISS)
+    misses = replication.count(CellOutcome.MISS)
     if not misses:
-        return Shown(table, content)
-    return Shown(table, content, exit_code=1, errors=(f"{amount(misses, 'miss', 'misses')} in {paper}",))
+        return CommandResult(table, content)
+    return CommandResult(table, content, exit_code=1, errors=(f"{amount(misses, 'miss', 'misses')} in {paper}",))
 
 
 def _watching(files: Sequence[PublishedFile]) -> Iterable[PublishedFile]:

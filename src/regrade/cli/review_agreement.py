@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
-from regrade.cli.shown import Shown, shown
 
 
 class Show(StrEnum):
@@ -26,7 +26,7 @@ def agreement(
         Show, typer.Option(help="panel: how far all agree. reviewers: everyone in a queue against the others.")
     ] = Show.panel,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Measure how far reviewers agree: equal answers, Fleiss' kappa, Krippendorff's alpha, each against the others.
 
     What counts is what people said before anyone could see the others' votes: discussion makes agreement.
@@ -38,7 +38,7 @@ def agreement(
     here = opened(workspace)
     if queue is not None:
         found = here.agreement(queue)
-        return Shown(found.table() if show is Show.panel else found.reviewer_table(), found.as_dict())
+        return CommandResult(found.table() if show is Show.panel else found.reviewer_table(), found.as_dict())
     if show is Show.reviewers:
         raise InputError("reviewers are those of one queue: name it")
     names = [one.name for one in here.readable_ledger.queues() if one.mode.value != "training"]
@@ -49,4 +49,4 @@ def agreement(
     rows = tuple(row for table in tables for row in table.rows)
     notes = tables[0].notes[:1] + tuple(f"{one.queue}: {reason}" for one in results for reason in one.reasons)
     whole = replace(tables[0], title="agreement", rows=rows, notes=notes)
-    return Shown(whole, {"agreement": [one.as_dict() for one in results]})
+    return CommandResult(whole, {"agreement": [one.as_dict() for one in results]})

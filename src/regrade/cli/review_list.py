@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
-from regrade.cli.shown import Shown, shown
 from regrade.core.amounts import amount
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @shown
 def list_(
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """List the queues: what they ask, how far they are, how many images people reported as unreadable, and who has
     answered how much.
     """
@@ -44,7 +44,7 @@ def list_(
         for row in found
     )
     columns = tuple(Column(key, headings.get(key, key.replace("_", " "))) for key in keys)
-    return Shown(Table("queues", columns, rows), {"queues": found})
+    return CommandResult(Table("queues", columns, rows), {"queues": found})
 
 
 def assign(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.labels import By, LabelSet
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching, watching_images
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
-    from regrade.workspace import Queued
+    from regrade.workspace import QueueResult
 
 Name = Annotated[str | None, typer.Option(help="The queue's name; a queue that is there is added to.")]
 Overlap = Annotated[
@@ -44,7 +44,7 @@ def queue(
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Ask whether novel predictions are right: those that no one has judged, and no other queue asks about.
 
     Call it again when models were added: only what is new enters. With --size it is a random sample that speaks for the
@@ -67,7 +67,7 @@ def people(
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Ask whether people's novel answers are right, blind: models' answers are seeded among them.
 
     Every image has an answer of a person and one of a random model, and nothing tells them apart.
@@ -87,7 +87,7 @@ def mistakes(
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Ask of what kind each remaining mistake of a model is, and how grave.
 
     Unclear and collapsed classes are no mistakes; what is novel has to be judged first.
@@ -111,7 +111,7 @@ def label(
         int | None, typer.Option(help="How many people a image is for; everyone there is unless given.")
     ] = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Ask which class images are of, drawn at random; further calls draw further ones."""
     return _shown(
         opened(workspace).queue_labels(
@@ -121,5 +121,5 @@ def label(
     )  # fmt: skip
 
 
-def _shown(done: Queued) -> Shown:
-    return Shown(done.table(), done.as_dict())
+def _shown(done: QueueResult) -> CommandResult:
+    return CommandResult(done.table(), done.as_dict())

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.shown import Shown, shown
 from regrade.core.amounts import amount
 
 _HEAD = 24  # lines of a table that a terminal shows at once
@@ -79,7 +79,7 @@ def confusion(
     seed: Annotated[int, typer.Option(min=0, help="Of the draws of images behind some intervals.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Score images by how they confuse an ensemble in training: errors by score, hard images and who fails on them."""
     from regrade.studies import ConfusionPart
 
@@ -111,4 +111,4 @@ def confusion(
         missing = "" if kept.images else ", without images as the source has none"
         say(f"{'test set' if kept.new else 'unchanged: test set'} and slice {write} of {test_set}: {images}{missing}")
     draw(result, figure)
-    return Shown(table, result.as_dict(), _HEAD)
+    return CommandResult(table, result.as_dict(), _HEAD)

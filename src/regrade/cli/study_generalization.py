@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import MapOption, WithinOption, WorkspaceOption, opened
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 _HEAD = 24  # lines of a table that a terminal shows at once
 
@@ -43,7 +43,7 @@ def generalization(
     seed: Annotated[int, typer.Option(min=0, help="Of the draws of models for --bootstrap.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Hold models' accuracies on new test sets against the original: gaps, ranks, lines, robustness, overfitting."""
     result = opened(workspace).generalization(
         original,
@@ -58,4 +58,4 @@ def generalization(
         watch=watching,
     )
     draw(result, figure)
-    return Shown(result.table(), result.as_dict(), _HEAD)
+    return CommandResult(result.table(), result.as_dict(), _HEAD)

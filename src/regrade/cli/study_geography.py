@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.studies import Geography
@@ -71,7 +71,7 @@ def geography(
         typer.Option("--map", help="Also draw the best model's accuracies on a map, as .html, .svg, .png or .pdf."),
     ] = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Study models by region, country, income or any group: accuracies, disparities, and whom progress reaches."""
     from regrade.studies import GeographyPart
 
@@ -93,7 +93,7 @@ def geography(
     draw(result, figure)
     if world_map is not None:
         _draw_map(result, world_map)
-    return Shown(result.part(GeographyPart(show.value)), result.as_dict(), _HEAD)
+    return CommandResult(result.part(GeographyPart(show.value)), result.as_dict(), _HEAD)
 
 
 def _draw_map(result: Geography, path: Path) -> None:

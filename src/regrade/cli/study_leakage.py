@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching, watching_images
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.studies import Leakage
@@ -80,7 +80,7 @@ def leakage(
     pairs: PairsOption = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Are images of a test set in another set too? Twins by pixels and by looks, and every model without them.
 
     Signatures of images are kept in the workspace: what was looked at once is not decoded again.
@@ -102,18 +102,18 @@ def leakage(
     return shown_leakage(result, show, pairs)
 
 
-def shown_leakage(result: Leakage, show: Show | None, pairs: Path | None) -> Shown:
+def shown_leakage(result: Leakage, show: Show | None, pairs: Path | None) -> CommandResult:
     """What a search found as a command shows it."""
     from regrade.studies import LeakagePart
 
     if pairs is not None:
         say(f"pairs: {pairs}")
     if show is not None:
-        return Shown(result.part(LeakagePart(show.value)), result.as_dict(), HEAD)
+        return CommandResult(result.part(LeakagePart(show.value)), result.as_dict(), HEAD)
     table = result.table()
     others = [part.value for part in result.parts if part is not LeakagePart.DISTANCES]
     notes = (f"further tables with --show: {', '.join(others)}",) if others else ()
-    return Shown(replace(table, notes=(*table.notes, *notes)), result.as_dict(), HEAD)
+    return CommandResult(replace(table, notes=(*table.notes, *notes)), result.as_dict(), HEAD)
 
 
 def distances(by: str) -> list[str]:

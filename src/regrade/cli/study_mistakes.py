@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import CollapsedOption, TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import say, watching
-from regrade.cli.shown import Shown, shown
 from regrade.core.amounts import amount
 
 _HEAD = 24  # lines of a table that a terminal shows at once
@@ -70,7 +70,7 @@ def mistakes(
     ] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Study mistakes: what people or a triage make of them, confused classes, and what newer models fix."""
     from regrade.core import InputError
     from regrade.studies import MistakePart
@@ -102,4 +102,4 @@ def mistakes(
         words = f"{save_major} of {test_set}: {amount(result.major.images, 'image')}"
         say(f"{'slice' if kept.new else 'unchanged: slice'} {words}")
     draw(result, figure)
-    return Shown(table, result.as_dict(), _HEAD)
+    return CommandResult(table, result.as_dict(), _HEAD)

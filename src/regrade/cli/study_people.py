@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import (
     CollapsedOption,
@@ -17,7 +18,6 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 _HEAD = 40  # lines of a table that a terminal shows at once
 
@@ -69,7 +69,7 @@ def people(
     seed: Annotated[int, typer.Option(min=0, help="Of the random sets of classes.")] = 0,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Hold people against models on the same images: accuracy by subset, tests, agreement, time, what all miss."""
     from regrade.core import InputError
 
@@ -97,4 +97,4 @@ def people(
     if not table.rows and show in _NEEDS:
         raise InputError(f"there is nothing to show as {show.value}: {_NEEDS[show]}")
     draw(result, figure)
-    return Shown(table, result.as_dict(), _HEAD)
+    return CommandResult(table, result.as_dict(), _HEAD)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.figures import FigureOption, draw
 from regrade.cli.options import TestSetOption, WorkspaceOption, opened
 from regrade.cli.output import watching
-from regrade.cli.shown import Shown, shown
 
 _HEAD = 20  # pairs that people see
 
@@ -25,8 +25,8 @@ def similarity(
     slice_: Annotated[str | None, typer.Option("--slice", help="Only the images of this slice.")] = None,
     figure: FigureOption = None,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """How alike all pairs of models are: error consistency, dominance against independence, the same classes."""
     result = opened(workspace).similarity(test_set, models=model, labels=labels, slice=slice_, watch=watching)
     draw(result, figure)
-    return Shown(result.table(), result.as_dict(), head=_HEAD)
+    return CommandResult(result.table(), result.as_dict(), head=_HEAD)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from regrade.cli.command_result import CommandResult, shown
 from regrade.cli.options import WorkspaceOption, opened
 from regrade.cli.output import say
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Member, Person
@@ -31,7 +31,7 @@ class RoleName(StrEnum):
 
 @app.command("list")
 @shown
-def list_(workspace: WorkspaceOption = Path()) -> Shown:
+def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List everyone: their roles, whether they are invited, have joined or are closed, and when they were last seen."""
     from regrade.core import Column, Table
     from regrade.core.amounts import ago
@@ -47,7 +47,7 @@ def list_(workspace: WorkspaceOption = Path()) -> Shown:
         for member in members
     )  # fmt: skip
     table = Table("people", tuple(Column(key, key) for key in ("name", "role", "account", "seen")), rows)
-    return Shown(table, {"people": [_as_dict(member) for member in members]})
+    return CommandResult(table, {"people": [_as_dict(member) for member in members]})
 
 
 @app.command()

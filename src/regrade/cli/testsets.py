@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regrade.cli.listing import Unreadable
+from regrade.cli.command_result import CommandResult, shown
+from regrade.cli.listing import ListErrors
 from regrade.cli.options import (
     ClassNumbers,
     GroupColumns,
@@ -24,7 +25,6 @@ from regrade.cli.options import (
     opened,
 )
 from regrade.cli.output import download_bar, report_import, say, watching_images
-from regrade.cli.shown import Shown, shown
 
 if TYPE_CHECKING:
     from regrade.core import ClassMap
@@ -48,11 +48,11 @@ app = typer.Typer(help="The test sets of a workspace.", no_args_is_help=True)
 
 @app.command("list")
 @shown
-def list_(workspace: WorkspaceOption = Path()) -> Shown:
+def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
     """List the test sets; one that is damaged is named and left out, and the exit code is then 1."""
     from regrade.core import Column, Table
 
-    store, unreadable = opened(workspace).store, Unreadable()
+    store, unreadable = opened(workspace).store, ListErrors()
     keys = ("test_set", "examples", "classes", "class_space", "groups", "images", "models", "labels", "digest")
     rows, notes = [], []
     for name in store.test_set_names():
@@ -85,7 +85,9 @@ def _listed(store: Store, name: str) -> tuple[tuple[str | int, ...], Path | None
 
 @app.command("show")
 @shown
-def show_(name: Annotated[str, typer.Argument(help="The test set.")], workspace: WorkspaceOption = Path()) -> Shown:
+def show_(
+    name: Annotated[str, typer.Argument(help="The test set.")], workspace: WorkspaceOption = Path()
+) -> CommandResult:
     """Show what a test set can be sliced by, with the sizes, and the class map that is stored with it.
 
     Slices are groups of classes, values of group columns, and what came later by `regrade import slices`.
@@ -113,7 +115,7 @@ def show_(name: Annotated[str, typer.Argument(help="The test set.")], workspace:
             "classes": len(class_map.target),
             "mapped": int(class_map.scorable.sum()),
         }
-    return Shown(table, data)
+    return CommandResult(table, data)
 
 
 @app.command()
@@ -209,7 +211,7 @@ def check(
     sheet: Annotated[Path | None, typer.Option(help="Also write a contact sheet of some images, as PNG.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the choice of images for the sheet.")] = 0,
     workspace: WorkspaceOption = Path(),
-) -> Shown:
+) -> CommandResult:
     """Read every image of a test set: count, class balance, unreadable and repeated images.
 
     Exits with 3 if a image is unreadable or the count is not the catalog's.
@@ -222,14 +224,14 @@ def check(
         write_image(sheet, here.contact_sheet(name, seed=seed))
         say(f"contact sheet: {sheet}")
     data = {"sound": found.sound, **dataclasses.asdict(found)}
-    return Shown(found.table(), data, exit_code=0 if found.sound else 3)
+    return CommandResult(found.table(), data, exit_code=0 if found.sound else 3)
 
 
 @app.command()
 @shown
 def catalog(
     name: Annotated[str | None, typer.Argument(help="Only this one, in full.")] = None,
-) -> Shown:
+) -> CommandResult:
     """The test sets, label sets and slices of the field: what they are, how they are scored, where they come from."""
     from regrade.core import Column, Table
     from regrade.testsets import entry, names
@@ -243,7 +245,7 @@ def catalog(
     found = [entry(name)] if name else [entry(known) for known in names()]
     rows = tuple(tuple(_cell(getattr(one, key)) for key in keys) for one in found)
     table = Table("catalog", tuple(Column(key, key.replace("_", " ")) for key in keys), rows)
-    return Shown(table, {"catalog": table.records()})
+    return CommandResult(table, {"catalog": table.records()})
 
 
 @app.command("download")

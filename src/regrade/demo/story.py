@@ -14,7 +14,7 @@ from regrade.demo.classifiers import EPOCHS, SEEDS, classifiers, epochs_of_a_sma
 from regrade.demo.digits import Digits, halves, mnist, uci
 from regrade.demo.image_table import ink_cuts, write_images
 from regrade.tables import Columns
-from regrade.workspace import Watch, Workspace, WrittenReport, init
+from regrade.workspace import ProgressCallback, Workspace, WrittenReport, init
 from regrade.workspace import open as open_workspace
 
 ORIGINAL, NEW, TRAINED_ON = "mnist", "uci-digits", "mnist-train"
@@ -34,7 +34,7 @@ _LOOKED_AT = 32  # pixels along each side at which digits are compared: they hav
 Tell = Callable[[str], None]
 
 
-def run_demo(folder: Path, *, tell: Tell, watch: Watch = iter) -> WrittenReport:
+def run_demo(folder: Path, *, tell: Tell, watch: ProgressCallback = iter) -> WrittenReport:
     """Train, predict, study and report; what an earlier run has stored in the folder is used again.
 
     ``tell`` is told what is being done, and ``watch`` goes along with the chapters of the report.

@@ -1,6 +1,6 @@
 """Executors: the same work on more machines than one, nothing lost and nothing twice."""
 
-from regrade.executors.pool import Crew, Lost, done_by
-from regrade.executors.ray_cluster import RayCluster, RayCrew, Seat
+from regrade.executors.pool import Lost, WorkerPool, done_by
+from regrade.executors.ray_cluster import RayCluster, RayWorkerPool, WorkerSlot
 
-__all__ = ["Crew", "Lost", "RayCluster", "RayCrew", "Seat", "done_by"]
+__all__ = ["Lost", "RayCluster", "RayWorkerPool", "WorkerPool", "WorkerSlot", "done_by"]

@@ -23,7 +23,7 @@ class Lost(Exception):
     """A worker is gone, and with it what it was at."""
 
 
-class Crew(ABC, Generic[Worker]):
+class WorkerPool(ABC, Generic[Worker]):
     """Workers, as an executor provides them."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class Crew(ABC, Generic[Worker]):
 
 
 def done_by(
-    crew: Crew[Worker], tasks: Iterable[Task], method: str, arguments: Callable[[Worker, Task], tuple[Any, ...]]
+    crew: WorkerPool[Worker], tasks: Iterable[Task], method: str, arguments: Callable[[Worker, Task], tuple[Any, ...]]
 ) -> Iterator[tuple[Task, Any]]:
     """Each task with its answer, in the order in which they are done; what a lost worker was at is done again."""
     waiting, losses = deque(tasks), Counter[Task]()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regrade.core import ExecutorError, RegradeError
-from regrade.executors.pool import AHEAD, Crew, Lost
+from regrade.executors.pool import AHEAD, Lost, WorkerPool
 from regrade.executors.ray_connection import connected, first_line
 
 _DEATHS = 2  # on one seat before it stays empty
@@ -19,7 +19,7 @@ _PATIENCE = 120.0  # seconds without any worker before the run is given up
 
 
 @dataclass(frozen=True)
-class Seat:
+class WorkerSlot:
     """One worker's place: on which machine, the how-manieth there, and after how many others who died on it.
 
     The last tells a new worker from the one before it, of which bad news may still come in.
@@ -41,10 +41,10 @@ class RayCluster:
         self.per_machine = per_machine
 
     @contextmanager
-    def crew(self, make: Callable[[], Any], *, gpus: bool, said: Callable[[Any], None]) -> Iterator[RayCrew]:
+    def crew(self, make: Callable[[], Any], *, gpus: bool, said: Callable[[Any], None]) -> Iterator[RayWorkerPool]:
         """Workers made by ``make`` on every machine; ``said`` is told what each says of itself (`hello`) first."""
         with connected(self.address):
-            crew = RayCrew(make, gpus=gpus, per_machine=self.per_machine, said=said)
+            crew = RayWorkerPool(make, gpus=gpus, per_machine=self.per_machine, said=said)
             crew.check_room()
             try:
                 yield crew
@@ -52,7 +52,7 @@ class RayCluster:
                 crew.dismiss()
 
 
-class RayCrew(Crew[Seat]):
+class RayWorkerPool(WorkerPool[WorkerSlot]):
     """Workers as Ray actors. Every machine keeps one CPU free of them, for reading."""
 
     def __init__(
@@ -62,9 +62,9 @@ class RayCrew(Crew[Seat]):
         self._gpus = gpus
         self._per_machine = per_machine
         self._said = said
-        self._hired: dict[Seat, Any] = {}
-        self._greetings: dict[Any, Seat] = {}
-        self._greeted: dict[Seat, Any] = {}
+        self._hired: dict[WorkerSlot, Any] = {}
+        self._greetings: dict[Any, WorkerSlot] = {}
+        self._greeted: dict[WorkerSlot, Any] = {}
         self._deaths = Counter[tuple[str, int]]()
         self._looked = 0.0
         self._last_seen = time.monotonic()
@@ -91,11 +91,11 @@ class RayCrew(Crew[Seat]):
         """How many workers have died."""
         return self._deaths.total()
 
-    def said(self, seat: Seat) -> Any:
+    def said(self, seat: WorkerSlot) -> Any:
         """What a worker says of itself."""
         return self._greeted[seat]
 
-    def workers(self) -> list[Seat]:
+    def workers(self) -> list[WorkerSlot]:
         """Those that are ready; vacant seats are filled on the way."""
         if time.monotonic() - self._looked > 5 * _MOMENT or not self._hired:
             self._fill_seats()
@@ -108,7 +108,7 @@ class RayCrew(Crew[Seat]):
             )
         return list(self._greeted)
 
-    def first(self) -> Seat:
+    def first(self) -> WorkerSlot:
         """A worker that is ready, as soon as there is one."""
         while not (ready := self.workers()):
             self.wait(self._greetings)
@@ -123,7 +123,7 @@ class RayCrew(Crew[Seat]):
             except Lost as error:
                 self.lose(seat, str(error))
 
-    def submit(self, worker: Seat, method: str, *arguments: Any) -> Any:
+    def submit(self, worker: WorkerSlot, method: str, *arguments: Any) -> Any:
         """Have a worker do something."""
         return self._hired[worker].ask.remote(method, *arguments)
 
@@ -152,7 +152,7 @@ class RayCrew(Crew[Seat]):
         except RayError as error:
             raise Lost(first_line(error)) from None
 
-    def lose(self, worker: Seat, why: str) -> None:
+    def lose(self, worker: WorkerSlot, why: str) -> None:
         """Forget a worker, and fill its seat again, once, if its machine is still there; none left raises."""
         if worker in self._hired:
             self._deaths[worker.node, worker.number] += 1
@@ -166,7 +166,7 @@ class RayCrew(Crew[Seat]):
         for seat in list(self._hired):
             self._dismiss(seat)
 
-    def _dismiss(self, seat: Seat) -> None:
+    def _dismiss(self, seat: WorkerSlot) -> None:
         import ray
 
         self._greeted.pop(seat, None)
@@ -205,7 +205,7 @@ class RayCrew(Crew[Seat]):
             if seat in self._hired:
                 self._greeted[seat] = told
 
-    def _seats(self) -> list[Seat]:
+    def _seats(self) -> list[WorkerSlot]:
         """All places for workers: a GPU each, or a CPU each, and one CPU of every machine left for reading."""
         import ray
 
@@ -215,7 +215,9 @@ class RayCrew(Crew[Seat]):
                 free = _count(node, "CPU") - 1
                 number = min(free, _count(node, "GPU")) if self._gpus else free
                 most = number if self._per_machine is None else min(number, self._per_machine)
-                seats += [Seat(node["NodeID"], place, self._deaths[node["NodeID"], place]) for place in range(most)]
+                seats += [
+                    WorkerSlot(node["NodeID"], place, self._deaths[node["NodeID"], place]) for place in range(most)
+                ]
         return [seat for seat in seats if seat.turn < _DEATHS]
 
 

@@ -2,22 +2,21 @@
 
 from regrade.ledger.accounts import Accounts, OpenAccount
 from regrade.ledger.answers import ANSWERS
-from regrade.ledger.assigning import may_answer
+from regrade.ledger.assignment import may_answer
 from regrade.ledger.browser_sessions import BrowserSessions
 from regrade.ledger.chain import ChainLink
-from regrade.ledger.deciding import verdict_of
-from regrade.ledger.discussing import Discussion, Discussions, Stage, Topic, Wanted
+from regrade.ledger.decisions import verdict_of
+from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
 from regrade.ledger.independent import IndependentVote
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.members import AccountState, Member
 from regrade.ledger.one_time_links import OneTimeLinks
-from regrade.ledger.outcomes import Outcome, PersonsAnswer
+from regrade.ledger.outcomes import PersonsAnswer, PublishedDecision
 from regrade.ledger.overlap import MOST_VOTES, OverlapChange
-from regrade.ledger.overview import Progress
+from regrade.ledger.overview import QueueProgress
 from regrade.ledger.pace import Pace
 from regrade.ledger.records import (
-    Ballot,
     Comment,
     CountedVote,
     Decision,
@@ -29,8 +28,9 @@ from regrade.ledger.records import (
     Queue,
     Role,
     Vote,
+    VoteContent,
 )
-from regrade.ledger.reports import Report, Reports
+from regrade.ledger.reports import UnreadableReport, UnreadableReports
 from regrade.ledger.row_files import rows_as_file, rows_from_file
 from regrade.ledger.sign_in_attempts import SignInAttempts
 
@@ -39,7 +39,6 @@ __all__ = [
     "MOST_VOTES",
     "AccountState",
     "Accounts",
-    "Ballot",
     "BrowserSessions",
     "ChainLink",
     "Comment",
@@ -58,22 +57,23 @@ __all__ = [
     "NewItem",
     "OneTimeLinks",
     "OpenAccount",
-    "Outcome",
     "OverlapChange",
     "Pace",
     "Person",
     "PersonsAnswer",
-    "Progress",
+    "PublishedDecision",
     "Question",
     "Queue",
-    "Report",
-    "Reports",
+    "QueueProgress",
     "Role",
     "SignInAttempts",
     "Stage",
     "Topic",
+    "TopicFilter",
+    "UnreadableReport",
+    "UnreadableReports",
     "Vote",
-    "Wanted",
+    "VoteContent",
     "may_answer",
     "rows_as_file",
     "rows_from_file",

@@ -16,7 +16,7 @@ from regrade.core import InputError, UnknownName
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import snapshot, writing
 from regrade.ledger.members import Member, members
-from regrade.ledger.record_of import record_of
+from regrade.ledger.record_mapping import record_of
 from regrade.ledger.records import Person
 from regrade.ledger.schema import account, invitation, person, secret
 from regrade.ledger.secret_words import digest_of, new_word

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regrade.core import InputError, MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE, Answer
-from regrade.ledger.records import Ballot, Question
+from regrade.ledger.records import Question, VoteContent
 
 ANSWERS = {
     Question.JUDGE: [one.value for one in Answer],
@@ -13,7 +13,7 @@ ANSWERS = {
 """The answers to a question; a label may be any class."""
 
 
-def check_ballot(question: Question, ballot: Ballot) -> None:
+def check_ballot(question: Question, ballot: VoteContent) -> None:
     """Raise where an answer is not one of the question's; a label may be any class, which the caller knows."""
     if ballot.seconds is not None and not 0 <= ballot.seconds < float("inf"):
         raise InputError(f"a vote takes no negative or endless time, got {ballot.seconds} seconds")

@@ -12,7 +12,7 @@ from regrade.core import LedgerRefused, LedgerUnavailable
 from regrade.ledger.accounts import OpenAccount
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
-from regrade.ledger.record_of import record_of
+from regrade.ledger.record_mapping import record_of
 from regrade.ledger.records import Person
 from regrade.ledger.schema import account, browser_session, person
 from regrade.ledger.secret_words import digest_of, new_word

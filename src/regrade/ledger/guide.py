@@ -16,7 +16,7 @@ from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
 from regrade.ledger.records import Person
 from regrade.ledger.schema import guide_entry, person
-from regrade.ledger.whole_text import is_whole
+from regrade.ledger.text_validation import is_whole
 
 _later = guide_entry.alias("later")
 _IS_LAST: ColumnElement[bool] = ~exists(select(_later.c.id).where(_later.c.replaces == guide_entry.c.id))

@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, Connection, Integer, func, inspe
 
 from regrade.core.amounts import amount
 from regrade.ledger.database import expected_schema, schema_objects
-from regrade.ledger.schema import APPEND_ONLY, Number, Whole, chain, metadata
+from regrade.ledger.schema import APPEND_ONLY, FloatColumn, IntegerColumn, chain, metadata
 
 _PROTECTED = (*(table.name for table in APPEND_ONLY), chain.name)
 _POSTGRES_TRIGGERS = """
@@ -116,9 +116,9 @@ def _wrong_types(connection: Connection) -> Iterator[str]:
 
 def _stored_as(column: Column[Any]) -> tuple[str, ...]:
     """What SQLite calls the values that a column may hold."""
-    if isinstance(column.type, Number):
+    if isinstance(column.type, FloatColumn):
         return "real", "integer", "null"
-    return ("integer", "null") if isinstance(column.type, Whole | Integer) else ("text", "null")
+    return ("integer", "null") if isinstance(column.type, IntegerColumn | Integer) else ("text", "null")
 
 
 def _schema_problems(stored: dict[str, str], expected: dict[str, str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
 from regrade.core.similar_names import check_distinct_names
-from regrade.ledger import assigning, deciding, discussing, overview, pace, queueing, voting
+from regrade.ledger import assignment, decisions, discussion, overview, pace, queue_order, voting
 from regrade.ledger.answers import check_ballot
 from regrade.ledger.appending import append_items
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
@@ -34,15 +34,13 @@ from regrade.ledger.independent import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
 from regrade.ledger.names import check_name, check_not_alike
-from regrade.ledger.outcomes import Outcome, PersonsAnswer, last_answers, outcomes
+from regrade.ledger.outcomes import PersonsAnswer, PublishedDecision, last_answers, outcomes
 from regrade.ledger.overlap import OverlapChange, change_overlap
-from regrade.ledger.overview import Progress
+from regrade.ledger.overview import QueueProgress
 from regrade.ledger.pace import Pace
-from regrade.ledger.reading_back import read_back
-from regrade.ledger.record_of import Record, record_of
+from regrade.ledger.record_mapping import Record, record_of
 from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import (
-    Ballot,
     Comment,
     CountedVote,
     Decision,
@@ -54,8 +52,10 @@ from regrade.ledger.records import (
     Queue,
     Role,
     Vote,
+    VoteContent,
 )
 from regrade.ledger.reveal import is_revealed, reveals
+from regrade.ledger.row_import import read_back
 from regrade.ledger.schema import comment, item, person, queue
 
 
@@ -176,16 +176,16 @@ class Ledger:
     def assign(self, of: Queue, people: Sequence[Person]) -> None:
         """Give a queue to these people and no one else; to everyone again where there are none."""
         for one in people:
-            if not assigning.may_answer(one.role, of.question):
+            if not assignment.may_answer(one.role, of.question):
                 raise InputError(f"{one.name} is a labeler, and {of.name} shows what models say: it is for reviewers")
         with writing(self.engine) as connection:
-            queueing.lock_queue(connection, of.id)
-            assigning.assign(connection, of.id, [one.id for one in people])
+            queue_order.lock_queue(connection, of.id)
+            assignment.assign(connection, of.id, [one.id for one in people])
 
     def assigned(self, of: Queue) -> tuple[Person, ...]:
         """The people a queue was given to, none where it is for everyone whose role allows it."""
         with self.engine.connect() as connection:
-            return tuple(record_of(Person, row) for row in assigning.assigned(connection, of.id))
+            return tuple(record_of(Person, row) for row in assignment.assigned(connection, of.id))
 
     def queues_of(self, whom: Person) -> tuple[Queue, ...]:
         """The queues that someone may work on, oldest first: those given to them, and those given to no one.
@@ -193,12 +193,12 @@ class Ledger:
         Labelers only label; what shows models' answers is for reviewers and owners.
         """
         with self.engine.connect() as connection:
-            return tuple(record_of(Queue, row) for row in assigning.open_to(connection, whom))
+            return tuple(record_of(Queue, row) for row in assignment.open_to(connection, whom))
 
     def queue_for(self, whom: Person, queue_id: int) -> Queue:
         """A queue by its number, if someone may work on it."""
         with self.engine.connect() as connection:
-            found = assigning.queue_for(connection, whom, queue_id)
+            found = assignment.queue_for(connection, whom, queue_id)
         if found is None:
             raise UnknownName("queue", str(queue_id), None)
         return record_of(Queue, found)
@@ -206,7 +206,7 @@ class Ledger:
     def item_for(self, whom: Person, queue_id: int, item_id: int) -> tuple[Queue, Item]:
         """An item and its queue by their numbers, if someone may work on the queue."""
         with self.engine.connect() as connection:
-            queue_row, item_row = assigning.item_for(connection, whom, queue_id, item_id)
+            queue_row, item_row = assignment.item_for(connection, whom, queue_id, item_id)
         if queue_row is None:
             raise UnknownName("queue", str(queue_id), None)
         if item_row is None:
@@ -220,7 +220,7 @@ class Ledger:
     def add_items(self, to: Queue, items: Iterable[NewItem]) -> int:
         """Put items at the end of a queue and say how many are new: those it has already are passed over."""
         with writing(self.engine) as connection:
-            queueing.lock_queue(connection, to.id)
+            queue_order.lock_queue(connection, to.id)
             known = set(connection.execute(_pairs(to.id)))
             fresh = {(one.example, one.class_id): one for one in items if (one.example, one.class_id) not in known}
             needed = connection.execute(select(queue.c.overlap).where(queue.c.id == to.id)).scalar_one()
@@ -233,23 +233,23 @@ class Ledger:
         ``after`` is the item before them: they are given the one that comes when it is answered.
         """
         with writing_unsynced(self.engine) as connection:
-            row = queueing.next_item(connection, of.id, to.id, now=self._now(), after=after)
+            row = queue_order.next_item(connection, of.id, to.id, now=self._now(), after=after)
         return None if row is None else record_of(Item, row)
 
     def skip(self, item_id: int, by: Person) -> None:
         """Put an item off for someone; what they skipped is kept for no one, and comes back by `return_skipped`."""
         with writing(self.engine) as connection:
-            queueing.skip_item(connection, voting.locked_item(connection, item_id), by.id)
+            queue_order.skip_item(connection, voting.locked_item(connection, item_id), by.id)
 
     def skipped(self, of: Queue, by: Person) -> int:
         """How many items of a queue someone has skipped that still need their answer."""
         with self.engine.connect() as connection:
-            return queueing.count_skipped(connection, of.id, by.id)
+            return queue_order.count_skipped(connection, of.id, by.id)
 
     def return_skipped(self, of: Queue, by: Person) -> None:
         """Give someone the items of a queue again that they have skipped."""
         with writing(self.engine) as connection:
-            queueing.return_skipped(connection, of.id, by.id)
+            queue_order.return_skipped(connection, of.id, by.id)
 
     def item(self, item_id: int) -> Item:
         """An item by its number."""
@@ -261,7 +261,7 @@ class Ledger:
 
     # Votes
 
-    def vote(self, item_id: int, by: Person, ballot: Ballot) -> Vote:
+    def vote(self, item_id: int, by: Person, ballot: VoteContent) -> Vote:
         """Add someone's vote; a unanimous panel has then decided.
 
         The same ballot a second time is the vote it was. An answer that the question does not know, a change without
@@ -270,7 +270,7 @@ class Ledger:
         """
         return self.count(item_id, by, ballot).vote
 
-    def count(self, item_id: int, by: Person, ballot: Ballot) -> CountedVote:
+    def count(self, item_id: int, by: Person, ballot: VoteContent) -> CountedVote:
         """Add someone's vote as `vote` does, and say whether they can see the votes of others on the item by now."""
         now = self._now()
         with writing(self.engine) as connection:
@@ -279,11 +279,11 @@ class Ledger:
             votes = voting.votes_so_far(connection, item_id, ballot.key)
             cast = voting.counted(votes, item_row, by.id, ballot)
             if cast is None:
-                if item_row["missing"] <= 0 and deciding.decided(connection, item_id) is not None:
+                if item_row["missing"] <= 0 and decisions.decided(connection, item_id) is not None:
                     raise AlreadyStored("this item is decided: it must be opened again before a vote can change")
                 cast = voting.cast(connection, item_row, votes, by, ballot, now=now)
                 votes.append(cast)
-                deciding.decide_if_unanimous(connection, item_row, now=now)
+                decisions.decide_if_unanimous(connection, item_row, now=now)
         return CountedVote(record_of(Vote, cast), revealed=reveals(item_row, votes, by))
 
     def has_ballot(self, key: str) -> bool:
@@ -300,15 +300,15 @@ class Ledger:
         now = self._now()
         with writing(self.engine) as connection:
             item_row = voting.locked_for_vote(connection, item_id, by.id)
-            ballot = Ballot(key, None, why=why.strip() or voting.UNDONE)
+            ballot = VoteContent(key, None, why=why.strip() or voting.UNDONE)
             votes = voting.votes_so_far(connection, item_id, key)
             taken = voting.counted(votes, item_row, by.id, ballot)
             if taken is None and undone is not None:
                 taken = voting.already_undone(votes, by.id, undone)
             if taken is None:
-                deciding.undo_unanimous(connection, item_id, by.id, why=ballot.why, now=now)
+                decisions.undo_unanimous(connection, item_id, by.id, why=ballot.why, now=now)
                 taken = voting.cast(connection, item_row, votes, by, ballot, now=now)
-                queueing.hold(connection, item_row, by.id, now=now)
+                queue_order.hold(connection, item_row, by.id, now=now)
         return record_of(Vote, taken)
 
     def is_revealed(self, item_id: int, person: Person) -> bool:
@@ -337,7 +337,7 @@ class Ledger:
         with snapshot(self.engine) as connection:
             return independent_votes(connection, of.id, revealed_only=revealed_only)
 
-    def progress(self, of: Queue) -> Progress:
+    def progress(self, of: Queue) -> QueueProgress:
         """How far a queue has come."""
         with snapshot(self.engine) as connection:
             return overview.progress(connection, of)
@@ -361,7 +361,7 @@ class Ledger:
         row = insert(comment).values(item_id=item_id, person_id=by.id, text=text.strip(), at=self._now())
         with writing(self.engine) as connection:
             voting.locked_item(connection, item_id)
-            last = discussing.last_comment(connection, item_id)
+            last = discussion.last_comment(connection, item_id)
             if last is not None and (last["person_id"], last["text"]) == (by.id, text.strip()):
                 return record_of(Comment, last)
             added = _added(connection, row, comment, "this item is not there")
@@ -380,18 +380,18 @@ class Ledger:
         ``seen`` is the newest vote that they have seen: where another one stands by now, nothing is decided.
         """
         with writing(self.engine) as connection:
-            locked = deciding.lock(connection, item_id, by.id, why=why, seen=seen, now=self._now())
+            locked = decisions.lock(connection, item_id, by.id, why=why, seen=seen, now=self._now())
             return record_of(Decision, locked)
 
     def reopen(self, item_id: int, by: Person, *, why: str) -> Decision:
         """Take a decision back, so that votes may change."""
         with writing(self.engine) as connection:
-            return record_of(Decision, deciding.reopen(connection, item_id, by.id, why=why, now=self._now()))
+            return record_of(Decision, decisions.reopen(connection, item_id, by.id, why=why, now=self._now()))
 
     def decision(self, item_id: int) -> Decision | None:
         """What was decided of an item."""
         with self.engine.connect() as connection:
-            found = deciding.decided(connection, item_id)
+            found = decisions.decided(connection, item_id)
         return None if found is None else record_of(Decision, found)
 
     # What came of it
@@ -401,7 +401,7 @@ class Ledger:
         with self.engine.connect() as connection:
             return tuple((example, class_id) for example, class_id in connection.execute(_pairs(of.id)))
 
-    def outcomes(self, of: Queue) -> tuple[Outcome, ...]:
+    def outcomes(self, of: Queue) -> tuple[PublishedDecision, ...]:
         """The decisions of a queue that stand, in the order in which they were made."""
         with snapshot(self.engine) as connection:
             return outcomes(connection, of.id)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, and_, case, func, select
 
 from regrade.core.amounts import ago, duration
-from regrade.ledger.record_of import record_of
+from regrade.ledger.record_mapping import record_of
 from regrade.ledger.records import Person
 from regrade.ledger.schema import account, browser_session, invitation, person
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, exists, select
 
-from regrade.ledger.deciding import REOPENED
+from regrade.ledger.current_votes import STANDS
+from regrade.ledger.decisions import REOPENED
 from regrade.ledger.schema import decision, item, person, vote
-from regrade.ledger.standing import STANDS
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublishedDecision:
     """A decision that stands: of which image and class, by whom, and the ``reasons`` of those who say the same."""
 
     example: str
@@ -37,7 +37,7 @@ class PersonsAnswer:
     at: datetime
 
 
-def outcomes(connection: Connection, queue_id: int) -> tuple[Outcome, ...]:
+def outcomes(connection: Connection, queue_id: int) -> tuple[PublishedDecision, ...]:
     """The decisions of a queue that stand, in the order in which they were made."""
     locker = person.alias("locker")
     later = decision.alias("later")
@@ -55,11 +55,11 @@ def outcomes(connection: Connection, queue_id: int) -> tuple[Outcome, ...]:
     return tuple(_outcome(row, votes.get(row["item_id"], [])) for row in connection.execute(found).mappings())
 
 
-def _outcome(row: RowMapping, votes: list[Any]) -> Outcome:
+def _outcome(row: RowMapping, votes: list[Any]) -> PublishedDecision:
     by = [*(one.name for one in votes), *([row["locker"]] if row["locker"] else [])]
     reasons = tuple(one.reason for one in votes if one.answer == row["answer"])
     said = (row["example"], row["class"], row["answer"], row["severity"], row["at"])
-    return Outcome(*said, tuple(dict.fromkeys(by)), reasons)
+    return PublishedDecision(*said, tuple(dict.fromkeys(by)), reasons)
 
 
 def last_answers(connection: Connection, queue_id: int) -> tuple[PersonsAnswer, ...]:

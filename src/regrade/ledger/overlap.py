@@ -9,9 +9,9 @@ from sqlalchemy import ColumnElement, Connection, case, func, insert, select, up
 
 from regrade.core import InputError
 from regrade.core.amounts import amount
-from regrade.ledger.deciding import decide_complete
+from regrade.ledger.decisions import decide_complete
 from regrade.ledger.overview import is_decided
-from regrade.ledger.queueing import lock_queue
+from regrade.ledger.queue_order import lock_queue
 from regrade.ledger.records import Question, Queue
 from regrade.ledger.schema import item, overlap_change, queue
 

@@ -7,16 +7,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, select
 
-from regrade.ledger.deciding import REOPENED
+from regrade.ledger.current_votes import STANDS
+from regrade.ledger.decisions import REOPENED
 from regrade.ledger.records import Question, Queue
 from regrade.ledger.schema import decision, item, person, report, vote
-from regrade.ledger.standing import STANDS
 
 _IS_REPORTED = exists(select(report.c.id).where(report.c.item_id == item.c.id, report.c.cleared.is_(None)))
 
 
 @dataclass(frozen=True)
-class Progress:
+class QueueProgress:
     """Items of a queue: all, those with every vote, those decided, and those to be discussed; and votes by person.
 
     ``reported`` items have an image that someone could not read. ``newest_vote`` is the number of the newest vote that
@@ -32,7 +32,7 @@ class Progress:
     newest_vote: int
 
 
-def progress(connection: Connection, of: Queue) -> Progress:
+def progress(connection: Connection, of: Queue) -> QueueProgress:
     """How far a queue has come; labels are everyone's own, and nothing to discuss."""
     mine = item.c.queue_id == of.id
 
@@ -49,7 +49,7 @@ def progress(connection: Connection, of: Queue) -> Progress:
         .order_by(person.c.name)
     )
     rows = connection.execute(votes).all()
-    return Progress(
+    return QueueProgress(
         count(),
         count(complete),
         count(is_decided()),

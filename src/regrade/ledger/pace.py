@@ -7,9 +7,9 @@ from statistics import median
 
 from sqlalchemy import Connection, func, select
 
-from regrade.ledger.queueing import ANSWERED, REPORTED
+from regrade.ledger.current_votes import STANDS
+from regrade.ledger.queue_order import ANSWERED, REPORTED
 from regrade.ledger.schema import item, vote
-from regrade.ledger.standing import STANDS
 
 _LOOKED_AT = 50  # votes, the newest ones
 

@@ -12,18 +12,18 @@ import numpy as np
 from sqlalchemy import Connection, Engine, bindparam, func, select
 
 from regrade.core.arrays import BoolArray
+from regrade.ledger.current_votes import STANDS
 from regrade.ledger.database import snapshot
-from regrade.ledger.queueing import ANSWERED
+from regrade.ledger.queue_order import ANSWERED
 from regrade.ledger.records import Person
 from regrade.ledger.schema import block, item, overlap_change, vote
-from regrade.ledger.standing import STANDS
 
 _MOST_ITEMS = 64_000_000  # of all people and queues that are kept in memory, a byte each
 _OVERLAP = 64  # votes that are looked at once more: PostgreSQL may commit them in another order than that of their ids
 _MOST_NEW = 5_000  # votes up to which items are brought up to date one by one
 
 
-class Until(Enum):
+class PendingUntil(Enum):
     """How long an item is pending for a person to whom its queue is open."""
 
     ANSWERED = auto()
@@ -48,10 +48,10 @@ class PendingItems:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._kept: OrderedDict[tuple[int, int, Until], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int, PendingUntil], _Kept] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, person: Person, queues: Mapping[int, Until]) -> dict[int, BoolArray]:
+    def of(self, person: Person, queues: Mapping[int, PendingUntil]) -> dict[int, BoolArray]:
         """For each queue, by its id, which of its items (n,) are pending for someone; not to be written to."""
         if not queues:
             return {}
@@ -72,14 +72,14 @@ class PendingItems:
                 self._keep((person.id, queue_id, until), _Kept(changed[queue_id], newest_vote, newest_change))
         return changed
 
-    def _recent(self, key: tuple[int, int, Until], newest_vote: int, newest_change: int) -> _Kept | None:
+    def _recent(self, key: tuple[int, int, PendingUntil], newest_vote: int, newest_change: int) -> _Kept | None:
         """What is kept of a queue, unless an overlap has changed, or so much is new that reading all is cheaper."""
         kept = self._kept.get(key)
         if kept is None or kept.newest_change != newest_change:
             return None
         return kept if newest_vote - kept.newest_vote <= _MOST_NEW else None
 
-    def _keep(self, key: tuple[int, int, Until], state: _Kept) -> None:
+    def _keep(self, key: tuple[int, int, PendingUntil], state: _Kept) -> None:
         state.pending.setflags(write=False)
         self._kept[key] = state
         self._kept.move_to_end(key)
@@ -115,13 +115,13 @@ def _sizes(connection: Connection, queue_ids: Sequence[int]) -> dict[int, int]:
     return {queue_id: int(size) for queue_id, size in connection.execute(total.group_by(block.c.queue_id))}
 
 
-def _read(connection: Connection, queue_id: int, person_id: int, until: Until, size: int) -> BoolArray:
+def _read(connection: Connection, queue_id: int, person_id: int, until: PendingUntil, size: int) -> BoolArray:
     """The pending items of a queue, read from the database."""
     where = {"in_queue": queue_id, "person": person_id}
-    pending = np.full(size, until is Until.ANSWERED)
-    if until is not Until.ANSWERED:
+    pending = np.full(size, until is PendingUntil.ANSWERED)
+    if until is not PendingUntil.ANSWERED:
         pending[connection.execute(_WITH_MISSING, where).scalars().all()] = True
-    if until is not Until.COMPLETE:
+    if until is not PendingUntil.COMPLETE:
         pending[connection.execute(_ANSWERED_PLACES, where).scalars().all()] = False
     return pending
 
@@ -134,7 +134,7 @@ def _grown(pending: BoolArray, size: int) -> BoolArray:
 def _changed(
     connection: Connection,
     pending: Mapping[int, BoolArray],
-    queues: Mapping[int, Until],
+    queues: Mapping[int, PendingUntil],
     *,
     person_id: int,
     since: int,
@@ -147,11 +147,11 @@ def _changed(
     return dict(pending)
 
 
-def _is_pending(until: Until, *, missing: int, answered: bool) -> bool:
+def _is_pending(until: PendingUntil, *, missing: int, answered: bool) -> bool:
     match until:
-        case Until.ANSWERED:
+        case PendingUntil.ANSWERED:
             return not answered
-        case Until.SETTLED:
+        case PendingUntil.SETTLED:
             return missing > 0 and not answered
-        case Until.COMPLETE:
+        case PendingUntil.COMPLETE:
             return missing > 0

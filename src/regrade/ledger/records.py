@@ -92,7 +92,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Ballot:
+class VoteContent:
     """What someone fills in: an answer, how grave a mistake is, the reason, and how long it took.
 
     ``key`` is the voter's own and told once: a ballot that arrives twice counts once. ``why`` says why an earlier

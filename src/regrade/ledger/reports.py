@@ -11,7 +11,7 @@ from sqlalchemy import Engine, bindparam, insert, select, update
 from regrade.core import UnknownName
 from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
-from regrade.ledger.queueing import release
+from regrade.ledger.queue_order import release
 from regrade.ledger.records import Person
 from regrade.ledger.schema import item, person, queue, report
 from regrade.ledger.voting import locked_item
@@ -37,7 +37,7 @@ _OWN = _OPEN.where(report.c.item_id == bindparam("reported_item"), report.c.pers
 
 
 @dataclass(frozen=True)
-class Report:
+class UnreadableReport:
     """An image that someone could not read, by the item that showed it; ``text`` is what they wrote, if anything."""
 
     id: int
@@ -50,14 +50,14 @@ class Report:
     at: datetime
 
 
-class Reports:
+class UnreadableReports:
     """The reports in a ledger. ``clock`` tells the time, for tests that need to set it."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
-    def add(self, item_id: int, by: Person, text: str = "") -> Report:
+    def add(self, item_id: int, by: Person, text: str = "") -> UnreadableReport:
         """Report an item: it is not given to this person again until the report is cleared.
 
         A second report of the same person, while the first is open, is the first.
@@ -69,12 +69,12 @@ class Reports:
             if connection.execute(_OWN, own).first() is None:
                 row = insert(report).values(item_id=item_id, person_id=by.id, text=text.strip(), at=self._now())
                 connection.execute(row)
-            return Report(**connection.execute(_OWN, own).mappings().all()[0])
+            return UnreadableReport(**connection.execute(_OWN, own).mappings().all()[0])
 
-    def open(self) -> tuple[Report, ...]:
+    def open(self) -> tuple[UnreadableReport, ...]:
         """The reports that no one has cleared, oldest first."""
         with self.engine.connect() as connection:
-            return tuple(Report(**row) for row in connection.execute(_OPEN).mappings())
+            return tuple(UnreadableReport(**row) for row in connection.execute(_OPEN).mappings())
 
     def clear(self, report_id: int, by: Person) -> None:
         """Give the item to its reporter again; the report stays in the ledger. Clearing twice is clearing once."""

@@ -16,7 +16,7 @@ from sqlalchemy import Column
 
 from regrade.core import FormatError
 from regrade.ledger.row_form import columns_of_all
-from regrade.ledger.schema import Moment, Number, Whole
+from regrade.ledger.schema import FloatColumn, IntegerColumn, TimestampColumn
 from regrade.tables import check_file, check_quotes, damage, parse_csv, read_json
 
 SUFFIXES = (".csv", ".json", ".parquet")
@@ -76,7 +76,7 @@ def _table(rows: Sequence[Mapping[str, Any]], *, moments: pa.DataType) -> pa.Tab
 
 
 def _arrow(column: Column[Any], moments: pa.DataType) -> pa.DataType:
-    kinds = {Moment: moments, Whole: pa.int64(), Number: pa.float64()}
+    kinds = {TimestampColumn: moments, IntegerColumn: pa.int64(), FloatColumn: pa.float64()}
     return next((kind for type_, kind in kinds.items() if isinstance(column.type, type_)), pa.string())
 
 

@@ -12,15 +12,15 @@ from sqlalchemy import Column
 
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
-from regrade.ledger.deciding import REOPENED
+from regrade.ledger.decisions import REOPENED
 from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
 from regrade.ledger.schema import (
-    Moment,
-    Number,
-    OneOf,
-    Whole,
-    Words,
+    EnumColumn,
+    FloatColumn,
+    IntegerColumn,
+    TextColumn,
+    TimestampColumn,
     comment,
     decision,
     guide_entry,
@@ -30,7 +30,7 @@ from regrade.ledger.schema import (
     report,
     vote,
 )
-from regrade.ledger.whole_text import is_whole
+from regrade.ledger.text_validation import is_whole
 
 Row = Mapping[str, Any]
 
@@ -189,11 +189,11 @@ def _moment(name: str, value: Any) -> datetime:
 
 
 _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
-    Moment: _moment,
-    Whole: _whole,
-    Number: _seconds,
-    OneOf: _text,
-    Words: _text,
+    TimestampColumn: _moment,
+    IntegerColumn: _whole,
+    FloatColumn: _seconds,
+    EnumColumn: _text,
+    TextColumn: _text,
 }
 
 

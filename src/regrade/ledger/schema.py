@@ -30,7 +30,7 @@ def _damage(value: Any, expected: str) -> LedgerDamaged:
     return LedgerDamaged(f"the ledger is damaged: {brief(value)} stands for {expected}")
 
 
-class Words(TypeDecorator[str]):
+class TextColumn(TypeDecorator[str]):
     """A text of limited length; what is read and is none is damage.
 
     SQLite keeps a value of any type in a column, whatever the column's type is; nothing else was ever written.
@@ -46,14 +46,14 @@ class Words(TypeDecorator[str]):
         return value
 
 
-class LongText(Words):
+class LongTextColumn(TextColumn):
     """A text of any length."""
 
     impl = Text
     cache_ok = True
 
 
-class Whole(TypeDecorator[int]):
+class IntegerColumn(TypeDecorator[int]):
     """A whole number; what is read and is none is damage."""
 
     impl = Integer
@@ -66,7 +66,7 @@ class Whole(TypeDecorator[int]):
         return value
 
 
-class Number(TypeDecorator[float]):
+class FloatColumn(TypeDecorator[float]):
     """A number; what is read and is none is damage.
 
     What an insert returns is what is read later, which hashes rely on: SQLite stores no negative zero, and returns
@@ -87,7 +87,7 @@ class Number(TypeDecorator[float]):
         return None if value is None else float(value)
 
 
-class Moment(TypeDecorator[datetime]):
+class TimestampColumn(TypeDecorator[datetime]):
     """A moment in UTC as text that sorts, the same in every database."""
 
     impl = String(27)
@@ -105,7 +105,7 @@ class Moment(TypeDecorator[datetime]):
             raise _damage(value, "a moment") from None
 
 
-class OneOf(TypeDecorator[str]):
+class EnumColumn(TypeDecorator[str]):
     """One of some words; anything else that is read is damage, since nothing else was ever written."""
 
     impl = String
@@ -136,9 +136,9 @@ person = Table(
     "person",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", Words(80), nullable=False, unique=True),
-    Column("role", OneOf(10, "owner", "reviewer", "labeler"), nullable=False),
-    Column("joined", Moment, nullable=False),
+    Column("name", TextColumn(80), nullable=False, unique=True),
+    Column("role", EnumColumn(10, "owner", "reviewer", "labeler"), nullable=False),
+    Column("joined", TimestampColumn, nullable=False),
     CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name="role"),
 )
 
@@ -146,14 +146,14 @@ queue = Table(
     "queue",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", Words(80), nullable=False, unique=True),
-    Column("question", OneOf(10, "judge", "label", "mistake"), nullable=False),
-    Column("test_set", Words(200), nullable=False),
-    Column("labels", Words(200), nullable=False),
-    Column("overlap", Whole, nullable=False),
-    Column("opened", Moment, nullable=False),
-    Column("model", Words(200), nullable=False, server_default=""),
-    Column("mode", OneOf(12, "training", "examination"), nullable=False, server_default="examination"),
+    Column("name", TextColumn(80), nullable=False, unique=True),
+    Column("question", EnumColumn(10, "judge", "label", "mistake"), nullable=False),
+    Column("test_set", TextColumn(200), nullable=False),
+    Column("labels", TextColumn(200), nullable=False),
+    Column("overlap", IntegerColumn, nullable=False),
+    Column("opened", TimestampColumn, nullable=False),
+    Column("model", TextColumn(200), nullable=False, server_default=""),
+    Column("mode", EnumColumn(12, "training", "examination"), nullable=False, server_default="examination"),
     CheckConstraint("question IN ('judge', 'label', 'mistake')", name="question"),
     CheckConstraint("overlap >= 1", name="overlap"),
 )
@@ -162,8 +162,8 @@ block = Table(
     "block",
     metadata,
     Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
-    Column("start", Whole, primary_key=True),
-    Column("size", Whole, nullable=False),
+    Column("start", IntegerColumn, primary_key=True),
+    Column("size", IntegerColumn, nullable=False),
 )
 
 item = Table(
@@ -171,13 +171,13 @@ item = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("queue_id", ForeignKey(queue.c.id), nullable=False),
-    Column("place", Whole, nullable=False),
-    Column("example", Words(400), nullable=False),
-    Column("class", Words(200), nullable=False),
-    Column("stratum", Whole, nullable=False),
-    Column("missing", Whole, nullable=False),
-    Column("needed", Whole, nullable=False, server_default="1"),
-    Column("content", Words(64)),
+    Column("place", IntegerColumn, nullable=False),
+    Column("example", TextColumn(400), nullable=False),
+    Column("class", TextColumn(200), nullable=False),
+    Column("stratum", IntegerColumn, nullable=False),
+    Column("missing", IntegerColumn, nullable=False),
+    Column("needed", IntegerColumn, nullable=False, server_default="1"),
+    Column("content", TextColumn(64)),
     UniqueConstraint("queue_id", "place"),
     UniqueConstraint("queue_id", "example", "class"),
 )
@@ -189,7 +189,7 @@ turn = Table(
     metadata,
     Column("queue_id", ForeignKey(queue.c.id), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), primary_key=True),
-    Column("turn", Whole, nullable=False),
+    Column("turn", IntegerColumn, nullable=False),
 )
 
 lease = Table(
@@ -198,7 +198,7 @@ lease = Table(
     Column("item_id", ForeignKey(item.c.id), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), primary_key=True),
     Column("queue_id", ForeignKey(queue.c.id), nullable=False),
-    Column("until", Moment, nullable=False),
+    Column("until", TimestampColumn, nullable=False),
     Index("ix_lease_person", "queue_id", "person_id"),
 )
 
@@ -217,9 +217,9 @@ report = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("text", LongText, nullable=False),
-    Column("at", Moment, nullable=False),
-    Column("cleared", Moment),
+    Column("text", LongTextColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
+    Column("cleared", TimestampColumn),
     Column("cleared_by", ForeignKey(person.c.id)),
     Index("ix_report_item", "item_id", "person_id"),
 )
@@ -228,16 +228,16 @@ vote = Table(
     "vote",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", Words(64), nullable=False, unique=True),
+    Column("key", TextColumn(64), nullable=False, unique=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
     Column("replaces", ForeignKey("vote.id"), unique=True),
-    Column("answer", Words(200)),
-    Column("severity", Words(10)),
-    Column("reason", LongText, nullable=False),
-    Column("why", LongText, nullable=False),
-    Column("seconds", Number),
-    Column("at", Moment, nullable=False),
+    Column("answer", TextColumn(200)),
+    Column("severity", TextColumn(10)),
+    Column("reason", LongTextColumn, nullable=False),
+    Column("why", LongTextColumn, nullable=False),
+    Column("seconds", FloatColumn),
+    Column("at", TimestampColumn, nullable=False),
     Index("ix_vote_item", "item_id", "person_id"),
     Index("ix_vote_person", "person_id", "id"),
 )
@@ -250,8 +250,8 @@ comment = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("text", LongText, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("text", LongTextColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
 )
 
 decision = Table(
@@ -260,58 +260,58 @@ decision = Table(
     Column("id", Integer, primary_key=True),
     Column("item_id", ForeignKey(item.c.id), nullable=False, index=True),
     Column("replaces", ForeignKey("decision.id"), unique=True),
-    Column("answer", Words(200), nullable=False),
-    Column("severity", Words(10)),
-    Column("reached", Words(12), nullable=False),
+    Column("answer", TextColumn(200), nullable=False),
+    Column("severity", TextColumn(10)),
+    Column("reached", TextColumn(12), nullable=False),
     Column("person_id", ForeignKey(person.c.id)),
-    Column("why", LongText, nullable=False),
-    Column("last_vote", Whole, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("why", LongTextColumn, nullable=False),
+    Column("last_vote", IntegerColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
 )
 
 account = Table(
     "account",
     metadata,
     Column("person_id", ForeignKey(person.c.id), primary_key=True),
-    Column("password", Words(200)),
-    Column("stamp", Words(32), nullable=False),
-    Column("closed", Moment),
+    Column("password", TextColumn(200)),
+    Column("stamp", TextColumn(32), nullable=False),
+    Column("closed", TimestampColumn),
 )
 
 invitation = Table(
     "invitation",
     metadata,
-    Column("digest", Words(64), primary_key=True),
+    Column("digest", TextColumn(64), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("until", Moment, nullable=False),
-    Column("used", Moment),
+    Column("until", TimestampColumn, nullable=False),
+    Column("used", TimestampColumn),
 )
 
 browser_session = Table(
     "browser_session",
     metadata,
-    Column("digest", Words(64), primary_key=True),
+    Column("digest", TextColumn(64), primary_key=True),
     Column("person_id", ForeignKey(person.c.id), nullable=False, index=True),
-    Column("stamp", Words(32), nullable=False),
-    Column("begun", Moment, nullable=False),
-    Column("seen", Moment, nullable=False),
-    Column("ended", Moment),
+    Column("stamp", TextColumn(32), nullable=False),
+    Column("begun", TimestampColumn, nullable=False),
+    Column("seen", TimestampColumn, nullable=False),
+    Column("ended", TimestampColumn),
 )
 
 one_time_link = Table(
     "one_time_link",
     metadata,
-    Column("digest", Words(64), primary_key=True),
-    Column("until", Moment, nullable=False),
-    Column("used", Moment),
+    Column("digest", TextColumn(64), primary_key=True),
+    Column("until", TimestampColumn, nullable=False),
+    Column("used", TimestampColumn),
 )
 
 sign_in_attempts = Table(
     "sign_in_attempts",
     metadata,
-    Column("source", Words(64), primary_key=True),
-    Column("count", Whole, nullable=False),
-    Column("last", Moment, nullable=False, index=True),
+    Column("source", TextColumn(64), primary_key=True),
+    Column("count", IntegerColumn, nullable=False),
+    Column("last", TimestampColumn, nullable=False, index=True),
 )
 
 assignment = Table(
@@ -325,16 +325,16 @@ guide_entry = Table(
     "guide_entry",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("class_space", Words(80), nullable=False),
-    Column("class", Words(200), nullable=False),
+    Column("class_space", TextColumn(80), nullable=False),
+    Column("class", TextColumn(200), nullable=False),
     Column("replaces", ForeignKey("guide_entry.id"), unique=True),
-    Column("text", LongText, nullable=False),
-    Column("traits", LongText, nullable=False),
-    Column("examples", LongText, nullable=False),
-    Column("alike", LongText, nullable=False),
+    Column("text", LongTextColumn, nullable=False),
+    Column("traits", LongTextColumn, nullable=False),
+    Column("examples", LongTextColumn, nullable=False),
+    Column("alike", LongTextColumn, nullable=False),
     Column("person_id", ForeignKey(person.c.id), nullable=False),
-    Column("why", LongText, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("why", LongTextColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
     Index("ix_guide_entry_class", "class_space", "class"),
 )
 _FIRST_ENTRY = text("replaces IS NULL")
@@ -346,8 +346,8 @@ Index(
 secret = Table(
     "secret",
     metadata,
-    Column("name", Words(40), primary_key=True),
-    Column("value", Words(200), nullable=False),
+    Column("name", TextColumn(40), primary_key=True),
+    Column("value", TextColumn(200), nullable=False),
 )
 
 overlap_change = Table(
@@ -356,18 +356,18 @@ overlap_change = Table(
     Column("id", Integer, primary_key=True),
     Column("queue_id", ForeignKey(queue.c.id), nullable=False),
     Column("person_id", ForeignKey(person.c.id)),
-    Column("before", Whole, nullable=False),
-    Column("after", Whole, nullable=False),
-    Column("at", Moment, nullable=False),
+    Column("before", IntegerColumn, nullable=False),
+    Column("after", IntegerColumn, nullable=False),
+    Column("at", TimestampColumn, nullable=False),
 )
 
 chain = Table(
     "chain",
     metadata,
-    Column("position", Whole, primary_key=True, autoincrement=False),
-    Column("kind", Words(12), nullable=False),
-    Column("row_id", Whole, nullable=False),
-    Column("hash", Words(64), nullable=False),
+    Column("position", IntegerColumn, primary_key=True, autoincrement=False),
+    Column("kind", TextColumn(12), nullable=False),
+    Column("row_id", IntegerColumn, nullable=False),
+    Column("hash", TextColumn(64), nullable=False),
 )
 
 APPEND_ONLY = (vote, comment, decision, guide_entry)

@@ -10,11 +10,11 @@ from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.ledger.chain import SUBJECT, extend_chain_by
-from regrade.ledger.queueing import release
-from regrade.ledger.records import Ballot, Person
+from regrade.ledger.current_votes import STANDS
+from regrade.ledger.queue_order import release
+from regrade.ledger.records import Person, VoteContent
 from regrade.ledger.reveal import reveals
 from regrade.ledger.schema import item, person, queue, vote
-from regrade.ledger.standing import STANDS
 
 _OF_KEY = select(vote).where(vote.c.key == bindparam("ballot"))
 _ON_ITEM = select(vote).where((vote.c.item_id == bindparam("on_item")) | (vote.c.key == bindparam("ballot")))
@@ -36,7 +36,9 @@ def votes_so_far(connection: Connection, item_id: int, key: str) -> list[RowMapp
     return sorted(rows, key=itemgetter("id"))
 
 
-def counted(votes: Iterable[RowMapping], item_row: RowMapping, person_id: int, ballot: Ballot) -> RowMapping | None:
+def counted(
+    votes: Iterable[RowMapping], item_row: RowMapping, person_id: int, ballot: VoteContent
+) -> RowMapping | None:
     """The vote that a ballot was counted as before, if it was; one of another person or item raises."""
     row = next((row for row in votes if row["key"] == ballot.key), None)
     if row is None:
@@ -56,7 +58,7 @@ def cast(
     item_row: RowMapping,
     votes: Sequence[RowMapping],
     by: Person,
-    ballot: Ballot,
+    ballot: VoteContent,
     *,
     now: datetime,
 ) -> RowMapping:

@@ -2,9 +2,9 @@
 
 from regrade.models.cores import usable_cores
 from regrade.models.gpu_images import framed_jpegs, is_for_gpu
-from regrade.models.model import Device, Model, ModelCard, OutOfMemory, Precision, Settings
+from regrade.models.model import Device, Model, ModelMetadata, OutOfMemory, Precision, Settings
 from regrade.models.preprocess import framed, normalized, preprocess
-from regrade.models.published import LITE_FIGURES, Figures, far_from_published, read_figures
+from regrade.models.published import LITE_FIGURES, PublishedAccuracies, far_from_published, read_figures
 from regrade.models.registry import ENTRY_POINTS, load_model, prefixes
 from regrade.models.resize import Resizer, fastest_resizer
 from regrade.models.torch_to_onnx import Exported, as_onnx
@@ -14,11 +14,11 @@ __all__ = [
     "LITE_FIGURES",
     "Device",
     "Exported",
-    "Figures",
     "Model",
-    "ModelCard",
+    "ModelMetadata",
     "OutOfMemory",
     "Precision",
+    "PublishedAccuracies",
     "Resizer",
     "Settings",
     "as_onnx",

@@ -9,7 +9,7 @@ from typing import Any
 from PIL import Image
 
 from regrade.core.preprocessing import Interpolation, Preprocessing
-from regrade.models.frame import MOST_PIXELS, frame_of
+from regrade.models.crop_geometry import MOST_PIXELS, frame_of
 from regrade.models.torch_images import framed_on_gpu
 from regrade.models.torchvision_model import jpegs_on_gpu
 

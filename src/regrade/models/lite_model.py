@@ -6,9 +6,9 @@ from importlib import import_module
 
 from regrade.classes import imagenet_1k
 from regrade.core import Framing, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import statement
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.statement import statement
 from regrade.models.torch_runtime import TorchModel, read_weights
 
 _SIZES = {"efficientnet_lite0": 224, "efficientnet_lite1": 240, "efficientnet_lite2": 260}

@@ -52,7 +52,7 @@ class OutOfMemory(Exception):
 
 
 @dataclass(frozen=True)
-class ModelCard:
+class ModelMetadata:
     """What stands on a model's card: all that results depend on, without the weights themselves.
 
     ``runtime`` is what computes the scores, as manifests record it: ``onnxruntime 1.31 cpu fp32``.
@@ -68,7 +68,7 @@ class ModelCard:
 class Model(ABC):
     """A classifier that is loaded and ready; third parties add theirs to the entry-point group ``regrade.models``.
 
-    The fields are those of its `ModelCard`.
+    The fields are those of its `ModelMetadata`.
     """
 
     spec: ModelSpec
@@ -80,9 +80,9 @@ class Model(ABC):
     """Whether inputs are gray levels (size, size, channels), which the model normalizes on its own device."""
 
     @property
-    def card(self) -> ModelCard:
+    def card(self) -> ModelMetadata:
         """All that results depend on."""
-        return ModelCard(self.spec, self.class_space, self.preprocessing, self.score_kind, self.runtime)
+        return ModelMetadata(self.spec, self.class_space, self.preprocessing, self.score_kind, self.runtime)
 
     @abstractmethod
     def scores(self, batch: FloatArray) -> FloatArray:

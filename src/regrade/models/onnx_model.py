@@ -18,10 +18,10 @@ from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.core.preprocessing import Preprocessing
 from regrade.models.cores import usable_cores
+from regrade.models.description import ModelDescription, statement
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import check_width, checked_scores, checked_scores_and_features, proven_score_kind
-from regrade.models.statement import Statement, statement
 
 _PROVIDERS = {Device.CPU: "CPUExecutionProvider", Device.CUDA: "CUDAExecutionProvider"}
 _FEW_CORES = 4  # each takes pieces of a batch; more compute every layer together, as onnxruntime has it
@@ -53,7 +53,7 @@ class OnnxModel(Model):
     def __init__(
         self,
         session: Any,
-        statement: Statement,
+        statement: ModelDescription,
         *,
         cores: int = 1,
         weights_hash: str,

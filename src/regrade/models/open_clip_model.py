@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from regrade.core import Framing, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import statement
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.prompts import TEMPLATES, class_words
-from regrade.models.statement import statement
 from regrade.models.torch_modules import zero_shot_module
 from regrade.models.torch_runtime import TorchModel
 

@@ -10,7 +10,7 @@ from PIL import Image
 
 from regrade.core.arrays import FloatArray
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.frame import MOST_PIXELS, Box, Frame, frame_of
+from regrade.models.crop_geometry import MOST_PIXELS, Box, CropGeometry, frame_of
 from regrade.models.resize import FILTERS, Resizer, as_image, resize, size_of
 
 
@@ -66,7 +66,7 @@ def _cropped(image: Image.Image | NDArray[np.uint8], box: Box) -> Image.Image | 
     return image.crop(box) if isinstance(image, Image.Image) else image[top:bottom, left:right]
 
 
-def _center_of_resized(image: Image.Image, frame: Frame, recipe: Preprocessing) -> NDArray[np.uint8]:
+def _center_of_resized(image: Image.Image, frame: CropGeometry, recipe: Preprocessing) -> NDArray[np.uint8]:
     """The central square of a resized image without the rest, which for a long and narrow one fills the memory."""
     left, top, right, bottom = frame.then
     across, down = image.width / frame.size[0], image.height / frame.size[1]

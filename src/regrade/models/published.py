@@ -16,7 +16,7 @@ TOLERANCE = 0.005
 
 
 @dataclass(frozen=True)
-class Figures:
+class PublishedAccuracies:
     """Published top-1 accuracies on one test set, between 0 and 1, by model name.
 
     A model that was published at several sizes has a figure for each.
@@ -27,7 +27,7 @@ class Figures:
     top1: Mapping[str, tuple[float, ...]]
 
 
-LITE_FIGURES = Figures(
+LITE_FIGURES = PublishedAccuracies(
     "imagenet-val",
     "github.com/tensorflow/tpu, models/official/efficientnet/lite/README.md",
     {"lite:efficientnet_lite0": (0.751,), "lite:efficientnet_lite1": (0.767,), "lite:efficientnet_lite2": (0.776,)},
@@ -35,7 +35,7 @@ LITE_FIGURES = Figures(
 """The fp32 accuracies on the models' own card."""
 
 
-def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Figures:
+def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> PublishedAccuracies:
     """Read a CSV file in the form of timm's results: columns ``model`` and ``top1``, which is in percent.
 
     Models are named ``prefix:model``, or as they are where the prefix is empty.
@@ -60,10 +60,10 @@ def read_figures(path: str | Path, *, test_set: str, prefix: str = "timm") -> Fi
         raise FormatError(f"{path}: {error}") from error
     if not top1:
         raise FormatError(f"{path}: has no rows; expected the columns model and top1")
-    return Figures(test_set, path.name, top1)
+    return PublishedAccuracies(test_set, path.name, top1)
 
 
-def far_from_published(name: str, accuracy: Estimate, figures: Figures) -> str:
+def far_from_published(name: str, accuracy: Estimate, figures: PublishedAccuracies) -> str:
     """A line of warning where no published figure lies within the interval widened by `TOLERANCE`, else nothing.
 
     A model without a published figure gives no warning.

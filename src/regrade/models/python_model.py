@@ -9,10 +9,10 @@ import numpy as np
 
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
+from regrade.models.description import ModelDescription, statement
 from regrade.models.failures import running
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features, proven_score_kind
-from regrade.models.statement import Statement, statement
 from regrade.models.user_code import (
     called,
     code_behind,
@@ -27,7 +27,7 @@ from regrade.models.user_code import (
 class PythonModel(Model):
     """A function as a model; device, precision and threads are its own affair."""
 
-    def __init__(self, function: Any, statement: Statement) -> None:
+    def __init__(self, function: Any, statement: ModelDescription) -> None:
         self._function = function
         self.statement = statement
         self.class_space = statement.class_space

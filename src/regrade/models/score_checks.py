@@ -8,13 +8,13 @@ import numpy as np
 
 from regrade.core import InputError, MismatchError, ScoreKind
 from regrade.core.arrays import FloatArray
+from regrade.models.description import ModelDescription
 from regrade.models.model import Model, OutOfMemory
-from regrade.models.statement import Statement
 
 _SUM_TOLERANCE = 1e-3
 
 
-def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArray:
+def checked_scores(output: Any, statement: ModelDescription, *, rows: int) -> FloatArray:
     """Shape (rows, classes): a model's output as an array; another shape, NaN or +infinity raises.
 
     -infinity is allowed: it is the logarithm of a probability of 0.
@@ -38,7 +38,7 @@ def checked_scores(output: Any, statement: Statement, *, rows: int) -> FloatArra
 
 
 def checked_scores_and_features(
-    scores: Any, output: Any, statement: Statement, *, rows: int
+    scores: Any, output: Any, statement: ModelDescription, *, rows: int
 ) -> tuple[FloatArray, FloatArray]:
     """Scores as `checked_scores` has them, and features (rows, d), at least one a row, which must be finite."""
     features = np.asarray(output)

@@ -8,10 +8,10 @@ from typing import Any
 
 from regrade.classes import imagenet_1k
 from regrade.core import ClassSpace, Framing, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import statement
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import check_width
-from regrade.models.statement import statement
 from regrade.models.torch_runtime import TorchModel
 
 _FRAMINGS = {"center": Framing.RESIZE_THEN_CROP, "squash": Framing.STRETCH}

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core.preprocessing import Preprocessing
-from regrade.models.frame import Box, frame_of
+from regrade.models.crop_geometry import Box, frame_of
 
 
 def resize_by_torch(pixels: NDArray[np.uint8], size: tuple[int, int], mode: str) -> NDArray[np.uint8]:

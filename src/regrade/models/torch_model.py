@@ -6,9 +6,9 @@ from typing import Any
 
 from regrade.core import InputError
 from regrade.core.preprocessing import Preprocessing
+from regrade.models.description import statement
 from regrade.models.model import Model, Settings
 from regrade.models.score_checks import proven_score_kind
-from regrade.models.statement import statement
 from regrade.models.torch_runtime import TorchModel, is_module, require_torch
 from regrade.models.user_code import called, code_behind, stated_class_space, stated_preprocessing, user_object
 

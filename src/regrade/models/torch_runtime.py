@@ -14,10 +14,10 @@ import numpy as np
 
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import FloatArray
+from regrade.models.description import ModelDescription
 from regrade.models.failures import loading, needs, running
 from regrade.models.model import Device, Model, Precision, Settings
 from regrade.models.score_checks import checked_scores, checked_scores_and_features
-from regrade.models.statement import Statement
 from regrade.models.torch_images import normalized_by_torch
 from regrade.models.torch_modules import with_features
 from regrade.models.user_code import modules_found
@@ -66,7 +66,7 @@ class TorchModel(Model):
     def __init__(
         self,
         module: Any,
-        statement: Statement,
+        statement: ModelDescription,
         settings: Settings,
         *,
         score_kind: ScoreKind = ScoreKind.LOGITS,

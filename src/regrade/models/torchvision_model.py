@@ -7,9 +7,9 @@ from typing import Any
 
 from regrade.classes import imagenet_1k
 from regrade.core import Framing, InputError, Interpolation, Preprocessing, UnknownName
+from regrade.models.description import statement
 from regrade.models.failures import loading, needs
 from regrade.models.model import Model, Settings
-from regrade.models.statement import statement
 from regrade.models.torch_images import bytes_tensor, wait_for_gpu
 from regrade.models.torch_runtime import TorchModel
 

@@ -8,10 +8,10 @@ from enum import Enum
 import numpy as np
 
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.neighbors.best import NEVER, Best
+from regrade.neighbors.top_scores import NEVER, Best
 
 
-class Engine(Enum):
+class NeighborEngine(Enum):
     """What searches for nearest neighbors; all of them find the same ones."""
 
     NUMPY = "numpy"

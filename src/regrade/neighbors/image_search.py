@@ -12,17 +12,17 @@ from regrade.core import Distance, MismatchError, NearPairs, UnreadableImage
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.core.cores import on_all_cores
 from regrade.neighbors.collection import Collection
-from regrade.neighbors.cuts import default_cut
-from regrade.neighbors.engines import Engine
+from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import nearest
 from regrade.neighbors.search import NEIGHBORS, crowded_rows, near_pairs, phash_pairs
 from regrade.neighbors.ssim import WindowMoments, dssim, squared_difference
+from regrade.neighbors.thresholds import default_cut
 
 WORTH_A_LOOK = 18.0
 """How many bits of perceptual hashes may differ where it is still worth to measure DSSIM."""
 
-Watch = Callable[[Iterable[object], int], Iterable[object]]
+ProgressCallback = Callable[[Iterable[object], int], Iterable[object]]
 """Goes through things, given how many there are, showing how far it is."""
 
 _MEASURES: Mapping[Distance, Callable[[WindowMoments, WindowMoments], float]] = {
@@ -42,8 +42,8 @@ def image_pairs(
     *,
     cuts: Mapping[Distance, float],
     k: int = NEIGHBORS,
-    engine: Engine = Engine.NUMPY,
-    watch: Watch = unwatched,
+    engine: NeighborEngine = NeighborEngine.NUMPY,
+    watch: ProgressCallback = unwatched,
 ) -> tuple[NearPairs, ...]:
     """Images, or their mirror images, that pixels or DSSIM put within their ``cuts``, one entry a distance asked for.
 
@@ -79,7 +79,9 @@ class _Near:
     crowded: int
 
 
-def _by_thumbnails(first: Collection, second: Collection | None, *, limit: float, k: int, engine: Engine) -> _Near:
+def _by_thumbnails(
+    first: Collection, second: Collection | None, *, limit: float, k: int, engine: NeighborEngine
+) -> _Near:
     others = first if second is None else second
     own, known = np.asarray(first.signatures.thumbnails), np.asarray(others.signatures.thumbnails)
     numbers = int(np.prod(own.shape[1:]))
@@ -106,7 +108,7 @@ def _each_once(parts: list[Edges]) -> Edges:
 
 
 def _measured(
-    first: Collection, others: Collection, candidates: Edges, distances: list[Distance], watch: Watch
+    first: Collection, others: Collection, candidates: Edges, distances: list[Distance], watch: ProgressCallback
 ) -> FloatArray:
     """Shape (distances, candidates): not a number where a image can no longer be read."""
 

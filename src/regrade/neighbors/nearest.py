@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from regrade.core import InputError
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.cores import on_all_cores
-from regrade.neighbors.best import NEVER, Best
-from regrade.neighbors.engines import Engine, NumpySearcher, Searcher
+from regrade.neighbors.engines import NeighborEngine, NumpySearcher, Searcher
+from regrade.neighbors.top_scores import NEVER, Best
 
 Rows = NDArray[Any]
 """Rows of numbers (n, d), often a memory map."""
 
-Watch = Callable[[Sequence[int]], Iterable[int]]
+ProgressCallback = Callable[[Sequence[int]], Iterable[int]]
 """Goes through numbers one by one, showing how far it is."""
 
 _SPARE = 8  # more neighbors than asked for are chosen in single precision, and put in order in double precision
@@ -55,8 +55,8 @@ def nearest(
     metric: Metric = Metric.EUCLIDEAN,
     within: bool = False,
     usable: BoolArray | None = None,
-    engine: Engine = Engine.NUMPY,
-    watch: Watch = iter,
+    engine: NeighborEngine = NeighborEngine.NUMPY,
+    watch: ProgressCallback = iter,
 ) -> Nearest:
     """Find the ``k`` nearest of ``references`` (n, d) for each of ``queries`` (q, d).
 
@@ -106,16 +106,16 @@ def _look_through(
     best.settle()
 
 
-def _searcher(engine: Engine, queries: FloatArray, own: int | None) -> Searcher:
-    if engine is Engine.NUMPY:
+def _searcher(engine: NeighborEngine, queries: FloatArray, own: int | None) -> Searcher:
+    if engine is NeighborEngine.NUMPY:
         return NumpySearcher(queries, own)
-    if engine is Engine.FAISS:
+    if engine is NeighborEngine.FAISS:
         from regrade.neighbors.faiss_search import FaissSearcher
 
         return FaissSearcher(queries, own)
     from regrade.neighbors.torch_search import TorchSearcher
 
-    return TorchSearcher(queries, own, device="cuda" if engine is Engine.CUDA else "cpu")
+    return TorchSearcher(queries, own, device="cuda" if engine is NeighborEngine.CUDA else "cpu")
 
 
 def _at_once(width: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import Distance, MismatchError, NearPairs, Signatures
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
-from regrade.neighbors.engines import Engine
+from regrade.neighbors.engines import NeighborEngine
 from regrade.neighbors.merging import Edges, edges_of, merged
 from regrade.neighbors.nearest import Metric, Nearest, Rows, nearest
 from regrade.neighbors.perceptual_hash import hash_bits
@@ -46,7 +46,7 @@ def phash_pairs(
     *,
     cut: float,
     k: int = NEIGHBORS,
-    engine: Engine = Engine.NUMPY,
+    engine: NeighborEngine = NeighborEngine.NUMPY,
 ) -> NearPairs:
     """Images whose perceptual hashes, or those of their mirror images, differ in at most ``cut`` bits."""
     others = first if second is None else second
@@ -66,7 +66,7 @@ def feature_pairs(
     *,
     cut: float,
     k: int = NEIGHBORS,
-    engine: Engine = Engine.NUMPY,
+    engine: NeighborEngine = NeighborEngine.NUMPY,
     note: str = "",
 ) -> NearPairs:
     """Images whose features (n, d) have a cosine of at least 1 - ``cut``; rows without a direction are not seen."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from regrade.core import InputError, MissingExtra
 from regrade.core.arrays import FloatArray
-from regrade.neighbors.best import NEVER, Best
 from regrade.neighbors.engines import Searcher
+from regrade.neighbors.top_scores import NEVER, Best
 
 
 class TorchSearcher(Searcher):

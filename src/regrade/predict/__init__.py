@@ -2,31 +2,31 @@
 
 from regrade.predict.batch_size import fitting_batch
 from regrade.predict.cluster import NamedModel, predict_on
-from regrade.predict.engine import PART_SIZE, STORED_K, Asked, Engine, How, Keep, Progress
-from regrade.predict.prepare import Prepared, Preparing, default_workers, prepare_all
+from regrade.predict.engine import PART_SIZE, STORED_K, EngineOptions, Keep, PredictionEngine, PredictionInput, Progress
+from regrade.predict.prepare import PreparationOptions, Prepared, default_workers, prepare_all
 from regrade.predict.published_check import PublishedCheck, check_published
-from regrade.predict.result import Failure, Pair, Run
-from regrade.predict.run import Watch, predict, predict_by, unwatched
+from regrade.predict.result import Failure, ModelRun, Run
+from regrade.predict.run import ProgressCallback, predict, predict_by, unwatched
 from regrade.predict.run_all import predict_all
 from regrade.predict.workforce import ThisProcess, Workforce
 
 __all__ = [
     "PART_SIZE",
     "STORED_K",
-    "Asked",
-    "Engine",
+    "EngineOptions",
     "Failure",
-    "How",
     "Keep",
+    "ModelRun",
     "NamedModel",
-    "Pair",
+    "PredictionEngine",
+    "PredictionInput",
+    "PreparationOptions",
     "Prepared",
-    "Preparing",
     "Progress",
+    "ProgressCallback",
     "PublishedCheck",
     "Run",
     "ThisProcess",
-    "Watch",
     "Workforce",
     "check_published",
     "default_workers",

@@ -23,13 +23,13 @@ from regrade.core import (
     UnreadableImage,
     no_fingerprints,
 )
-from regrade.executors import RayCluster, RayCrew, Seat, done_by
-from regrade.models import Device, ModelCard, Settings, load_model
-from regrade.predict.engine import Asked, Engine, How, Progress
-from regrade.predict.fastest import fastest, first_images
+from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, done_by
+from regrade.models import Device, ModelMetadata, Settings, load_model
+from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
 from regrade.predict.image_check import content_digest
-from regrade.predict.result import Pair
-from regrade.predict.run import Watch, predict_by, unwatched
+from regrade.predict.result import ModelRun
+from regrade.predict.run import ProgressCallback, predict_by, unwatched
+from regrade.predict.runtime_choice import fastest, first_images
 from regrade.predict.stored_pair import keeping_as_stored
 from regrade.predict.workforce import Workforce
 from regrade.store import Part, Store, joined
@@ -47,11 +47,11 @@ class NamedModel:
 
 
 @dataclass(frozen=True)
-class Hello:
+class WorkerInfo:
     """What a worker says of itself: its model's card, and whether it can read the images where they are."""
 
     version: str
-    card: ModelCard
+    card: ModelMetadata
     note: str
     sees_images: bool
 
@@ -59,12 +59,14 @@ class Hello:
 class Worker:
     """On a machine of the cluster: a loaded model that answers for a few examples at a time."""
 
-    def __init__(self, model: NamedModel, how: How, source: ImageSource, images: Mapping[int, StoredImage]) -> None:
+    def __init__(
+        self, model: NamedModel, how: EngineOptions, source: ImageSource, images: Mapping[int, StoredImage]
+    ) -> None:
         chosen = fastest(load_model(model.name, model.settings), source, images, how)
-        self._engine = Engine(chosen.model, how)
-        self._hello = Hello(version("regrade"), self._engine.card, chosen.note, _sees(source, images))
+        self._engine = PredictionEngine(chosen.model, how)
+        self._hello = WorkerInfo(version("regrade"), self._engine.card, chosen.note, _sees(source, images))
 
-    def hello(self) -> Hello:
+    def hello(self) -> WorkerInfo:
         """What this worker says of itself."""
         return self._hello
 
@@ -77,7 +79,7 @@ class Worker:
     ) -> Part:
         """The answers for some examples; their images are ``shipped`` where they cannot be read here."""
         images = open_images(source) if shipped is None else _Shipped(shipped)
-        asked = Asked(examples, source, images)
+        asked = PredictionInput(examples, source, images)
         (part,) = self._engine.parts(asked, [range(len(examples))], batch=batch, progress=lambda _: None)
         return part
 
@@ -87,10 +89,10 @@ def predict_on(
     model: NamedModel,
     store: Store,
     test_set: TestSet,
-    how: How,
+    how: EngineOptions,
     *,
-    watch: Watch = unwatched,
-) -> Pair:
+    watch: ProgressCallback = unwatched,
+) -> ModelRun:
     """As `predict`, with a model that the workers load."""
     source = store.images(test_set)
     how = keeping_as_stored(store, test_set, model.name, how)
@@ -101,7 +103,7 @@ def predict_on(
 
 @contextmanager
 def _hired(
-    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: ImageSource, how: How
+    cluster: RayCluster, model: NamedModel, test_set: TestSet, source: ImageSource, how: EngineOptions
 ) -> Iterator[_Workers]:
     device = model.settings.device
     if device is Device.CPU and not model.settings.threads:
@@ -118,9 +120,9 @@ class _Alike:
     """All workers must say the same of the model: the answers may not depend on who gave them."""
 
     def __init__(self) -> None:
-        self._first: Hello | None = None
+        self._first: WorkerInfo | None = None
 
-    def check(self, hello: Hello) -> None:
+    def check(self, hello: WorkerInfo) -> None:
         if hello.version != version("regrade"):
             raise ExecutorError(
                 f"a worker has regrade {hello.version}, here it is {version('regrade')}: install the same"
@@ -139,7 +141,7 @@ class _Alike:
 class _Workers(Workforce):
     """The workers of a cluster on one test set."""
 
-    def __init__(self, crew: RayCrew, test_set: TestSet, source: ImageSource) -> None:
+    def __init__(self, crew: RayWorkerPool, test_set: TestSet, source: ImageSource) -> None:
         self._crew = crew
         self._test_set = test_set
         self._source = source
@@ -150,7 +152,7 @@ class _Workers(Workforce):
         return self._crew.lost
 
     @property
-    def card(self) -> ModelCard:
+    def card(self) -> ModelMetadata:
         return self._hello.card
 
     @property
@@ -173,11 +175,11 @@ class _Workers(Workforce):
                 yield joined([pieces[start] for start in sorted(pieces)])
 
     @cached_property
-    def _hello(self) -> Hello:
-        hello: Hello = self._crew.said(self._crew.first())
+    def _hello(self) -> WorkerInfo:
+        hello: WorkerInfo = self._crew.said(self._crew.first())
         return hello
 
-    def _arguments(self, batch: int, seat: Seat, task: range) -> tuple[Any, ...]:
+    def _arguments(self, batch: int, seat: WorkerSlot, task: range) -> tuple[Any, ...]:
         examples, places = (self._test_set.ids[task.start : task.stop], self._source.locations[task.start : task.stop])
         source = replace(self._source, locations=places)
         images, noted = open_images(source), no_fingerprints(len(task))

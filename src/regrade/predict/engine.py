@@ -15,10 +15,17 @@ import numpy as np
 from regrade.core import FINGERPRINT, Images, ImageSource, ModelError, RegradeError, StoreError
 from regrade.core.arrays import FloatArray
 from regrade.metrics import top_k_classes
-from regrade.models import Model, ModelCard, OutOfMemory, Resizer
+from regrade.models import Model, ModelMetadata, OutOfMemory, Resizer
 from regrade.models.failures import contained, first_line
 from regrade.predict.batch_size import fitting_batch
-from regrade.predict.prepare import MOST_THREADS, Prepared, Preparing, check_place, finished_on_gpu, prepare_all
+from regrade.predict.prepare import (
+    MOST_THREADS,
+    PreparationOptions,
+    Prepared,
+    check_place,
+    finished_on_gpu,
+    prepare_all,
+)
 from regrade.store import Part, no_answers
 
 STORED_K = 5
@@ -42,7 +49,7 @@ class Keep(Enum):
 
 
 @dataclass(frozen=True)
-class How:
+class EngineOptions:
     """How to run: images a batch, threads that prepare them, examples a part, and what is kept.
 
     A ``batch`` of None is found by how much ``memory`` (bytes; None: what is free) it may take. ``allow_unreadable`` is
@@ -62,7 +69,7 @@ class How:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class PredictionInput:
     """The examples to answer for: their ids, and their images."""
 
     examples: Sequence[str]
@@ -70,14 +77,14 @@ class Asked:
     images: Images
 
 
-class Engine:
+class PredictionEngine:
     """Runs one model; it remembers how large a batch the device can take.
 
     Images are prepared by threads while the model computes. A batch never reaches over the end of a part, so the
     answers are the same whichever parts an earlier run has left. Several threads may ask for parts at once.
     """
 
-    def __init__(self, model: Model, how: How) -> None:
+    def __init__(self, model: Model, how: EngineOptions) -> None:
         self.model = model
         self.how = how
         self._fitting = sys.maxsize
@@ -85,7 +92,7 @@ class Engine:
         self._one_at_a_time = Lock()
 
     @property
-    def card(self) -> ModelCard:
+    def card(self) -> ModelMetadata:
         """The model's card, with what makes the images ready."""
         own = self.model.card
         return replace(own, runtime=f"{own.runtime}, images by {self.how.resizer.runtime}")
@@ -95,10 +102,10 @@ class Engine:
         return self.how.batch or fitting_batch(self.model, self.how.memory)
 
     def parts(
-        self, of: Asked, wanted: Sequence[range], *, batch: int, progress: Progress
+        self, of: PredictionInput, wanted: Sequence[range], *, batch: int, progress: Progress
     ) -> Generator[Part, None, None]:
         """Answer for examples, part by part."""
-        preparing = Preparing(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
+        preparing = PreparationOptions(self.model.preprocessing, self.how.resizer, self.model.takes_pixels)
         processes = self._by_processes(sum(len(positions) for positions in wanted))
         prepared = prepare_all(
             of.images,

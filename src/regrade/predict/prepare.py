@@ -33,7 +33,7 @@ FingerprintFields = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Preparing:
+class PreparationOptions:
     """How images are made ready: by which recipe, what resizes them, and whether the model normalizes them."""
 
     recipe: Preprocessing
@@ -69,7 +69,7 @@ def check_place(source: ImageSource) -> None:
 def prepare_all(
     images: Images,
     source: ImageSource,
-    preparing: Preparing,
+    preparing: PreparationOptions,
     positions: Iterable[int],
     *,
     workers: int,
@@ -101,7 +101,7 @@ def prepare_all(
 class _Preparer:
     """Prepares one example; sent to another process it opens the images there."""
 
-    def __init__(self, images: Images, source: ImageSource, preparing: Preparing) -> None:
+    def __init__(self, images: Images, source: ImageSource, preparing: PreparationOptions) -> None:
         self._images = images
         self._source = source
         self._preparing = preparing
@@ -121,7 +121,7 @@ class _Preparer:
         return _reopened, (self._source, self._preparing)
 
 
-def _reopened(source: ImageSource, preparing: Preparing) -> _Preparer:
+def _reopened(source: ImageSource, preparing: PreparationOptions) -> _Preparer:
     return _Preparer(open_images(source), source, preparing)
 
 
@@ -129,7 +129,7 @@ def prepare(
     position: int,
     stored: StoredImage,
     source: ImageSource,
-    preparing: Preparing,
+    preparing: PreparationOptions,
     fingerprint: FingerprintFields | None = None,
 ) -> Prepared:
     """Decode and preprocess one image as it is stored, unless a GPU is to do that."""
@@ -140,7 +140,7 @@ def prepare(
     return _prepared_here(position, stored, source, preparing, fingerprint)
 
 
-def finished_on_gpu(batch: Sequence[Prepared], source: ImageSource, preparing: Preparing) -> list[Prepared]:
+def finished_on_gpu(batch: Sequence[Prepared], source: ImageSource, preparing: PreparationOptions) -> list[Prepared]:
     """A batch whose JPEGs are decoded; what the GPU cannot decode goes the usual way."""
     files = {one.position: one.jpeg for one in batch if one.jpeg is not None}
     made = dict(zip(files, framed_jpegs(list(files.values()), preparing.recipe, border=source.border), strict=True))
@@ -159,7 +159,7 @@ def _prepared_here(
     position: int,
     stored: StoredImage,
     source: ImageSource,
-    preparing: Preparing,
+    preparing: PreparationOptions,
     fingerprint: FingerprintFields | None,
 ) -> Prepared:
     try:

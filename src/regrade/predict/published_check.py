@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from regrade.core import Column, InputError, Table, Tabular
-from regrade.models import Figures, far_from_published
+from regrade.models import PublishedAccuracies, far_from_published
 
 if TYPE_CHECKING:
     from regrade.studies import Grade
@@ -37,7 +37,7 @@ class PublishedCheck(Tabular):
 _COLUMNS = {"model": "model", "top1": "top-1", "published": "published"}
 
 
-def check_published(grade: Grade, figures: Sequence[Figures]) -> PublishedCheck:
+def check_published(grade: Grade, figures: Sequence[PublishedAccuracies]) -> PublishedCheck:
     """Hold a grade against published figures of the same test set; none that fits raises."""
     from regrade.studies import EVERYTHING  # with scipy, which a process that prepares images does not need
 

@@ -12,7 +12,7 @@ _SHOWN = 10  # unreadable images named a pair
 
 
 @dataclass(frozen=True)
-class Pair:
+class ModelRun:
     """One model on one test set: ``resumed`` examples were there from an earlier run, ``already`` says all were.
 
     ``unreadable`` gives each example without an answer and the reason; ``runtime`` is what computed the scores, and
@@ -51,7 +51,7 @@ class Failure:
 class Run(Tabular):
     """What a run has done, and which models it could not run."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[ModelRun, ...]
     failures: tuple[Failure, ...] = ()
 
     @property
@@ -84,12 +84,12 @@ class Run(Tabular):
         return Table("predictions", columns, tuple(_row(pair) for pair in self.pairs), tuple(notes))
 
 
-def _row(pair: Pair) -> tuple[Cell, ...]:
+def _row(pair: ModelRun) -> tuple[Cell, ...]:
     seconds = None if pair.already else pair.seconds
     return (pair.model, pair.test_set, pair.examples, pair.resumed, len(pair.unreadable), seconds, pair.rate)
 
 
-def _notes(pair: Pair) -> Iterator[str]:
+def _notes(pair: ModelRun) -> Iterator[str]:
     for example, reason in list(pair.unreadable.items())[:_SHOWN]:
         yield f"unreadable for {pair.model} on {pair.test_set}: {example}: {reason}"
     if len(pair.unreadable) > _SHOWN:

@@ -24,18 +24,18 @@ from regrade.core import (
     TestSet,
 )
 from regrade.core.amounts import amount
-from regrade.models import Model, ModelCard
-from regrade.predict.engine import STORED_K, How, Progress
+from regrade.models import Model, ModelMetadata
+from regrade.predict.engine import STORED_K, EngineOptions, Progress
 from regrade.predict.image_check import changed_images, is_readable
 from regrade.predict.prepare import check_place
-from regrade.predict.result import Pair
+from regrade.predict.result import ModelRun
 from regrade.predict.stored_pair import keeping_as_stored, stored_pair
 from regrade.predict.unreadable import Tolerance
 from regrade.predict.workforce import ThisProcess, Workforce
-from regrade.store import Manifest, Part, PartialPredictions, Source, Store, amended
+from regrade.store import Manifest, Part, PartialPredictions, PredictionSource, Store, amended
 from regrade.testsets import open_images
 
-Watch = Callable[[str, int], Progress]
+ProgressCallback = Callable[[str, int], Progress]
 """Given what is running and how many examples are left, shows how far it is."""
 
 
@@ -44,7 +44,9 @@ def unwatched(what: str, left: int) -> Progress:  # noqa: ARG001
     return lambda _: None
 
 
-def predict(store: Store, model: Model, test_set: TestSet, how: How, *, watch: Watch = unwatched) -> Pair:
+def predict(
+    store: Store, model: Model, test_set: TestSet, how: EngineOptions, *, watch: ProgressCallback = unwatched
+) -> ModelRun:
     """Predict what is missing of one pair and store it; a pair that is stored already is left alone.
 
     A run that was stopped goes on where it was, provided that the model, its recipe and the images are the same.
@@ -59,13 +61,13 @@ def predict(store: Store, model: Model, test_set: TestSet, how: How, *, watch: W
 
 def predict_by(
     workforce: Callable[[ImageSource], Workforce],
-    known: ModelCard,
+    known: ModelMetadata,
     store: Store,
     test_set: TestSet,
-    how: How,
+    how: EngineOptions,
     *,
-    watch: Watch = unwatched,
-) -> Pair:
+    watch: ProgressCallback = unwatched,
+) -> ModelRun:
     """As `predict`, by whoever computes; ``known`` is what the model says of itself before anything is computed."""
     _check_before(store, known, how)
     pair = stored_pair(store, known, test_set, how)
@@ -86,7 +88,7 @@ def predict_by(
     return pair
 
 
-def _check_before(store: Store, known: ModelCard, how: How) -> None:
+def _check_before(store: Store, known: ModelMetadata, how: EngineOptions) -> None:
     """Refuse before any work what could not be stored after it."""
     if min(1 if how.batch is None else how.batch, how.workers, how.part_size) < 1:
         raise InputError("batch and workers must be at least 1")
@@ -108,7 +110,7 @@ class _Job:
     workforce: Workforce
     test_set: TestSet
     source: ImageSource
-    how: How
+    how: EngineOptions
 
     @property
     def plan(self) -> dict[str, object]:
@@ -127,7 +129,7 @@ class _Job:
             "k": STORED_K,
         }
 
-    def done(self, partial: PartialPredictions, watch: Watch) -> Pair:
+    def done(self, partial: PartialPredictions, watch: ProgressCallback) -> ModelRun:
         """Compute what is missing, and store the pair."""
         started = time.perf_counter()
         name, size = self.workforce.card.spec.name, len(self.test_set)
@@ -141,7 +143,7 @@ class _Job:
         answers = partial.finished()
         self._keep(answers, self._by_example(answers.unreadable))
         seconds = time.perf_counter() - started
-        return Pair(
+        return ModelRun(
             name, self.test_set.name, size, size - left, seconds, self._by_example(answers.unreadable),
             self.workforce.card.runtime,
         )  # fmt: skip
@@ -177,7 +179,7 @@ class _Job:
             )
         return earlier.unreadable
 
-    def retried(self, pair: Pair, watch: Watch) -> Pair:
+    def retried(self, pair: ModelRun, watch: ProgressCallback) -> ModelRun:
         """Compute images that were unreadable, and store the pair again if some of them can be read now."""
         started = time.perf_counter()
         stored = self.store.predictions(self.test_set, pair.model)
@@ -232,7 +234,7 @@ class _Job:
             full_scores=predictions.full_scores is not None,
             features=predictions.features is not None,
             fingerprints=predictions.fingerprints is not None,
-            source=Source(),
+            source=PredictionSource(),
             regrade=version("regrade"),
             runtime=card.runtime,
             runtime_note=self.workforce.note,

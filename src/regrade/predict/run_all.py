@@ -11,9 +11,9 @@ from regrade.executors import RayCluster
 from regrade.models import load_model
 from regrade.models.interrupts import noticing_control_c
 from regrade.predict.cluster import NamedModel, predict_on
-from regrade.predict.engine import How
-from regrade.predict.result import Failure, Pair, Run
-from regrade.predict.run import Watch, predict, unwatched
+from regrade.predict.engine import EngineOptions
+from regrade.predict.result import Failure, ModelRun, Run
+from regrade.predict.run import ProgressCallback, predict, unwatched
 from regrade.store import Store
 
 
@@ -21,10 +21,10 @@ def predict_all(
     store: Store,
     models: Sequence[NamedModel],
     test_sets: Sequence[TestSet],
-    how: How,
+    how: EngineOptions,
     *,
     cluster: RayCluster | None = None,
-    watch: Watch = unwatched,
+    watch: ProgressCallback = unwatched,
 ) -> Run:
     """Every model on every test set, here or on a cluster.
 
@@ -32,7 +32,7 @@ def predict_all(
     pass over; a disk that refuses or a cluster that is gone ends the run.
     """
     store = Store(store.root.absolute(), store.config)  # a model may change the working folder
-    pairs: list[Pair] = []
+    pairs: list[ModelRun] = []
     failures: list[Failure] = []
     without_images: dict[str, Failure] = {}
     for model in models:
@@ -64,10 +64,14 @@ def _noting(without_images: dict[str, Failure], model: NamedModel, test_set: Tes
         without_images[test_set.name] = Failure(model.name, str(error))
 
 
-def _here(store: Store, model: NamedModel, how: How, watch: Watch) -> Callable[[TestSet], Pair]:
+def _here(
+    store: Store, model: NamedModel, how: EngineOptions, watch: ProgressCallback
+) -> Callable[[TestSet], ModelRun]:
     loaded = load_model(model.name, model.settings)
     return lambda test_set: predict(store, loaded, test_set, how, watch=watch)
 
 
-def _there(cluster: RayCluster, store: Store, model: NamedModel, how: How, watch: Watch) -> Callable[[TestSet], Pair]:
+def _there(
+    cluster: RayCluster, store: Store, model: NamedModel, how: EngineOptions, watch: ProgressCallback
+) -> Callable[[TestSet], ModelRun]:
     return lambda test_set: predict_on(cluster, model, store, test_set, how, watch=watch)

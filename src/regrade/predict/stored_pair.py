@@ -8,15 +8,15 @@ import numpy as np
 
 from regrade.core import NO_ANSWER, AlreadyStored, TestSet
 from regrade.core.amounts import amount
-from regrade.models import ModelCard
-from regrade.predict.engine import How
+from regrade.models import ModelMetadata
+from regrade.predict.engine import EngineOptions
 from regrade.predict.image_check import changed_images
-from regrade.predict.result import Pair
+from regrade.predict.result import ModelRun
 from regrade.store import Manifest, Store
 from regrade.testsets import images_are_missing, open_images
 
 
-def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: How) -> How:
+def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: EngineOptions) -> EngineOptions:
     """How to compute images that were unreadable: keeping what is kept of the others; else as it was asked for."""
     if not how.retry_unreadable or model not in store.model_names(test_set.name):
         return how
@@ -24,7 +24,7 @@ def keeping_as_stored(store: Store, test_set: TestSet, model: str, how: How) -> 
     return replace(how, keep_scores=manifest.full_scores, keep_features=manifest.features)
 
 
-def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> Pair | None:
+def stored_pair(store: Store, known: ModelMetadata, test_set: TestSet, how: EngineOptions) -> ModelRun | None:
     """The pair if it is stored already; other predictions under the model's name, or of other images, raise."""
     name = known.spec.name
     if name not in store.model_names(test_set.name):
@@ -49,7 +49,7 @@ def stored_pair(store: Store, known: ModelCard, test_set: TestSet, how: How) -> 
     if manifest.fingerprints and not away:
         _check_images(store, test_set, manifest, how)
     size, unreadable = len(test_set), manifest.unreadable
-    return Pair(name, test_set.name, size, size, 0.0, unreadable, manifest.runtime, already=True, images_away=away)
+    return ModelRun(name, test_set.name, size, size, 0.0, unreadable, manifest.runtime, already=True, images_away=away)
 
 
 def _both_differ(first: str, second: str) -> bool:
@@ -57,7 +57,7 @@ def _both_differ(first: str, second: str) -> bool:
     return bool(first and second and first != second)
 
 
-def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: How) -> None:
+def _check_images(store: Store, test_set: TestSet, manifest: Manifest, how: EngineOptions) -> None:
     """Raise where images have changed since they were predicted."""
     images = open_images(store.images(test_set))
     stored = store.predictions(test_set, manifest.model.name)

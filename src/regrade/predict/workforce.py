@@ -7,9 +7,9 @@ from collections.abc import Generator, Sequence
 from functools import cached_property
 
 from regrade.core import ImageSource
-from regrade.models import Model, ModelCard
-from regrade.predict.engine import Asked, Engine, How, Progress
-from regrade.predict.fastest import Chosen, fastest, first_images
+from regrade.models import Model, ModelMetadata
+from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
+from regrade.predict.runtime_choice import RuntimeChoice, fastest, first_images
 from regrade.store import Part
 from regrade.testsets import open_images
 
@@ -19,7 +19,7 @@ class Workforce(ABC):
 
     @property
     @abstractmethod
-    def card(self) -> ModelCard:
+    def card(self) -> ModelMetadata:
         """What the answers depend on, with the runtime that computes them."""
 
     @property
@@ -39,14 +39,14 @@ class Workforce(ABC):
 class ThisProcess(Workforce):
     """A model that is loaded here, in the runtime that is fastest for it."""
 
-    def __init__(self, model: Model, examples: Sequence[str], source: ImageSource, how: How) -> None:
+    def __init__(self, model: Model, examples: Sequence[str], source: ImageSource, how: EngineOptions) -> None:
         self._model = model
         self._examples = examples
         self._source = source
         self._how = how
 
     @property
-    def card(self) -> ModelCard:
+    def card(self) -> ModelMetadata:
         """The model's card."""
         return self._engine.card
 
@@ -61,13 +61,13 @@ class ThisProcess(Workforce):
 
     def parts(self, wanted: Sequence[range], *, batch: int, progress: Progress) -> Generator[Part, None, None]:
         """The wanted parts, in order."""
-        asked = Asked(self._examples, self._source, open_images(self._source))
+        asked = PredictionInput(self._examples, self._source, open_images(self._source))
         return self._engine.parts(asked, wanted, batch=batch, progress=progress)
 
     @cached_property
-    def _chosen(self) -> Chosen:
+    def _chosen(self) -> RuntimeChoice:
         return fastest(self._model, self._source, first_images(self._source), self._how)
 
     @cached_property
-    def _engine(self) -> Engine:
-        return Engine(self._chosen.model, self._how)
+    def _engine(self) -> PredictionEngine:
+        return PredictionEngine(self._chosen.model, self._how)

@@ -1,6 +1,6 @@
 """Replication: the papers' own figures, one by one, compared with what we compute."""
 
-from regrade.replicate.cell import Cell, Kind, Outcome, Replication
+from regrade.replicate.cell import Cell, CellKind, CellOutcome, Replication
 from regrade.replicate.coverage import Coverage, CoveredPart
 from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
 from regrade.replicate.published_files import PublishedFile, fetch, folder_for, official_files
@@ -8,10 +8,10 @@ from regrade.replicate.registry import Paper, papers, replicate
 
 __all__ = [
     "Cell",
+    "CellKind",
+    "CellOutcome",
     "Coverage",
     "CoveredPart",
-    "Kind",
-    "Outcome",
     "Paper",
     "PrintedFigure",
     "PublishedFile",

@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import Checkpoints, ScoreKind
 from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies, confusion_entropies
-from regrade.replicate.cell import Cell, Kind, Replication
+from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure
 from regrade.studies.confusion.distribution import ScoreBins, peak
 
@@ -26,7 +26,7 @@ _IMAGES, _EASY = 400, 0.6  # simulated images, and the share that is learned at 
 _BIN = 0.1  # of the histogram, and how far a peak that is said to be around a number may lie from it
 
 _printed = partial(printed_figure, _PAPER)
-_cell = partial(Cell, kind=Kind.CONSTRUCTION)
+_cell = partial(Cell, kind=CellKind.CONSTRUCTION)
 
 
 def albiero2023(_data: Path | None = None) -> Replication:

@@ -14,7 +14,7 @@ from regrade.replicate.printed import PrintedFigure, number, packaged_rows
 _SLACK = 1 + 1e-9  # of a tolerance, for figures on the edge of rounding
 
 
-class Outcome(Enum):
+class CellOutcome(Enum):
     """What became of a printed figure."""
 
     MATCH = "match"
@@ -25,7 +25,7 @@ class Outcome(Enum):
     """Ours is not the printed figure but the value expected instead, and the reason is given."""
 
 
-class Kind(Enum):
+class CellKind(Enum):
     """What a comparison rests on."""
 
     DATA = "data"
@@ -45,7 +45,7 @@ class Cell:
     printed: PrintedFigure
     ours: float | None
     basis: str = ""
-    kind: Kind = Kind.DATA
+    kind: CellKind = CellKind.DATA
     within: float | None = None
     expected: str = ""
     why: str = ""
@@ -65,11 +65,11 @@ class Cell:
         return self.printed.half_unit if self.within is None else self.within
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CellOutcome:
         """Whether ours is the printed figure, or the value expected instead where there is one."""
         if self.expected:
-            return Outcome.EXPLAINED if self._near(self.ours, *number(self.expected)) else Outcome.MISS
-        return Outcome.MATCH if self._near(self.ours, self.printed.value, self.tolerance) else Outcome.MISS
+            return CellOutcome.EXPLAINED if self._near(self.ours, *number(self.expected)) else CellOutcome.MISS
+        return CellOutcome.MATCH if self._near(self.ours, self.printed.value, self.tolerance) else CellOutcome.MISS
 
     @staticmethod
     def _near(ours: float | None, value: float, tolerance: float) -> bool:
@@ -104,25 +104,27 @@ class Replication(Tabular):
         """The replication of a paper, each cell with the deviation that is listed for it."""
         return cls(paper, tuple(map(with_deviation, cells)), tuple(notes))
 
-    def count(self, outcome: Outcome, kind: Kind | None = None) -> int:
+    def count(self, outcome: CellOutcome, kind: CellKind | None = None) -> int:
         """How many cells have an outcome; those of one kind only where it is given."""
         return sum(cell.outcome is outcome for cell in self.cells if kind in (None, cell.kind))
 
     @property
     def headline(self) -> str:
         """The counts of outcomes, figures recomputed from data first and those by construction apart."""
-        data, construction = (self._counts(kind) for kind in Kind)
+        data, construction = (self._counts(kind) for kind in CellKind)
         return f"recomputed from data: {data}; by construction: {construction}"
 
     @property
     def coverage(self) -> Coverage:
         """Which tables and sections of the paper are covered, and why others are not."""
-        data, construction = ([cell.printed for cell in self.cells if cell.kind is kind] for kind in Kind)
+        data, construction = ([cell.printed for cell in self.cells if cell.kind is kind] for kind in CellKind)
         return coverage(self.paper, data, construction)
 
     def as_dict(self) -> dict[str, Any]:
         """The replication, ready for JSON."""
-        counts = {kind.value: {outcome.value: self.count(outcome, kind) for outcome in Outcome} for kind in Kind}
+        counts = {
+            kind.value: {outcome.value: self.count(outcome, kind) for outcome in CellOutcome} for kind in CellKind
+        }
         return {
             "paper": self.paper,
             "counts": counts,
@@ -148,10 +150,10 @@ class Replication(Tabular):
         rows = tuple(tuple(cell.as_dict().values()) for cell in self.cells)
         return Table(f"{self.paper}: {self.headline}", columns, rows, (*self.notes, *self.coverage.lines()))
 
-    def _counts(self, kind: Kind) -> str:
+    def _counts(self, kind: CellKind) -> str:
         if all(cell.kind is not kind for cell in self.cells):
             return "none"
-        return ", ".join(f"{self.count(outcome, kind):,} {outcome.value}" for outcome in Outcome)
+        return ", ".join(f"{self.count(outcome, kind):,} {outcome.value}" for outcome in CellOutcome)
 
 
 def with_deviation(cell: Cell) -> Cell:

@@ -24,7 +24,7 @@ class PublishedFile:
     download: Download
 
 
-Watch = Callable[[Sequence[PublishedFile]], Iterable[PublishedFile]]
+ProgressCallback = Callable[[Sequence[PublishedFile]], Iterable[PublishedFile]]
 """Goes through files one by one, showing how far it is."""
 
 
@@ -51,7 +51,7 @@ def folder_for(paper: str) -> Path:
     return root / "regrade" / "papers" / paper
 
 
-def fetch(paper: str, *, watch: Watch = iter) -> Path:
+def fetch(paper: str, *, watch: ProgressCallback = iter) -> Path:
     """Bring a paper's files into its folder, those that are not there yet, and return the folder."""
     folder = folder_for(paper)
     for file in watch(official_files(paper)):

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.replicate.cell import Cell, Kind, Replication
+from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure, printed_figures
 from regrade.replicate.published_ranks import ranked_by_name
-from regrade.replicate.recht2019_data import Published, read_published
+from regrade.replicate.recht2019_data import PublishedCounts, read_published
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
 from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair, generalization
 
@@ -81,12 +81,12 @@ def _study(pairs: Sequence[SetPair], *, models: Sequence[str] = ()) -> Generaliz
     return generalization(pairs, rng=rng, scale=Scale.LINEAR, standard=models, draws=_DRAWS, band_points=0)
 
 
-def _imagenet_study(published: Published) -> Generalization:
+def _imagenet_study(published: PublishedCounts) -> Generalization:
     original = published.imagenet["imagenet-val"]
     return _study([SetPair(original, published.imagenet[name]) for name in _NEW_SETS.values()])
 
 
-def _cifar_pair(published: Published) -> SetPair:
+def _cifar_pair(published: PublishedCounts) -> SetPair:
     return SetPair(published.cifar["cifar10.test"], published.cifar["cifar10.1-v4"])
 
 
@@ -106,7 +106,7 @@ def _unpublished_intervals() -> Iterator[Cell]:
         share = proportion(round(_printed("Table 1", _UNPUBLISHED, column).value * images / 100), images)
         for side, bound in (("low", share.low), ("high", share.high)):
             figure = _printed("Table 1", _UNPUBLISHED, f"{column} {side}")
-            yield Cell(figure, 100 * bound, f"the printed accuracy of {images:,} images", Kind.CONSTRUCTION)
+            yield Cell(figure, 100 * bound, f"the printed accuracy of {images:,} images", CellKind.CONSTRUCTION)
 
 
 def _table_2(study: Generalization) -> Iterator[Cell]:
@@ -126,7 +126,7 @@ def _table_2(study: Generalization) -> Iterator[Cell]:
         yield Cell(span, by_set["TopImages"] - by_set["MatchedFrequency"])
 
 
-def _lines(published: Published, imagenet: Generalization, cifar: Generalization) -> Iterator[Cell]:
+def _lines(published: PublishedCounts, imagenet: Generalization, cifar: Generalization) -> Iterator[Cell]:
     """Every line through the sets of models that the paper may have used; it does not name them."""
     original, new = published.imagenet["imagenet-val"], published.imagenet[_NEW_SETS["MatchedFrequency"]]
     deep = [model for model in original.models if not model.startswith("fv_")]
@@ -139,7 +139,7 @@ def _lines(published: Published, imagenet: Generalization, cifar: Generalization
     yield from _line("CIFAR-10", f"without {_OUTSIDE_RANGE}", _study([pair], models=within))
     completed = _study([_with_printed_model(pair)], models=[*within, _UNPUBLISHED])
     basis = f"without {_OUTSIDE_RANGE}, with the printed row of {_UNPUBLISHED}"
-    yield from _line("CIFAR-10", basis, completed, Kind.CONSTRUCTION)
+    yield from _line("CIFAR-10", basis, completed, CellKind.CONSTRUCTION)
 
 
 def _with_printed_model(pair: SetPair) -> SetPair:
@@ -151,7 +151,7 @@ def _with_printed_model(pair: SetPair) -> SetPair:
     return SetPair(*sets)
 
 
-def _line(test_set: str, basis: str, study: Generalization, kind: Kind = Kind.DATA) -> Iterator[Cell]:
+def _line(test_set: str, basis: str, study: Generalization, kind: CellKind = CellKind.DATA) -> Iterator[Cell]:
     line = _linear(study)
     for name, estimate, unit in (("slope", line.slope, 1), ("offset", line.intercept, 100)):
         for side, value in _sides(estimate).items():
@@ -212,7 +212,7 @@ def _networks(imagenet: Rows) -> Iterator[Cell]:
         yield Cell(_printed("Section 4 text", row, "accuracy range"), 100 * (max(values) - min(values)))
 
 
-def _images_per_class(published: Published) -> Iterator[Cell]:
+def _images_per_class(published: PublishedCounts) -> Iterator[Cell]:
     """Every class has as many images as is printed: both the fewest and the most."""
     for name, new_set in _NEW_SETS.items():
         figure = _printed("Section 4 text", f"{name}: images per class", "number")
@@ -228,7 +228,9 @@ def _half_widths() -> Iterator[Cell]:
     for level, confidence in _HALF_WIDTHS.items():
         bounds = clopper_pearson(counts, images, confidence=confidence)
         widest = 100 * float((bounds.high - bounds.low).max()) / 2
-        yield Cell(_printed("Section 2 text", row, f"half-width at {level}%"), widest, "definition", Kind.CONSTRUCTION)
+        yield Cell(
+            _printed("Section 2 text", row, f"half-width at {level}%"), widest, "definition", CellKind.CONSTRUCTION
+        )
 
 
 def _notes(imagenet: Generalization, cifar: Generalization) -> tuple[str, ...]:

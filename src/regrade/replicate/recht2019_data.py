@@ -34,7 +34,7 @@ _REVERSED = "fv_16k"  # whose five columns run from the worst to the best in the
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedCounts:
     """The counts of all models on each test set, by its name; of the ImageNet sets also images per class (1000,)."""
 
     imagenet: Mapping[str, SetCounts]
@@ -42,7 +42,7 @@ class Published:
     images_per_class: Mapping[str, IntArray]
 
 
-def read_published(folder: Path) -> Published:
+def read_published(folder: Path) -> PublishedCounts:
     """Read the predictions below a folder, in either layout; a folder that has neither raises."""
     if (folder / "imagenet-val.top5.parquet").is_file():
         imagenet, cifar, labels = _imagenet_table, _cifar_table, _table_labels
@@ -54,7 +54,7 @@ def read_published(folder: Path) -> Published:
             "CIFAR-10.1 and label-errors side by side; leave out --data to download them"
         )
     counts = _each(IMAGENET_SETS, folder, imagenet), _each(CIFAR_SETS, folder, cifar)
-    return Published(*counts, {name: np.bincount(labels(folder, name), minlength=1000) for name in IMAGENET_SETS})
+    return PublishedCounts(*counts, {name: np.bincount(labels(folder, name), minlength=1000) for name in IMAGENET_SETS})
 
 
 def _each(

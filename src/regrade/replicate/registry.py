@@ -8,7 +8,7 @@ from pathlib import Path
 from regrade.core import InputError, UnknownName
 from regrade.replicate.albiero2023 import albiero2023
 from regrade.replicate.cell import Replication
-from regrade.replicate.published_files import Watch, fetch
+from regrade.replicate.published_files import ProgressCallback, fetch
 from regrade.replicate.recht2019 import recht2019
 from regrade.replicate.richards2023 import richards2023
 from regrade.replicate.shankar2020 import shankar2020
@@ -34,7 +34,7 @@ def papers() -> tuple[str, ...]:
     return tuple(_PAPERS)
 
 
-def replicate(name: str, data: Path | None = None, *, watch: Watch = iter) -> Replication:
+def replicate(name: str, data: Path | None = None, *, watch: ProgressCallback = iter) -> Replication:
     """Recompute a paper's figures from the folder of its published data, which is downloaded where none is given.
 
     An unknown paper raises and names its neighbors.

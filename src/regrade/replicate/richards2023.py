@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from regrade.core import Estimate
-from regrade.replicate.cell import Cell, Kind, Replication
+from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import PrintedFigure, printed_figure
 from regrade.replicate.richards2023_population import (
     DISPARITY_GROWTH,
@@ -49,7 +49,7 @@ def richards2023(_data: Path | None = None) -> Replication:
 
 
 def _simulated(figure: PrintedFigure, ours: float, within: float) -> Cell:
-    return Cell(figure, ours, "simulated populations", Kind.CONSTRUCTION, within)
+    return Cell(figure, ours, "simulated populations", CellKind.CONSTRUCTION, within)
 
 
 def _truth(row: str, column: str, value: float) -> PrintedFigure:
@@ -151,7 +151,7 @@ def _progress(population: Population) -> Progress:
 
 def _regions() -> Iterator[Cell]:
     figure = printed_figure(_PAPER, "Architecture Onboarding", "GeoDE", "regions")
-    yield Cell(figure, len(GEODE), "released list", Kind.CONSTRUCTION)
+    yield Cell(figure, len(GEODE), "released list", CellKind.CONSTRUCTION)
 
 
 def _notes() -> tuple[str, ...]:

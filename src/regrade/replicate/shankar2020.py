@@ -11,7 +11,7 @@ from statistics import mean
 import numpy as np
 
 from regrade.classes import imagenet_1k
-from regrade.replicate.cell import Cell, Kind, Outcome, Replication
+from regrade.replicate.cell import Cell, CellKind, CellOutcome, Replication
 from regrade.replicate.printed import PrintedFigure, printed_figure, printed_figures
 from regrade.stats import mcnemar, proportion
 from regrade.stats.intervals import exact_bounds
@@ -50,7 +50,7 @@ _CLASSES = {
 }
 
 _printed = partial(printed_figure, _PAPER)
-_cell = partial(Cell, kind=Kind.CONSTRUCTION)
+_cell = partial(Cell, kind=CellKind.CONSTRUCTION)
 
 
 def shankar2020(_data: Path | None = None) -> Replication:
@@ -215,7 +215,7 @@ def _rounded_counts(sizes: tuple[int, int]) -> Counts:
 
 
 def _matches(counts: Counts, sizes: tuple[int, int]) -> int:
-    return sum(cell.outcome is Outcome.MATCH for cell in _table_1(counts, sizes))
+    return sum(cell.outcome is CellOutcome.MATCH for cell in _table_1(counts, sizes))
 
 
 def _notes() -> tuple[str, ...]:

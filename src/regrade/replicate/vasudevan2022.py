@@ -20,7 +20,7 @@ from regrade.core import (
     hierarchy_distances,
 )
 from regrade.core.arrays import IntArray
-from regrade.replicate.cell import Cell, Kind, Replication
+from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure
 from regrade.stats import ChiSquare, chi_square
 from regrade.store import MistakeFormat, read_mistake_file
@@ -42,7 +42,7 @@ _CATEGORIES = (
 )  # columns of Table 2, as MistakeCategory
 
 _printed = partial(printed_figure, _PAPER)
-_by_construction = partial(Cell, kind=Kind.CONSTRUCTION)
+_by_construction = partial(Cell, kind=CellKind.CONSTRUCTION)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def vasudevan2022(data: Path) -> Replication:
         *_mistakes(counts),
         *_table_2(counts),
         *_test_cells(tests, "released mistakes"),
-        *_test_cells(_tests(_VIT_IN_TESTS, counts), f"{_VIT_IN_TESTS.total} mistakes", Kind.CONSTRUCTION),
+        *_test_cells(_tests(_VIT_IN_TESTS, counts), f"{_VIT_IN_TESTS.total} mistakes", CellKind.CONSTRUCTION),
         *_comparison(reviews),
         *_accuracies(counts),
         *_goblet_and_vase(data / _PAIRS_FILE),
@@ -148,7 +148,7 @@ def _mistakes(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
 
 def _table_2(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
     for row, mistakes in counts.items():
-        kind, basis = (Kind.CONSTRUCTION, "whole counts of 53") if row == _NEW else (Kind.DATA, "")
+        kind, basis = (CellKind.CONSTRUCTION, "whole counts of 53") if row == _NEW else (CellKind.DATA, "")
         for column, count in zip(_CATEGORIES, mistakes.categories, strict=True):
             yield Cell(_printed("Table 2", row, f"Categories, {column}"), 100 * count / mistakes.total, basis, kind)
         for column, count in (("Major", mistakes.major), ("Minor", mistakes.total - mistakes.major)):
@@ -172,14 +172,14 @@ def _tests(vit: _Counts, counts: Mapping[str, _Counts]) -> dict[_TestName, ChiSq
     return tests
 
 
-def _test_cells(tests: Mapping[_TestName, ChiSquare], basis: str, kind: Kind = Kind.DATA) -> Iterator[Cell]:
+def _test_cells(tests: Mapping[_TestName, ChiSquare], basis: str, kind: CellKind = CellKind.DATA) -> Iterator[Cell]:
     """The figures of tests; those that rest on printed shares of ImageNetV2 are by construction."""
     for (section, row), test in tests.items():
-        how = Kind.CONSTRUCTION if row.endswith("ImageNetV2") else kind
+        how = CellKind.CONSTRUCTION if row.endswith("ImageNetV2") else kind
         yield from _test_figures(section, row, test, basis, how)
 
 
-def _test_figures(section: str, row: str, test: ChiSquare, basis: str, kind: Kind) -> Iterator[Cell]:
+def _test_figures(section: str, row: str, test: ChiSquare, basis: str, kind: CellKind) -> Iterator[Cell]:
     yield _by_construction(_printed(section, row, "degrees of freedom"), test.freedom, basis)
     for column, value in (("N", test.n), ("chi-square", test.statistic), ("p-value", test.p_value)):
         yield Cell(_printed(section, row, column), value, basis, kind)
@@ -244,7 +244,7 @@ def _resolved(vit: _Counts) -> Iterator[Cell]:
     sampled = _count("4.2", "ImageNetV2 errors sampled")
     test = chi_square([[right, mistakes - right], [right_new, sampled - right_new]])
     test_row = "chi-square test, correct or problematic, ImageNet against ImageNetV2"
-    yield from _test_figures("Section 4.2 text", test_row, test, "printed counts", Kind.CONSTRUCTION)
+    yield from _test_figures("Section 4.2 text", test_row, test, "printed counts", CellKind.CONSTRUCTION)
     yield _by_construction(_printed("Section 4.2 text", row, "share"), 100 * right / mistakes, "printed counts")
     resolved = mistakes - vit.total
     for where, row, column, ours in (

@@ -9,7 +9,7 @@ from regrade.report.figure import Figure, figure
 from regrade.report.finding import Finding, FindingKind, finding_kinds, findings, verdict_kinds, verdicts
 from regrade.report.maps import map_figure
 from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
-from regrade.report.sections import Behind, Gallery, KeyFinding, Report, Section, Tile, anchor_of, section_of
+from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Provenance, Report, Section, anchor_of, section_of
 from regrade.report.terminal import print_table
 from regrade.report.text import csv_parts, to_csv, to_latex, to_markdown
 from regrade.report.write_report import check_replaceable, write_report
@@ -17,17 +17,17 @@ from regrade.report.write_report import check_replaceable, write_report
 __all__ = [
     "MOST_PAIRS",
     "VERDICTS",
-    "Behind",
     "Drawing",
     "Figure",
     "Finding",
     "FindingKind",
     "Gallery",
+    "GalleryTile",
     "KeyFinding",
     "Look",
+    "Provenance",
     "Report",
     "Section",
-    "Tile",
     "anchor_of",
     "check_replaceable",
     "csv_parts",

@@ -27,7 +27,7 @@ class Country:
 
 
 @dataclass(frozen=True)
-class Place:
+class MapPlace:
     """What a group stands for on a map: some countries, and where its name is written."""
 
     group: str
@@ -80,7 +80,7 @@ _SPELLINGS = {
 }
 
 
-def places(groups: Sequence[str]) -> tuple[Place, ...] | None:
+def places(groups: Sequence[str]) -> tuple[MapPlace, ...] | None:
     """What groups stand for on a map, if all but a few of them are countries or known regions, else none.
 
     Groups are all countries (by name or ISO code) or all regions (of the United Nations, the World Bank, GeoDE or
@@ -106,18 +106,18 @@ def outlined() -> frozenset[int]:
     return frozenset(shape["id"] for shape in shapes)
 
 
-def _region(group: str) -> Place | None:
+def _region(group: str) -> MapPlace | None:
     key = _spelled(group)
     key = _SPELLINGS.get(key, key)
     if key not in _REGIONS:
         return None
     name, (latitude, longitude) = _REGIONS[key]
-    return Place(group, _members()[name], latitude, longitude)
+    return MapPlace(group, _members()[name], latitude, longitude)
 
 
-def _country(group: str) -> Place | None:
+def _country(group: str) -> MapPlace | None:
     country = _by_name().get(_spelled(group))
-    return None if country is None else Place(group, (country,), country.latitude, country.longitude)
+    return None if country is None else MapPlace(group, (country,), country.latitude, country.longitude)
 
 
 def _spelled(name: str) -> str:

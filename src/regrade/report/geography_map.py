@@ -7,7 +7,7 @@ from typing import Any
 import altair
 
 from regrade.core import Estimate, UndefinedError, UnknownName
-from regrade.report.countries import Place, outlined, outlines, places
+from regrade.report.countries import MapPlace, outlined, outlines, places
 from regrade.report.figure import Figure
 from regrade.report.parts import heading, inline, interval_text, percent
 from regrade.report.style import FAINT, INK, SEQUENTIAL, SMALL, TEXT, WIDTH
@@ -66,7 +66,7 @@ def _title(result: Geography, row: ModelByGroup, known: dict[str, Estimate]) -> 
     return f"{row.model}: from {100 * low.value:.1f}% in {gap.worst} to {100 * high.value:.1f}% in {gap.best}{sure}"
 
 
-def _layers(drawn: list[Place], known: dict[str, Estimate]) -> list[Any]:
+def _layers(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[Any]:
     values = [known[place.group].value for place in drawn]
     scale = altair.Scale(
         domain=[percent(min(values)), percent(max(values))],
@@ -109,7 +109,7 @@ _TOOLTIP = [
 ]
 
 
-def _areas(drawn: list[Place], known: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _areas(drawn: list[MapPlace], known: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Countries with an outline, colored as their group; and those that are a group by themselves and have none.
 
     A country in two groups goes with the smaller one.
@@ -133,11 +133,11 @@ def _areas(drawn: list[Place], known: dict[str, Estimate]) -> tuple[list[dict[st
     return list(areas.values()), dots
 
 
-def _labels(drawn: list[Place], known: dict[str, Estimate]) -> list[dict[str, Any]]:
+def _labels(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[dict[str, Any]]:
     """The accuracies in figures: of every group if they are few, of the extremes where they have room if not."""
     ordered = sorted(drawn, key=lambda place: known[place.group].value)
     chosen = ordered if len(ordered) <= _LABELS else [*ordered[:_EXTREMES], *ordered[::-1][:_EXTREMES]]
-    placed: list[Place] = []
+    placed: list[MapPlace] = []
     for place in chosen:
         if all(not _touches(place, other) for other in placed):
             placed.append(place)
@@ -151,7 +151,7 @@ def _labels(drawn: list[Place], known: dict[str, Estimate]) -> list[dict[str, An
     ]
 
 
-def _touches(one: Place, other: Place) -> bool:
+def _touches(one: MapPlace, other: MapPlace) -> bool:
     across, up = abs(one.longitude - other.longitude), abs(one.latitude - other.latitude)
     return across < _NEAR[0] and up < _NEAR[1]
 

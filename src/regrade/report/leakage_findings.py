@@ -5,7 +5,7 @@ from __future__ import annotations
 from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import points, share
-from regrade.studies import ANY, FoundBy, Leakage, LeakedModel
+from regrade.studies import ANY, DistanceResult, Leakage, LeakedModel
 
 _MANY = 0.01  # the share from which duplicates are a finding of their own
 
@@ -51,7 +51,7 @@ def _share(result: Leakage) -> Finding | None:
     return Finding(_FOUND, headline, text + " People should judge the pairs.", weight)
 
 
-def _verb(whole: FoundBy, against: str | None) -> str:
+def _verb(whole: DistanceResult, against: str | None) -> str:
     one = whole.images == 1
     if against:
         return "has a near duplicate" if one else "have a near duplicate"
@@ -86,7 +86,7 @@ _CORRECTED = "The count is corrected for the number of models."
 _NONE_SHOWN = "No model is shown to differ on these images, corrected for the number of models."
 
 
-def _exact(result: Leakage) -> FoundBy | None:
+def _exact(result: Leakage) -> DistanceResult | None:
     return next((one for one in result.found if one.distance == "exact"), None)
 
 

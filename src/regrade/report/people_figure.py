@@ -10,7 +10,7 @@ from regrade.core.amounts import amount
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import heading, inline, interval, interval_text, layered, name_axis, name_step, percent_axis
 from regrade.report.style import COLORS, GRAY, SHAPES
-from regrade.studies import EVERYTHING, Contender, People, Standing
+from regrade.studies import EVERYTHING, Contender, People, PeopleRow
 
 _ROWS = 18  # people and models up to which every name can be read
 _PANELS = 3
@@ -41,7 +41,7 @@ def _drawn(result: People) -> list[str]:
     return [row.who for row in result.on(EVERYTHING) if row.who in chosen]
 
 
-def _point(row: Standing, panel: str) -> dict[str, Any]:
+def _point(row: PeopleRow, panel: str) -> dict[str, Any]:
     change = {} if row.change is None else {"change": interval_text(row.change)}
     return {
         "who": row.who, "kind": _KINDS[row.kind], "panel": panel, **interval(row.accuracy),

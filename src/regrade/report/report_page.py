@@ -14,7 +14,7 @@ from regrade.report.finding import Finding
 from regrade.report.packed import packed, packed_text, script_hash
 from regrade.report.page import asset, heading_of, without_title
 from regrade.report.report_table import table_html
-from regrade.report.sections import Gallery, KeyFinding, Report, Section, Tile
+from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Report, Section
 from regrade.report.style import COLORS, FAINT, FONT, GRAY, INK, LINE, MARKED, PAPER, WASH
 
 _COLORS = {
@@ -180,7 +180,7 @@ def _gallery(gallery: Gallery, level: int) -> str:
     return f'<div class="gallery"><h{level}>{_escaped(gallery.title)}</h{level}><ul>{tiles}</ul></div>\n'
 
 
-def _tile(tile: Tile) -> str:
+def _tile(tile: GalleryTile) -> str:
     source = f"data:image/jpeg;base64,{base64.b64encode(tile.jpeg).decode()}"
     blocks = ' class="blocks"' if max(tile.size) < _SMALL else ""
     width, height = tile.size

@@ -20,7 +20,7 @@ _OF_ONE = 2  # findings of one section before those of others come
 
 
 @dataclass(frozen=True)
-class Tile:
+class GalleryTile:
     """A image as a small JPEG of ``size`` (width, height), with its id, its label and what models made of it."""
 
     jpeg: bytes
@@ -36,7 +36,7 @@ class Gallery:
     """Images beside each other, under a title."""
 
     title: str
-    tiles: tuple[Tile, ...]
+    tiles: tuple[GalleryTile, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ class KeyFinding:
 
 
 @dataclass(frozen=True, eq=False)
-class Behind:
+class Provenance:
     """What stands behind every number: settings and versions by name, tables for people, and all of it as data."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Report:
     created: str
     sections: tuple[Section, ...]
     names: tuple[str, ...]
-    behind: Behind
+    behind: Provenance
     open_questions: tuple[tuple[str, str], ...] = ()
 
     @cached_property

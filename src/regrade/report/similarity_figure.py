@@ -24,7 +24,7 @@ from regrade.report.parts import (
 )
 from regrade.report.similarity_findings import shared_errors
 from regrade.report.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
-from regrade.studies import AlikePair, Similarity
+from regrade.studies import Similarity, SimilarPair
 
 _SIDE = 400  # of the matrix and of the other panel
 _NUMBERED = 12  # models up to which there is room for a number in each cell
@@ -242,7 +242,7 @@ def _dominated(result: Similarity) -> str:
     )
 
 
-def _point(pair: AlikePair) -> dict[str, Any]:
+def _point(pair: SimilarPair) -> dict[str, Any]:
     return {
         "stronger": pair.first,
         "weaker": pair.second,

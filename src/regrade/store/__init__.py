@@ -29,16 +29,16 @@ from regrade.store.partial_predictions import Part, PartialPredictions, joined, 
 from regrade.store.partial_signatures import PartialSignatures
 from regrade.store.people_files import PeopleFile, PeopleFormat, read_people_file
 from regrade.store.prediction_files import (
-    Answers,
+    FileClassSpaces,
+    FilePredictions,
     PredictionFile,
-    Spaces,
     answers_from_scores,
     read_prediction_file,
 )
-from regrade.store.prediction_folder import Manifest, Source
+from regrade.store.prediction_folder import Manifest, PredictionSource
 from regrade.store.published_files import first_published_file
 from regrade.store.review_files import AddedVerdicts, Verdicts
-from regrade.store.signature_folder import Signed
+from regrade.store.signature_folder import SignatureKey
 from regrade.store.slice_files import SliceFile, SliceFormat, read_slice_file
 from regrade.store.upgrade import upgrade_workspace
 from regrade.store.verify import CheckedFile, check_stored_file, stored_files
@@ -48,12 +48,13 @@ __all__ = [
     "FIRST_MODEL",
     "PRIVATE",
     "AddedVerdicts",
-    "Answers",
     "Authors",
     "CheckedFile",
     "CheckpointArray",
     "CheckpointManifest",
     "CheckpointWriter",
+    "FileClassSpaces",
+    "FilePredictions",
     "ImportedCheckpoints",
     "ImportedLabels",
     "ImportedMistakes",
@@ -72,11 +73,10 @@ __all__ = [
     "PeopleFile",
     "PeopleFormat",
     "PredictionFile",
-    "Signed",
+    "PredictionSource",
+    "SignatureKey",
     "SliceFile",
     "SliceFormat",
-    "Source",
-    "Spaces",
     "Store",
     "Stored",
     "Verdicts",

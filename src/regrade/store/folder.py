@@ -87,7 +87,7 @@ from regrade.store.review_files import (
     stored_frame_digest,
     with_decisions,
 )
-from regrade.store.signature_folder import TABLE, Signed, read_signatures, stage_signatures, taken_over
+from regrade.store.signature_folder import TABLE, SignatureKey, read_signatures, stage_signatures, taken_over
 from regrade.store.slice_file import read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 from regrade.store.transaction import Transaction, recover, transaction
@@ -559,7 +559,7 @@ class Store:
 
     # Signatures of images
 
-    def signatures(self, name: str, signed: Signed) -> Signatures | None:
+    def signatures(self, name: str, signed: SignatureKey) -> Signatures | None:
         """What was kept of the images of a set; none where it is not known yet."""
         folder = self.root / folder_of_signatures(name, signed.digest)
         return read_signatures(folder) if (folder / TABLE).is_file() else None
@@ -568,18 +568,18 @@ class Store:
         """The sizes at which the images of a set were looked at, as far as anything was kept of it."""
         return frozenset(int(read_meta(table)["size"]) for table in self._signature_folder(name).glob(f"*/{TABLE}"))
 
-    def signatures_elsewhere(self, name: str, signed: Signed) -> Iterator[tuple[Signatures, dict[str, int]]]:
+    def signatures_elsewhere(self, name: str, signed: SignatureKey) -> Iterator[tuple[Signatures, dict[str, int]]]:
         """Signatures that were made the same way of more or fewer images, with the row of each place."""
         for table in sorted(self._signature_folder(name).glob(f"*/{TABLE}")):
             if (found := taken_over(table.parent, signed)) is not None:
                 yield found
 
-    def partial_signatures(self, name: str, signed: Signed, *, part_size: int) -> PartialSignatures:
+    def partial_signatures(self, name: str, signed: SignatureKey, *, part_size: int) -> PartialSignatures:
         """Signatures under way; they become visible once they are finished and added."""
         folder = self.root / ".partial" / ".signatures" / file_name(name) / signed.digest[:16]
         return PartialSignatures(folder, len(signed.source.locations), part_size)
 
-    def add_signatures(self, name: str, signed: Signed, parts: Iterable[Signatures]) -> None:
+    def add_signatures(self, name: str, signed: SignatureKey, parts: Iterable[Signatures]) -> None:
         """Store the signatures of a set, given in parts that follow one another."""
         with self.transaction() as change:
             staged = change.new_folder()

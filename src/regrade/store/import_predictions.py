@@ -14,8 +14,8 @@ import numpy as np
 from regrade.core import ClassSpace, FormatError, InputError, ModelSpec, PackedTexts, Predictions, TestSet
 from regrade.core.arrays import IntArray
 from regrade.store.folder import Store, Stored
-from regrade.store.prediction_files import Answers, PredictionFile, Spaces, read_prediction_file
-from regrade.store.prediction_folder import Manifest, Source
+from regrade.store.prediction_files import FileClassSpaces, FilePredictions, PredictionFile, read_prediction_file
+from regrade.store.prediction_folder import Manifest, PredictionSource
 from regrade.tables import Columns, check_labels
 
 
@@ -60,7 +60,12 @@ def import_predictions(
 
 
 def store_answers(
-    store: Store, test_set: TestSet, answers: Mapping[str, Answers], *, space: ClassSpace, source: Source
+    store: Store,
+    test_set: TestSet,
+    answers: Mapping[str, FilePredictions],
+    *,
+    space: ClassSpace,
+    source: PredictionSource,
 ) -> Stored:
     """Store the answers of any number of models, in the test set's order, all of them or none."""
     entries = []
@@ -72,7 +77,7 @@ def store_answers(
     return store.add_predictions(test_set, entries, space)
 
 
-def _kept(answers: Answers, space: ClassSpace) -> str:
+def _kept(answers: FilePredictions, space: ClassSpace) -> str:
     """What of a model's answers is stored, in words."""
     best = answers.classes.shape[1]
     kind = f" ({answers.score_kind.value})" if answers.score_kind else ""
@@ -82,12 +87,12 @@ def _kept(answers: Answers, space: ClassSpace) -> str:
     return f"best {best:,} of {len(space):,} classes{scores}"
 
 
-def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> Spaces:
+def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> FileClassSpaces:
     if known is not None:
-        return Spaces(classes or known.class_space, known.class_space)
+        return FileClassSpaces(classes or known.class_space, known.class_space)
     if classes is None:
         raise InputError(f"test set {name!r} is new: say what its classes are with --classes, e.g. imagenet-1k")
-    return Spaces(classes, classes)
+    return FileClassSpaces(classes, classes)
 
 
 def _new_test_set(found: PredictionFile, name: str, space: ClassSpace, path: Path) -> TestSet:
@@ -116,7 +121,12 @@ def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
 
 
 def manifest_of(
-    predictions: Predictions, test_set: TestSet, space: ClassSpace, source: Source, *, queues: tuple[str, ...] = ()
+    predictions: Predictions,
+    test_set: TestSet,
+    space: ClassSpace,
+    source: PredictionSource,
+    *,
+    queues: tuple[str, ...] = (),
 ) -> Manifest:
     """What stands behind predictions that came from outside."""
     return Manifest(
@@ -147,7 +157,7 @@ def _own_version() -> str:
     return version("regrade")
 
 
-def source_of(path: Path) -> Source:
+def source_of(path: Path) -> PredictionSource:
     """The name and hash of a file."""
     with path.open("rb") as file:
-        return Source(path.name, hashlib.file_digest(file, "sha256").hexdigest())
+        return PredictionSource(path.name, hashlib.file_digest(file, "sha256").hexdigest())

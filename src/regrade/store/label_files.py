@@ -27,7 +27,7 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.core.amounts import amount
-from regrade.store.places import Places
+from regrade.store.places import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     TABLE_SUFFIXES,
@@ -113,8 +113,8 @@ class _Judgments:
     more_notes: tuple[str, ...] = ()
 
     @cached_property
-    def places(self) -> Places:
-        return Places(self.test_set)
+    def places(self) -> ExamplePositions:
+        return ExamplePositions(self.test_set)
 
     def placed(self, images: Iterable[str]) -> Iterator[tuple[str, int]]:
         """The images that are in the test set, with their positions; others are passed over, and counted."""

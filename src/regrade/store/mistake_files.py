@@ -12,7 +12,7 @@ import numpy as np
 from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.store.places import Places
+from regrade.store.places import ExamplePositions
 from regrade.tables import (
     Columns,
     column_named,
@@ -66,7 +66,7 @@ def read_mistake_file(
             rows = _published(path, test_set)
         case MistakeFormat.TABLE:
             rows = _table(path, test_set, columns or Columns())
-    examples = Places(test_set).of_all(rows.images, path)
+    examples = ExamplePositions(test_set).of_all(rows.images, path)
     try:
         review = MistakeReview(
             model,

@@ -28,7 +28,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.core.similar_names import check_distinct_names
 from regrade.store.moments import is_seconds, moment
-from regrade.store.places import Places
+from regrade.store.places import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     Columns,
@@ -102,7 +102,7 @@ def read_people_file(
             answers, passed_over = _from_table(table, named, path, name), 0
         case PeopleFormat.SHANKAR2020:
             reading = Reading.IDS
-            places = Places(test_set)
+            places = ExamplePositions(test_set)
             everything = _from_shankar(path, name)
             answers = [answer for answer in everything if places.of(answer.image) is not None]
             passed_over = len(everything) - len(answers)
@@ -242,7 +242,7 @@ def _spread(values: FloatArray, places: IntArray, size: int) -> FloatArray:
 
 
 def _places(answers: Sequence[_Answer], test_set: TestSet) -> IntArray:
-    known = Places(test_set)
+    known = ExamplePositions(test_set)
     found = [known.of(answer.image) for answer in answers]
     strangers = [answer.image for answer, place in zip(answers, found, strict=True) if place is None]
     if strangers:

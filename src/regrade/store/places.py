@@ -18,7 +18,7 @@ _ENDINGS = ("jpeg", "jpg", "png", "webp")
 
 
 @dataclass(frozen=True)
-class Places:
+class ExamplePositions:
     """The positions of a test set's examples by what files call them."""
 
     test_set: TestSet

@@ -60,7 +60,7 @@ NO_IDS = "there are no ids: rows are taken in the order of the test set"
 
 
 @dataclass(frozen=True)
-class Answers:
+class FilePredictions:
     """One model's answers in file order: best classes (n, k), their scores, and all scores (n, c).
 
     ``notes`` say what was taken for what.
@@ -72,11 +72,11 @@ class Answers:
     score_kind: ScoreKind | None = None
     notes: tuple[str, ...] = ()
 
-    def reordered(self, rows: IntArray) -> Answers:
+    def reordered(self, rows: IntArray) -> FilePredictions:
         """The answers in another order of examples."""
         if np.array_equal(rows, np.arange(len(self.classes))):
             return self
-        return Answers(
+        return FilePredictions(
             self.classes[rows],
             None if self.scores is None else self.scores[rows],
             None if self.full_scores is None else self.full_scores[rows],
@@ -93,20 +93,20 @@ class PredictionFile:
     """
 
     examples: Examples | None
-    answers: Mapping[str, Answers]
+    answers: Mapping[str, FilePredictions]
     notes: tuple[str, ...] = ()
     labels: IntArray | None = None
 
 
 @dataclass(frozen=True)
-class Spaces:
+class FileClassSpaces:
     """The class spaces of a file: that of the predictions and that of the labels, mostly the same."""
 
     predictions: ClassSpace
     labels: ClassSpace
 
 
-def read_prediction_file(path: Path, spaces: Spaces, *, columns: Columns, model: str | None) -> PredictionFile:
+def read_prediction_file(path: Path, spaces: FileClassSpaces, *, columns: Columns, model: str | None) -> PredictionFile:
     """Read predictions from CSV, TSV, Parquet, JSON lines, NPY or NPZ; anything amiss raises in one line.
 
     With ``model`` a table is one model's; without it every column that does not speak of the
@@ -123,7 +123,7 @@ def read_prediction_file(path: Path, spaces: Spaces, *, columns: Columns, model:
 
 def answers_from_scores(
     scores: FloatArray, space: ClassSpace, *, name: str, stated: ScoreKind | None = None
-) -> Answers:
+) -> FilePredictions:
     """Answers from all scores (n, c): top k in the scores' own precision, kind found by their sums.
 
     Scores that are ``stated`` to be probabilities and are none raise.
@@ -142,10 +142,10 @@ def answers_from_scores(
     classes = top_k_classes(scores, k=min(STORED_K, len(space)))
     best = np.take_along_axis(scores, classes, axis=1)
     kind = kind_of_all(scores, name=name, stated=stated)
-    return Answers(classes, best.astype(np.float32), scores, kind, kind_note(scores, kind, stated=stated))
+    return FilePredictions(classes, best.astype(np.float32), scores, kind, kind_note(scores, kind, stated=stated))
 
 
-def _read_prediction_table(path: Path, spaces: Spaces, columns: Columns, model: str | None) -> PredictionFile:
+def _read_prediction_table(path: Path, spaces: FileClassSpaces, columns: Columns, model: str | None) -> PredictionFile:
     table = read_table(path)
     try:
         examples = read_examples(table, spaces.labels, columns)
@@ -182,7 +182,9 @@ def _refuse_misspelled(names: Iterable[str], usual: Sequence[str]) -> None:
             raise UnknownName("column", name, [near], hint=" (rename it, also if it is something else)")
 
 
-def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, reading: Reading) -> dict[str, Answers]:
+def _one_column_a_model(
+    table: pa.Table, names: list[str], space: ClassSpace, reading: Reading
+) -> dict[str, FilePredictions]:
     if not names:
         raise FormatError("there is no column with predictions")
     if all(name.casefold() in (*ANSWER_COLUMNS, *SCORE_COLUMNS) or _NUMBERED.match(name.casefold()) for name in names):
@@ -190,7 +192,7 @@ def _one_column_a_model(table: pa.Table, names: list[str], space: ClassSpace, re
     answers = {}
     for name in names:
         try:
-            answers[name] = Answers(class_indices(table[name], space, name=name, reading=reading))
+            answers[name] = FilePredictions(class_indices(table[name], space, name=name, reading=reading))
         except InputError as error:
             raise FormatError(f"{error}; if {name!r} is no model but a group, say --group {name}") from None
     return answers
@@ -225,7 +227,7 @@ class _ModelColumns:
         return {*self.all_scores, *self.answers, *([self.scores] if self.scores else [])}
 
 
-def _one_model(table: pa.Table, chosen: _ModelColumns, space: ClassSpace, reading: Reading) -> Answers:
+def _one_model(table: pa.Table, chosen: _ModelColumns, space: ClassSpace, reading: Reading) -> FilePredictions:
     if chosen.all_scores:
         scores = np.column_stack([_numbers(table[name], name) for name in chosen.all_scores])
         return answers_from_scores(scores, space, name="the file")
@@ -237,10 +239,10 @@ def _one_model(table: pa.Table, chosen: _ModelColumns, space: ClassSpace, readin
         [class_indices(table[name], space, name=name, reading=reading) for name in chosen.answers], axis=1
     )
     _refuse_later_rank(classes, chosen.answers)
-    return Answers(classes) if given is None else _with_scores(classes, given, str(chosen.scores), stated)
+    return FilePredictions(classes) if given is None else _with_scores(classes, given, str(chosen.scores), stated)
 
 
-def _refuse_more_classes(table: pa.Table, names: list[str], answers: Answers, space: ClassSpace) -> None:
+def _refuse_more_classes(table: pa.Table, names: list[str], answers: FilePredictions, space: ClassSpace) -> None:
     """Raise where columns beside those of all classes hold scores too: the file has classes that the space lacks."""
     if answers.full_scores is None or answers.score_kind is ScoreKind.PROBABILITIES:
         return
@@ -293,7 +295,7 @@ def _refuse_later_rank(classes: IntArray, columns: Sequence[str]) -> None:
         raise FormatError(f"the column {columns[0]} holds one class a row, and {best} with the best class is missing")
 
 
-def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreKind | None) -> Answers:
+def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: ScoreKind | None) -> FilePredictions:
     if scores.shape != classes.shape:
         raise FormatError(f"{classes.shape[1]} classes but {scores.shape[1]} scores a row")
     if not np.isfinite(scores).all():
@@ -309,7 +311,7 @@ def _with_scores(classes: IntArray, scores: FloatArray, name: str, stated: Score
         raise FormatError(f"row {row}: the classes must come best first, but their scores rise")
     kind = kind_of_best(scores, name=name, stated=stated)
     notes = best_kind_note(scores, kind, name=name, stated=stated)
-    return Answers(classes, scores.astype(np.float32), None, kind, notes)
+    return FilePredictions(classes, scores.astype(np.float32), None, kind, notes)
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
@@ -336,7 +338,7 @@ def _number_lists(column: pa.ChunkedArray, name: str) -> FloatArray:
     return _numbers(pa.chunked_array([pc.list_flatten(values)]), name).reshape(len(values), -1)
 
 
-def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
+def _read_arrays(path: Path, spaces: FileClassSpaces, model: str) -> PredictionFile:
     arrays = open_arrays(path)
     name = arrays.first_of(("", *SCORE_KEYS, *_ANSWER_KEYS))
     if name is None:
@@ -357,7 +359,7 @@ def _read_arrays(path: Path, spaces: Spaces, model: str) -> PredictionFile:
     return PredictionFile(examples, {model: answers}, (*notes, *answers.notes), labels)
 
 
-def _array_answers(arrays: ArrayFile, name: str, space: ClassSpace) -> Answers:
+def _array_answers(arrays: ArrayFile, name: str, space: ClassSpace) -> FilePredictions:
     """Answers from scores or class indices; what is declared is held against the class space before it is read."""
     declared = arrays.declared[name]
     shape, dtype = declared.shape, declared.dtype
@@ -374,10 +376,10 @@ def _array_answers(arrays: ArrayFile, name: str, space: ClassSpace) -> Answers:
     array = arrays.load(name)
     flat = pa.chunked_array([pa.array(array.ravel())])
     indices = class_indices(flat, space, name="the array", reading=Reading.INDICES)
-    return Answers(indices.reshape(len(array), -1))
+    return FilePredictions(indices.reshape(len(array), -1))
 
 
-def _array_ids(arrays: ArrayFile, name: str | None, answers: Answers) -> tuple[str, ...] | None:
+def _array_ids(arrays: ArrayFile, name: str | None, answers: FilePredictions) -> tuple[str, ...] | None:
     if name is None:
         return None
     _check_rows(arrays, name, len(answers.classes))
@@ -387,7 +389,9 @@ def _array_ids(arrays: ArrayFile, name: str | None, answers: Answers) -> tuple[s
     return ids
 
 
-def _array_labels(arrays: ArrayFile, name: str | None, answers: Answers, spaces: Spaces) -> IntArray | None:
+def _array_labels(
+    arrays: ArrayFile, name: str | None, answers: FilePredictions, spaces: FileClassSpaces
+) -> IntArray | None:
     if name is None:
         return None
     _check_rows(arrays, name, len(answers.classes))

@@ -42,7 +42,7 @@ _ROWS = 1 << 14  # that are in memory in the form of the file
 
 
 @dataclass(frozen=True)
-class Source:
+class PredictionSource:
     """Where predictions came from: the name and hash of a file, or nothing for a run or a ledger."""
 
     file: str = ""
@@ -68,7 +68,7 @@ class Manifest:
     digest: str
     score_kind: str | None
     full_scores: bool
-    source: Source
+    source: PredictionSource
     regrade: str
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     ties: str = TIE_RULE
@@ -121,7 +121,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         parts = {
             "model": ModelSpec(**raw["model"]),
-            "source": Source(**raw["source"]),
+            "source": PredictionSource(**raw["source"]),
             **{name: tuple(raw.get(name, ())) for name in ("queues", "retries")},
             "files": {name: Checksums.from_json(stated) for name, stated in raw["files"].items()},
         }

@@ -29,7 +29,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignatureKey:
     """Whose signatures they are: the images, and the size at which they were looked at.
 
     ``way`` says how the images are read, wherever in the set they stand: signatures made the same way can be taken
@@ -55,7 +55,9 @@ class Signed:
         return state.hexdigest()
 
 
-def stage_signatures(change: Transaction, folder: Path, name: str, signed: Signed, parts: Iterable[Signatures]) -> None:
+def stage_signatures(
+    change: Transaction, folder: Path, name: str, signed: SignatureKey, parts: Iterable[Signatures]
+) -> None:
     """Fill a staged folder from parts that follow one another, a part at a time; the table goes last."""
     columns: list[Signatures] = []
 
@@ -97,7 +99,7 @@ def read_signatures(folder: Path) -> Signatures:
         raise FormatError(f"{folder} is damaged: {error}; remove it and run again") from None
 
 
-def taken_over(folder: Path, signed: Signed) -> tuple[Signatures, dict[str, int]] | None:
+def taken_over(folder: Path, signed: SignatureKey) -> tuple[Signatures, dict[str, int]] | None:
     """Signatures that were made the same way with the row of each place; none where they were made another way."""
     table, meta = read_parquet(folder / TABLE, ["location"])
     if meta["way"] != signed.way:
@@ -110,7 +112,7 @@ def _without_thumbnails(part: Signatures) -> Signatures:
     return Signatures(part.size, part.pixel_hashes, part.phashes, empty, part.areas, part.unreadable)
 
 
-def _table(found: Signatures, signed: Signed) -> pa.Table:
+def _table(found: Signatures, signed: SignatureKey) -> pa.Table:
     columns: dict[str, Any] = {
         "location": list(signed.source.locations),
         "pixel_hash": [row.tobytes() for row in found.pixel_hashes],

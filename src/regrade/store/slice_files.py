@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.store.places import Places
+from regrade.store.places import ExamplePositions
 from regrade.tables import (
     TABLE_SUFFIXES,
     Columns,
@@ -155,7 +155,7 @@ def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray
     """Shape (n,): where the images of a file stand in the test set; strangers and repeats raise."""
     check_unique(images)
     check_ids(images)
-    found = Places(test_set).of_all(images, path)
+    found = ExamplePositions(test_set).of_all(images, path)
     if len(np.unique(found)) < len(found):
         raise FormatError(f"{path} names an image of {test_set.name} twice, with and without its file ending")
     if not len(found):

@@ -1,7 +1,6 @@
 """Studies: from loaded records to a finished, frozen result. Pure; the caller loads and shows."""
 
 from regrade.studies.adaptivity import Adaptivity, Verdict
-from regrade.studies.alike import AlikePair, PairMatrix, Similarity
 from regrade.studies.compare import compare, compare_correctness
 from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.confusion import (
@@ -39,14 +38,14 @@ from regrade.studies.label_change import LabelChange, ModelChange, label_change
 from regrade.studies.label_diff import LabelDiff, ProblemChange, label_diff, move_in_words
 from regrade.studies.leakage import (
     ANY,
+    DistanceResult,
     DuplicateGroup,
-    FoundBy,
     Leakage,
     LeakagePart,
     LeakedModel,
     LeakedPair,
     NearestBar,
-    Unreadable,
+    SkippedImage,
     leakage,
 )
 from regrade.studies.lines import DRAWS, ModelLine
@@ -74,7 +73,7 @@ from regrade.studies.panel_agreement import (
 from regrade.studies.people import FAST_SECONDS, people
 from regrade.studies.people_agreement import Agreement, EqualPair
 from regrade.studies.people_result import Missed, MissedImage, People
-from regrade.studies.people_standings import Chance, Contender, Standing
+from regrade.studies.people_standings import Chance, Contender, PeopleRow
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 from regrade.studies.plan import (
     Contrast,
@@ -97,9 +96,10 @@ from regrade.studies.plan import (
 from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
-from regrade.studies.seeding import Seeds, seeds_among
+from regrade.studies.seeded_answers import Seeds, seeds_among
 from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
 from regrade.studies.similarity import ALIKE, similarity, similarity_of
+from regrade.studies.similarity_result import PairMatrix, Similarity, SimilarPair
 
 __all__ = [
     "ALIKE",
@@ -110,7 +110,6 @@ __all__ = [
     "Adaptivity",
     "Agreement",
     "AgreementMeasures",
-    "AlikePair",
     "Basis",
     "BenchmarkKind",
     "Chance",
@@ -126,11 +125,11 @@ __all__ = [
     "Difficulty",
     "Disparity",
     "DisparityGrowth",
+    "DistanceResult",
     "DuplicateGroup",
     "EqualPair",
     "Extreme",
     "FastImages",
-    "FoundBy",
     "Generalization",
     "Geography",
     "GeographyPart",
@@ -172,6 +171,7 @@ __all__ = [
     "PanelAgreement",
     "PanelVote",
     "People",
+    "PeopleRow",
     "Plan",
     "PlanOptions",
     "PlanRow",
@@ -190,15 +190,15 @@ __all__ = [
     "SetCounts",
     "SetPair",
     "SetShift",
+    "SimilarPair",
     "Similarity",
+    "SkippedImage",
     "SpeedBand",
-    "Standing",
     "StratifyBy",
     "TimeSpent",
     "TopK",
     "TriageKind",
     "TriageSources",
-    "Unreadable",
     "Verdict",
     "WithoutLabels",
     "assumed_ranking",

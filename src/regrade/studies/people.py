@@ -16,7 +16,7 @@ from regrade.studies.grade import EVERYTHING
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.people_agreement import agreement
 from regrade.studies.people_result import Missed, MissedImage, People
-from regrade.studies.people_standings import SideBySide, Standing
+from regrade.studies.people_standings import CorrectnessTable, PeopleRow
 from regrade.studies.people_subsets import Subset, class_subsets, fast_subset
 from regrade.studies.people_timing import SpeedBand, fast_images, median_seconds, speed_bands, time_spent
 from regrade.studies.same_images import SameImages, judged_answers, same_images
@@ -51,7 +51,7 @@ def people(
     medians = median_seconds(np.stack([person.seconds[found.images] for person in persons]))
     image_labels = test_set.labels[found.images]
     parts = _parts(test_set, image_labels, subsets, medians, fast_seconds)
-    side_by_side = SideBySide(
+    side_by_side = CorrectnessTable(
         found.models,
         np.isin(found.models, names),
         found.correct,
@@ -129,7 +129,7 @@ def _parts(
     ]
 
 
-def _missed(everyone: SideBySide, images: IntArray, test_set: TestSet) -> Missed:
+def _missed(everyone: CorrectnessTable, images: IntArray, test_set: TestSet) -> Missed:
     people, models = (~everyone.correct[rows].any(axis=0) for rows in (everyone.is_person, ~everyone.is_person))
     if everyone.is_person.all():
         models = np.zeros(len(images), dtype=bool)
@@ -142,7 +142,7 @@ def _missed_image(test_set: TestSet, place: int) -> MissedImage:
     return MissedImage(test_set.ids[place], test_set.class_space.names[label] if label >= 0 else "")
 
 
-def _best_first(rows: list[Standing]) -> tuple[Standing, ...]:
+def _best_first(rows: list[PeopleRow]) -> tuple[PeopleRow, ...]:
     """Everyone by descending accuracy on all images, each one's subsets in their order."""
     overall = {row.who: row.accuracy.value for row in rows if row.subset == EVERYTHING}
     return tuple(sorted(rows, key=lambda row: (-overall[row.who], row.who)))

@@ -12,7 +12,7 @@ from regrade.studies.comparison import Basis, pair_table
 from regrade.studies.grade import EVERYTHING
 from regrade.studies.pair import Pair
 from regrade.studies.people_agreement import Agreement
-from regrade.studies.people_standings import Contender, Standing
+from regrade.studies.people_standings import Contender, PeopleRow
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 
 
@@ -44,7 +44,7 @@ class People(Tabular):
 
     basis: Basis
     sizes: dict[str, int]
-    rows: tuple[Standing, ...]
+    rows: tuple[PeopleRow, ...]
     own: dict[str, Estimate]
     tests: tuple[Pair, ...]
     missed: Missed
@@ -59,7 +59,7 @@ class People(Tabular):
         """Those of one kind, best first."""
         return tuple(row.who for row in self.on(EVERYTHING) if row.kind is kind)
 
-    def on(self, subset: str) -> tuple[Standing, ...]:
+    def on(self, subset: str) -> tuple[PeopleRow, ...]:
         """Everyone on one subset, best first on all images."""
         return tuple(row for row in self.rows if row.subset == subset)
 
@@ -231,6 +231,6 @@ def _methods(estimates: Iterable[Estimate | None]) -> tuple[str, ...]:
 _QUARTERS = ("quickest", "second", "third", "slowest")
 
 
-def _subset_cells(row: Standing) -> tuple[Cell, ...]:
+def _subset_cells(row: PeopleRow) -> tuple[Cell, ...]:
     chance = (row.chance.low, row.chance.high, row.chance.p_value) if row.chance else (None, None, None)
     return (row.who, row.subset, row.accuracy, row.change, *chance)

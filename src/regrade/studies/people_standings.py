@@ -49,7 +49,7 @@ class Chance:
 
 
 @dataclass(frozen=True)
-class Standing:
+class PeopleRow:
     """One person or model, or the mean of people, on one subset of the images.
 
     ``change`` is the accuracy there less that on all images, none where the subset is all of them; ``chance`` is there
@@ -65,7 +65,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class SideBySide:
+class CorrectnessTable:
     """Who has which of the same images right: ``correct`` (m, n), ``is_person`` (m,), the images' own labels (n,).
 
     The intervals of each one on ``subsets`` hold for all of these together.
@@ -79,7 +79,7 @@ class SideBySide:
     confidence: float
     subsets: int = 1
 
-    def standings(self, subset: Subset, rng: np.random.Generator) -> Iterator[Standing]:
+    def standings(self, subset: Subset, rng: np.random.Generator) -> Iterator[PeopleRow]:
         """Everyone on one subset, the mean of people last if there are two or more."""
         chances = self._chances(self.correct, self.labels, subset, rng)
         for name, person, right, chance in zip(self.names, self.is_person, self.correct, chances, strict=True):
@@ -89,15 +89,17 @@ class SideBySide:
             together, labels = people.reshape(1, -1), np.tile(self.labels, len(people))
             yield self._standing(MEAN, Contender.MEAN, people, subset, self._chances(together, labels, subset, rng)[0])
 
-    def _standing(self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None) -> Standing:
+    def _standing(
+        self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None
+    ) -> PeopleRow:
         if subset.inside.all():
-            return Standing(who, kind, subset.name, self._accuracy(right), None, chance)
+            return PeopleRow(who, kind, subset.name, self._accuracy(right), None, chance)
         each = replace(self, confidence=confidence_of_each(self.subsets, self.confidence))
         accuracy, change = (
             named_together(estimate, self.subsets, confidence=self.confidence)
             for estimate in (each._accuracy(right[:, subset.inside]), each._change(right, subset.inside))
         )
-        return Standing(who, kind, subset.name, accuracy, change, chance)
+        return PeopleRow(who, kind, subset.name, accuracy, change, chance)
 
     def _accuracy(self, right: BoolArray) -> Estimate:
         """Of one row exact; of several, the mean over rows, with images as what varies."""

@@ -22,10 +22,10 @@ from regrade.stats import (
     proportions,
 )
 from regrade.stats.intervals import method_name
-from regrade.studies.alike import PairMatrix, Similarity
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import Scoring
+from regrade.studies.similarity_result import PairMatrix, Similarity
 
 ALIKE = 0.6
 """The mean kappa from which models belong together: where agreement is usually called substantial."""

@@ -16,7 +16,7 @@ from regrade.core import FileStamp, FormatError, Images, ImageSource, StoredImag
 from regrade.core.arrays import IntArray
 from regrade.tables import ArrayFile, ignored_names, open_arrays
 from regrade.testsets.class_names import classes_by_name
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
+from regrade.testsets.reader import Layout, Reader, ReaderOptions, ReaderResult, check_still_there, file_stamp
 
 _IMAGES = ("images", "image", "data", "images", "x", "x_test")
 _LABELS = ("labels", "label", "targets", "y", "y_test")
@@ -33,14 +33,14 @@ class ArrayReader(Reader):
         """An NPY or NPZ file."""
         return path.suffix.lower() in (".npy", ".npz")
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """One example a row of the array; its id is the row's number."""
         wanted.refuse_columns("file of arrays")
         arrays = open_arrays(path)
         pixels = _pixels(arrays)
         rows = tuple(str(row) for row in range(len(pixels)))
         labels = None if wanted.layout is Layout.FLAT else _labels(arrays, len(pixels), wanted)
-        return Found(rows, labels, rows, notes=_notes(arrays, with_labels=labels is not None))
+        return ReaderResult(rows, labels, rows, notes=_notes(arrays, with_labels=labels is not None))
 
     def open(self, source: ImageSource) -> Images:
         """Images by row."""
@@ -101,7 +101,7 @@ def _notes(arrays: ArrayFile, *, with_labels: bool) -> tuple[str, ...]:
     return ignored_names((*arrays.declared, *arrays.not_arrays), used, noun="array")
 
 
-def _labels(arrays: ArrayFile, rows: int, wanted: Wanted) -> IntArray:
+def _labels(arrays: ArrayFile, rows: int, wanted: ReaderOptions) -> IntArray:
     path = arrays.path
     if "" in arrays.declared:
         labels = _labels_beside(path)

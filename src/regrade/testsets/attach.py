@@ -9,10 +9,10 @@ import numpy as np
 from regrade.core import MismatchError, TestSet
 from regrade.core.arrays import IntArray
 from regrade.testsets.image_files import image_suffixes
-from regrade.testsets.reader import Found
+from regrade.testsets.reader import ReaderResult
 
 
-def locations_for(test_set: TestSet, found: Found) -> tuple[str, ...]:
+def locations_for(test_set: TestSet, found: ReaderResult) -> tuple[str, ...]:
     """The place of each example's image, by its id with or without a file's ending.
 
     Every example needs a image, images without an example are one too many, and labels must agree.

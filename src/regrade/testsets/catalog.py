@@ -11,7 +11,7 @@ from regrade.testsets.levels import Level
 from regrade.testsets.mapped_table import Disagreement, MappedColumns
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """What an entry brings."""
 
     TEST_SET = "test set"
@@ -51,7 +51,7 @@ class CatalogEntry:
 
     name: str
     title: str
-    kind: Kind
+    kind: EntryKind
     class_space: str
     """Its name in `regrade.classes`; empty if the set brings its own classes."""
     examples: int | None
@@ -128,7 +128,7 @@ def _imagenet_v2(variant: str, file: str, size: int, sha256: str, title: str) ->
     return CatalogEntry(
         name=f"imagenetv2-{variant}",
         title=f"ImageNetV2 {title} (Recht et al. 2019)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-1k",
         examples=10_000,
         rule=_1000_WAY,
@@ -146,7 +146,7 @@ def _cifar_101(version: str, examples: int, data: Download, labels: Download, no
     return CatalogEntry(
         name=f"cifar-10.1-{version}",
         title=f"CIFAR-10.1 {version} (Recht et al. 2018)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="cifar-10",
         examples=examples,
         rule=_10_WAY,
@@ -171,7 +171,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="imagenet-val",
         title="ImageNet validation set, ILSVRC 2012 (Russakovsky et al. 2015)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-1k",
         examples=50_000,
         rule=_1000_WAY,
@@ -205,7 +205,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="imagenet-a",
         title="ImageNet-A, natural adversarial examples (Hendrycks et al. 2021)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-a",
         examples=7_500,
         rule="200-way among the classes of ImageNet-A",
@@ -226,7 +226,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="imagenet-r",
         title="ImageNet-R, renditions (Hendrycks et al. 2021)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-r",
         examples=30_000,
         rule="200-way among the classes of ImageNet-R",
@@ -247,7 +247,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="imagenet-sketch",
         title="ImageNet-Sketch (Wang et al. 2019)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-1k",
         examples=50_889,
         rule=_1000_WAY,
@@ -261,7 +261,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="imagenet-c",
         title="ImageNet-C, 15 corruptions at 5 severities (Hendrycks and Dietterich 2019)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="imagenet-1k",
         examples=15 * 5 * 50_000,
         rule=_1000_WAY,
@@ -286,7 +286,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="objectnet",
         title="ObjectNet, controlled backgrounds, rotations and viewpoints (Barbu et al. 2019)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="",
         examples=50_273,
         rule=f"{_MAPPED}, on the 18,574 images of the 113 (of 313) classes that overlap ImageNet's",
@@ -303,7 +303,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="cifar-10",
         title="CIFAR-10 test set (Krizhevsky 2009)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="cifar-10",
         examples=10_000,
         rule=_10_WAY,
@@ -344,7 +344,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="cifar-10.2",
         title="CIFAR-10.2 test set (Lu et al. 2020)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="cifar-10",
         examples=2_000,
         rule=_10_WAY,
@@ -363,7 +363,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="dollarstreet",
         title="Dollar Street, household objects by country and income (Gaviria Rojas et al. 2022)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="",
         examples=None,
         rule=_MAPPED,
@@ -380,7 +380,7 @@ _TEST_SETS = (
     CatalogEntry(
         name="geode",
         title="GeoDE, 40 objects from six world regions (Ramaswamy et al. 2023)",
-        kind=Kind.TEST_SET,
+        kind=EntryKind.TEST_SET,
         class_space="",
         examples=10_333,
         rule=_MAPPED,
@@ -413,7 +413,7 @@ _LABEL_SETS = (
     CatalogEntry(
         name="real",
         title="ReaL, reassessed labels of imagenet-val (Beyer et al. 2020)",
-        kind=Kind.LABEL_SET,
+        kind=EntryKind.LABEL_SET,
         class_space="imagenet-1k",
         examples=50_000,
         rule="1000-way: top-1 among the labels; images without any are left out",
@@ -434,7 +434,7 @@ _LABEL_SETS = (
     CatalogEntry(
         name="multilabel-v3",
         title="Multi-label annotations 3.0.0 of imagenet-val (Shankar et al. 2020, Vasudevan et al. 2022)",
-        kind=Kind.LABEL_SET,
+        kind=EntryKind.LABEL_SET,
         class_space="imagenet-1k",
         examples=20_000,
         rule="1000-way: top-1 among the correct and unclear labels, mean over classes; problematic images left out",
@@ -452,7 +452,7 @@ _SLICES = (
     CatalogEntry(
         name="imagenet-m",
         title="ImageNet-M, major mistakes that strong models share (Vasudevan et al. 2022)",
-        kind=Kind.SLICES,
+        kind=EntryKind.SLICES,
         class_space="imagenet-1k",
         examples=68,
         rule="1000-way: how many of the 68 have their top-1 among the correct and unclear labels",
@@ -468,7 +468,7 @@ _SLICES = (
     CatalogEntry(
         name="imagenet-x",
         title="ImageNet-X, 16 factors of variation on imagenet-val (Idrissi et al. 2022)",
-        kind=Kind.SLICES,
+        kind=EntryKind.SLICES,
         class_space="imagenet-1k",
         examples=50_000,
         rule=_1000_WAY,

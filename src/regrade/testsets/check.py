@@ -12,7 +12,7 @@ from regrade.core import Column, Images, ImageSource, StoredImage, Table, Tabula
 from regrade.testsets.decode import decode_gray_or_rgb
 from regrade.testsets.registry import open_images
 
-Watch = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
+ProgressCallback = Callable[[Iterable["_Seen"], int], Iterable["_Seen"]]
 _NOTHING = bytes(32)  # stands in the hash for a image that is not there
 _AHEAD = 64  # images read ahead a thread: enough to keep them busy, few enough to keep memory flat
 
@@ -75,7 +75,7 @@ def check(
     *,
     expected: int | None = None,
     workers: int = 2,
-    watch: Watch | None = None,
+    watch: ProgressCallback | None = None,
 ) -> Checked:
     """Read and decode every image of a test set; nothing is taken on trust."""
     seen = list((watch or _unwatched)(_look_at_all(source, workers), len(test_set)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from regrade.core import FileStamp, FormatError, Images, ImageSource, StoredImage, UnreadableImage
 from regrade.tables import check_file
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_still_there, file_stamp
+from regrade.testsets.reader import Layout, Reader, ReaderOptions, ReaderResult, check_still_there, file_stamp
 
 _SIDE = 32
 _RECORD = 1 + 3 * _SIDE * _SIDE
@@ -27,14 +27,14 @@ class CifarReader(Reader):
         """A ``.bin`` file."""
         return path.suffix.lower() == ".bin" and path.is_file()
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """One example a record; its id is the record's number."""
         wanted.refuse_columns("batch of CIFAR")
         _check_size(path)
         records = _records(path)
         rows = tuple(str(row) for row in range(len(records)))
         if wanted.layout is Layout.FLAT:
-            return Found(rows, None, rows)
+            return ReaderResult(rows, None, rows)
         labels = records[:, 0].astype(np.int32)
         if labels.max() >= len(wanted.space):
             row = int(np.argmax(labels >= len(wanted.space)))
@@ -42,7 +42,7 @@ class CifarReader(Reader):
                 f"{path}: record {row} has the label {labels[row]}, which is no class of {wanted.space.name} (0 to "
                 f"{len(wanted.space) - 1})"
             )
-        return Found(rows, labels, rows)
+        return ReaderResult(rows, labels, rows)
 
     def open(self, source: ImageSource) -> Images:
         """Images by record."""

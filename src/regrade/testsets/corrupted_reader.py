@@ -15,7 +15,7 @@ from regrade.testsets.corruptions import corrupt
 from regrade.testsets.corruptions.crop import center
 from regrade.testsets.corruptions.pixels import through_jpeg
 from regrade.testsets.decode import decode
-from regrade.testsets.reader import Found, Reader, Wanted
+from regrade.testsets.reader import Reader, ReaderOptions, ReaderResult
 
 READER = "corrupted"
 _STORED_QUALITY = 85  # the released images were stored as JPEG of this quality
@@ -33,7 +33,7 @@ class CorruptedReader(Reader):
         """Nothing: these images are made from a test set, not found below a path."""
         return False
 
-    def find(self, path: Path, wanted: Wanted) -> Found:  # noqa: ARG002
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:  # noqa: ARG002
         """Nothing."""
         raise InputError("corrupted images are made from a test set: regrade testsets corrupt")
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from regrade.core import Orientation, StoredImage, UnreadableImage
-from regrade.testsets.silence import Silence
+from regrade.testsets.silence import MutedWarnings
 
 _DEEP_MODES = ("I", "I;16", "I;16L", "I;16B", "F")
 _GRAY_MODES = ("1", "L", "LA")
@@ -29,7 +29,7 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-SILENCE = Silence()
+SILENCE = MutedWarnings()
 """Of large images Pillow still refuses the absurd, and odd notes of cameras do not matter."""
 
 

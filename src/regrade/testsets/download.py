@@ -33,7 +33,7 @@ _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How much of a poor connection to put up with."""
 
     tries: int = 6
@@ -57,7 +57,9 @@ def _unseen(_done: int, _total: int | None) -> None:
     pass
 
 
-def download(item: Download, folder: Path, *, progress: Progress = _unseen, patience: Patience | None = None) -> Path:
+def download(
+    item: Download, folder: Path, *, progress: Progress = _unseen, patience: RetryPolicy | None = None
+) -> Path:
     """Fetch a file into a folder and return its path; a file that is there and verifies is not fetched again.
 
     It grows as ``NAME.part``, with what the server said of it in ``NAME.part.json``, and gets its name in one step
@@ -65,7 +67,7 @@ def download(item: Download, folder: Path, *, progress: Progress = _unseen, pati
     What is not the file expected is removed and raises `DownloadError`; a disk that refuses raises `WriteError`.
     """
     _check_address(item.url)
-    patience = patience or Patience()
+    patience = patience or RetryPolicy()
     final = folder / _file_name(item.url)
     with _telling_refusals(final):
         folder.mkdir(parents=True, exist_ok=True)
@@ -247,7 +249,7 @@ def _opened(final: Path, item: Download) -> Iterator[_Part]:
                 part.discard()
 
 
-def _fetch(part: _Part, item: Download, progress: Progress, patience: Patience) -> None:
+def _fetch(part: _Part, item: Download, progress: Progress, patience: RetryPolicy) -> None:
     """Bring a part to its full length, in as many tries as patience allows."""
     opener = build_opener(_Redirects())
     for tried in range(1, patience.tries + 1):

@@ -14,7 +14,15 @@ from regrade.core.arrays import IntArray
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.image_files import image_suffixes, is_image, passed_over_images
 from regrade.testsets.levels import Level, level_values
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there, file_stamp
+from regrade.testsets.reader import (
+    Layout,
+    Reader,
+    ReaderOptions,
+    ReaderResult,
+    check_names,
+    check_still_there,
+    file_stamp,
+)
 
 
 class FolderReader(Reader):
@@ -26,7 +34,7 @@ class FolderReader(Reader):
         """Any folder."""
         return path.is_dir()
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """All images below the folder, ordered by path; their ids are file names, or paths where names repeat.
 
         With levels above the class folders, ids begin with the values of these instead.
@@ -41,13 +49,13 @@ class FolderReader(Reader):
         labels = None if wanted.layout is Layout.FLAT else self._labels(path, places, wanted)
         levels = wanted.group_levels
         if not levels:
-            return Found(_ids(places), labels, tuple(places), notes=notes)
+            return ReaderResult(_ids(places), labels, tuple(places), notes=notes)
         values = _values_by_folder(levels, places, path, flat=labels is None)
         rows = [values[_folder(place)] for place in places]
         groups = {level.name: tuple(row[number] for row in rows) for number, level in enumerate(levels)}
-        return Found(_ids_by_level(places, rows), labels, tuple(places), groups, notes=notes)
+        return ReaderResult(_ids_by_level(places, rows), labels, tuple(places), groups, notes=notes)
 
-    def _labels(self, path: Path, places: Sequence[str], wanted: Wanted) -> IntArray:
+    def _labels(self, path: Path, places: Sequence[str], wanted: ReaderOptions) -> IntArray:
         folders = {folder: _last(folder) for folder in map(_folder, places)}
         classes = classes_by_name(folders, wanted.space, wanted.naming, what="folder", where=path)
         return np.array([classes[_folder(place)] for place in places], dtype=np.int32)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from regrade.core import ClassMap, ClassSpace, FormatError, InputError, MapRule
 from regrade.tables import check_unique, read_table, texts
-from regrade.testsets.reader import Found, missing_files
+from regrade.testsets.reader import ReaderResult, missing_files
 
 
 class Disagreement(Enum):
@@ -45,7 +45,7 @@ class MappedColumns:
 class MappedTable:
     """What a table holds: its examples, their images' places (empty if none is there), and the map of its classes."""
 
-    found: Found
+    found: ReaderResult
     class_map: ClassMap
 
 
@@ -73,7 +73,7 @@ def read_mapped_table(
     labels = [space.index(class_of[pair][0]) for pair in zip(own, accepted, strict=True)]
     places, missing = _places(path.parent, texts(table, columns.path), columns.images)
     values = {group: texts(table, group) for group in groups}
-    return MappedTable(Found(ids, np.array(labels, dtype=np.int32), places, values, missing), class_map)
+    return MappedTable(ReaderResult(ids, np.array(labels, dtype=np.int32), places, values, missing), class_map)
 
 
 def _classes(

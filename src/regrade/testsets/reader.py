@@ -33,7 +33,7 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReaderOptions:
     """What a reader is told: the class space, the layout of folders, the columns of tables.
 
     ``levels`` are folders above the class folders that give groups; in a folder, columns of groups name them too.
@@ -75,7 +75,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Found:
+class ReaderResult:
     """What a reader found: ids, labels (n,) as class indices or none, groups, and each image's place.
 
     ``missing`` counts the images that are listed and are not there, and ``notes`` say what else was passed over.
@@ -99,7 +99,7 @@ class Reader(ABC):
         """Whether a file or folder looks like this form."""
 
     @abstractmethod
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """The examples below a path, in a stable order; anything amiss raises in one line."""
 
     @abstractmethod

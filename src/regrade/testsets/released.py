@@ -11,7 +11,7 @@ from regrade.testsets.catalog import CatalogEntry, Files
 from regrade.testsets.folder import FolderReader
 from regrade.testsets.mapped_table import read_mapped_table
 from regrade.testsets.objectnet import objectnet_map
-from regrade.testsets.reader import Found, Layout, Wanted
+from regrade.testsets.reader import Layout, ReaderOptions, ReaderResult
 from regrade.testsets.table import ManifestReader
 
 
@@ -19,7 +19,7 @@ from regrade.testsets.table import ManifestReader
 class Released:
     """What a release holds: its examples, the reader of its images (none if they are not here), and its class map."""
 
-    found: Found
+    found: ReaderResult
     reader: str | None
     class_map: ClassMap
 
@@ -41,7 +41,7 @@ def find_released(
     stated = columns or Columns()
     if listed.columns is None:
         class_map = objectnet_map(path, source)
-        found = FolderReader().find(path, Wanted(class_map.target, layout, stated))
+        found = FolderReader().find(path, ReaderOptions(class_map.target, layout, stated))
         return Released(found, FolderReader.name, class_map)
     if stated.id or stated.label or layout is not Layout.PROVEN:
         raise InputError(f"what the columns of {listed.name} are is known: leave out all but --group")

@@ -7,7 +7,7 @@ from threading import Lock
 from types import TracebackType
 
 
-class Silence:
+class MutedWarnings:
     """A context in which Pillow does not warn; the first thread to enter mutes it, the last to leave unmutes it.
 
     The filters of warnings belong to the whole process: a context a thread would restore those of another.

@@ -14,7 +14,15 @@ import pyarrow.parquet as pq
 from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.tables import TABLE_SUFFIXES, Columns, check_file, damage, read_examples, read_table, texts
 from regrade.testsets.folder import FileImages, image_places
-from regrade.testsets.reader import Found, Reader, Wanted, check_still_there, file_stamp, is_file, missing_files
+from regrade.testsets.reader import (
+    Reader,
+    ReaderOptions,
+    ReaderResult,
+    check_still_there,
+    file_stamp,
+    is_file,
+    missing_files,
+)
 
 STATED_PATHS = ("path", "file_name")
 PATH_COLUMNS = (*STATED_PATHS, "file", "filename", "image")
@@ -36,7 +44,7 @@ class ManifestReader(Reader):
             return False
         return places.casefold() in STATED_PATHS or is_file(path.parent, str(table[places][0].as_py()))
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """One example a row; its id is the id column, or the path. Images that are all missing raise."""
         table = read_table(path)
         places = _path_column(table)
@@ -52,7 +60,7 @@ class ManifestReader(Reader):
                 f"count from the table's folder; without images, call the column image instead of {places}"
             )
         notes = wanted.columns.ignored_in(table, places)
-        return Found(examples.ids, examples.labels, locations, examples.groups, missing, notes)
+        return ReaderResult(examples.ids, examples.labels, locations, examples.groups, missing, notes)
 
     def open(self, source: ImageSource) -> Images:
         """Images by their paths beside the table."""
@@ -73,7 +81,7 @@ class ParquetReader(Reader):
             return False
         return path.is_file() or next(image_places(path), None) is None
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """One example a row; its id is the id column, the image's own path, or file and row."""
         parts = [part for part in map(_part, _files(path)) if part.places]
         if not parts:
@@ -90,7 +98,7 @@ class ParquetReader(Reader):
         examples = read_examples(table, wanted.space, columns)
         locations = tuple(place for part in parts for place in part.places)
         notes = columns.ignored_in(table)
-        return Found(examples.ids, examples.labels, locations, examples.groups, notes=notes)
+        return ReaderResult(examples.ids, examples.labels, locations, examples.groups, notes=notes)
 
     def open(self, source: ImageSource) -> Images:
         """Images by file and row."""

@@ -17,7 +17,15 @@ from regrade.tables import damage
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.folder import image_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
-from regrade.testsets.reader import Found, Layout, Reader, Wanted, check_names, check_still_there, file_stamp
+from regrade.testsets.reader import (
+    Layout,
+    Reader,
+    ReaderOptions,
+    ReaderResult,
+    check_names,
+    check_still_there,
+    file_stamp,
+)
 
 _LABELS = ("cls", "label", "txt")
 _JSON_LABELS = ("label", "wnid", "class", "target")
@@ -35,7 +43,7 @@ class TarReader(Reader):
             return bool(_shards(path)) and next(image_places(path), None) is None
         return path.suffix.lower() == ".tar"
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         """All samples in the order of the shards; their ids are the keys, their places shard, offset and size."""
         if wanted.columns.id:
             raise InputError("in tar shards the ids are the names of the files: leave out --id-column")
@@ -44,7 +52,7 @@ class TarReader(Reader):
         if not samples:
             raise InputError(f"there is no image in {path}")
         check_names(sample.key for sample in samples)
-        return Found(
+        return ReaderResult(
             tuple(sample.key for sample in samples),
             None if wanted.layout is Layout.FLAT else _labels(samples, wanted, path),
             tuple(f"{sample.shard.name}:{sample.offset}:{sample.size}" for sample in samples),
@@ -202,7 +210,7 @@ def _facts(parts: dict[str, Any], shard: Path, key: str) -> dict[str, Any]:
     return facts
 
 
-def _labels(samples: Sequence[_Sample], wanted: Wanted, path: Path) -> IntArray:
+def _labels(samples: Sequence[_Sample], wanted: ReaderOptions, path: Path) -> IntArray:
     column = wanted.columns.label
     labels = [_fact(sample, column) if column else _usual_label(sample) for sample in samples]
     classes = classes_by_name(

@@ -12,7 +12,7 @@ import numpy as np
 
 from regrade.core import FileStamp, Images, ImageSource, InputError, RegradeError, StoredImage, UnreadableImage
 from regrade.tables import first_line
-from regrade.testsets.reader import Found, Reader, Wanted
+from regrade.testsets.reader import Reader, ReaderOptions, ReaderResult
 
 
 def load_reader(point: EntryPoint) -> Reader:
@@ -36,7 +36,7 @@ class _Guarded(Reader):
         with _blaming(self._point):
             return bool(self._reader.recognizes(path))
 
-    def find(self, path: Path, wanted: Wanted) -> Found:
+    def find(self, path: Path, wanted: ReaderOptions) -> ReaderResult:
         with _blaming(self._point):
             return _sound(self._reader.find(path, wanted))
 
@@ -70,7 +70,7 @@ class _GuardedImages(Images):
             return None
 
 
-def _sound(found: Found) -> Found:
+def _sound(found: ReaderResult) -> ReaderResult:
     """What was found, if its parts are of one length."""
     labels = None if found.labels is None else np.asarray(found.labels, dtype=np.int32)
     parts = [found.locations, *found.groups.values(), *([] if labels is None else [labels])]

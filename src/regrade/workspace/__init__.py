@@ -1,20 +1,20 @@
 """The Python face of regrade: open a workspace, bring things in, get results out."""
 
-from regrade.workspace.adding import AddedTestSet
-from regrade.workspace.leaking import find_twins
-from regrade.workspace.loading import Watch
-from regrade.workspace.queued import Queued
-from regrade.workspace.reporting import WrittenReport
-from regrade.workspace.reviewing import DrawnReview
+from regrade.workspace.leakage_loader import find_twins
+from regrade.workspace.loading import ProgressCallback
+from regrade.workspace.novel_review import DrawnReview
+from regrade.workspace.queue_result import QueueResult
+from regrade.workspace.report_writing import WrittenReport
 from regrade.workspace.running_review import RunningReview
+from regrade.workspace.test_set_adding import AddedTestSet
 from regrade.workspace.workspace import Workspace, init, open
 
 __all__ = [
     "AddedTestSet",
     "DrawnReview",
-    "Queued",
+    "ProgressCallback",
+    "QueueResult",
     "RunningReview",
-    "Watch",
     "Workspace",
     "WrittenReport",
     "find_twins",

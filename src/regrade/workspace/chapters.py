@@ -12,7 +12,7 @@ from regrade.core import PERSON_PREFIX, Column, Distance, InputError, Table, Tab
 from regrade.core.amounts import amount
 from regrade.report import Figure, Gallery, map_figure
 from regrade.studies import EVERYTHING, ConfusionPart, Grade, LeakagePart, MistakePart
-from regrade.workspace.hardest import hardest_images
+from regrade.workspace.hardest_images import hardest_images
 
 if TYPE_CHECKING:
     from regrade.workspace.workspace import Workspace
@@ -69,7 +69,7 @@ class Chapter:
         return f"{self.kind} on {self.about}" if self.about else self.kind
 
 
-class Material:
+class ReportMaterial:
     """What a workspace holds for a report on some of its test sets, or on all."""
 
     def __init__(

@@ -13,9 +13,9 @@ from regrade.ledger import Ledger, Queue
 from regrade.ledger.item_images import images_without_content, keep_contents
 from regrade.neighbors import pixel_hash, unwatched
 from regrade.predict import default_workers
-from regrade.store import Signed, Store
+from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
-from regrade.workspace.signing import WatchImages
+from regrade.workspace.signature_loader import ImageProgress
 
 _STEP = 512  # images that are read before their contents are kept
 
@@ -36,7 +36,7 @@ class ImageContents:
         """The contents that are known so far, by position; none of images that cannot be read."""
         return self._known
 
-    def of(self, positions: Sequence[int], watch: WatchImages = unwatched) -> list[str | None]:
+    def of(self, positions: Sequence[int], watch: ImageProgress = unwatched) -> list[str | None]:
         """The contents of the images at some positions, in their order; none where an image cannot be read."""
         missing = [position for position in dict.fromkeys(positions) if position not in self._known]
         if missing:
@@ -53,7 +53,7 @@ class ImageContents:
                 yield from pool.map(self._read, positions[start : start + _STEP])
 
 
-def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, watch: WatchImages = unwatched) -> None:
+def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, watch: ImageProgress = unwatched) -> None:
     """Read and keep the contents of those images of a queue that have none yet, as far as they can be read."""
     missing = images_without_content(ledger.engine, queue.id)
     if not missing or not store.has_images(queue.test_set):
@@ -105,7 +105,7 @@ def _reader(source: ImageSource) -> Callable[[int], str | None] | None:
 def _signed_contents(store: Store, name: str, source: ImageSource) -> dict[int, str | None]:
     """The contents that the signatures of a set hold, where any are stored."""
     for size in sorted(store.signature_sizes(name)):
-        signatures = store.signatures(name, Signed(source, size))
+        signatures = store.signatures(name, SignatureKey(source, size))
         if signatures is not None:
             readable = np.flatnonzero(signatures.readable).tolist()
             return {position: signatures.pixel_hashes[position].tobytes().hex() for position in readable}

@@ -14,16 +14,16 @@ from regrade.metrics import MultilabelRule
 from regrade.neighbors import unwatched
 from regrade.store import LabelFormat, Store
 from regrade.studies import LabelChange, PanelAgreement, StratifyBy
-from regrade.workspace.differing import compare_labels
-from regrade.workspace.exporting_labels import ExportedLabels, export_labels
+from regrade.workspace.label_diff_loader import compare_labels
+from regrade.workspace.label_export import ExportedLabels, export_labels
 from regrade.workspace.ledger_files import ImportedLedger, export_ledger, import_ledger
 from regrade.workspace.ledger_note import ledger_problems, open_ledger, prepare_writing
-from regrade.workspace.loading import Watch
-from regrade.workspace.published import Published
-from regrade.workspace.publishing import publish_queue
-from regrade.workspace.queued import Queued
-from regrade.workspace.restoring_ledger import RestoredLedger, restore_ledger
-from regrade.workspace.signing import WatchImages
+from regrade.workspace.ledger_restore import RestoredLedger, restore_ledger
+from regrade.workspace.loading import ProgressCallback
+from regrade.workspace.publish_result import PublishResult
+from regrade.workspace.queue_result import QueueResult
+from regrade.workspace.review_publishing import publish_queue
+from regrade.workspace.signature_loader import ImageProgress
 
 if TYPE_CHECKING:
     from regrade.ledger import Item, Ledger, Mode, Queue
@@ -69,8 +69,8 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: Watch = iter,
-    ) -> Queued:
+        watch: ProgressCallback = iter,
+    ) -> QueueResult:
         """Put what no one has judged into a queue: again after new models, and only what is new is added.
 
         Without ``size`` that is every novel prediction of the models, all unless some are named, that no other queue
@@ -83,7 +83,7 @@ class Judgments:
         if size is not None and models:
             raise InputError("a sample is of what all models predict: leave out either models or size")
         with self._filling() as ledger:
-            from regrade.workspace.judging import queue_all_novel, queue_sample
+            from regrade.workspace.judge_queue import queue_all_novel, queue_sample
 
             if size is None:
                 return queue_all_novel(
@@ -103,15 +103,15 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: Watch = iter,
-    ) -> Queued:
+        watch: ProgressCallback = iter,
+    ) -> QueueResult:
         """Put people's novel answers into a queue, and random models' among them, so that they are judged blind.
 
         Every image has an answer of a person and one of a model: a novel one where there is any, else one that was
         judged before. Nothing in the queue tells them apart.
         """
         with self._filling() as ledger:
-            from regrade.workspace.blinding import queue_people
+            from regrade.workspace.blind_queue import queue_people
 
             return queue_people(
                 self.store, ledger, test_set, labels, persons=people, seed=seed, name=name, overlap=overlap, watch=watch
@@ -119,7 +119,7 @@ class Judgments:
 
     def queue_mistakes(
         self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
-    ) -> Queued:
+    ) -> QueueResult:
         """Put the mistakes of a model that remain into a queue, for people to say of what kind each is and how grave.
 
         Unclear and collapsed classes are no mistakes, problematic images are left out, and what is novel has to be
@@ -141,8 +141,8 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: WatchImages = unwatched,
-    ) -> Queued:
+        watch: ImageProgress = unwatched,
+    ) -> QueueResult:
         """Put images into a queue to be labeled, drawn at random: ``size`` of them, or all.
 
         ``family`` keeps those whose own label is of a family of classes, such as dogs. Each is for everyone unless
@@ -162,11 +162,11 @@ class Judgments:
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Have a class judged again whose mistake a panel has found to be none: the item that asks about it."""
         with self._filling() as ledger:
-            from regrade.workspace.second_look import judge_again
+            from regrade.workspace.second_review import judge_again
 
             return judge_again(ledger, queue, item)
 
-    def fill_contents(self, *, watch: WatchImages = unwatched) -> None:
+    def fill_contents(self, *, watch: ImageProgress = unwatched) -> None:
         """Read the images of label queues whose contents the ledger does not have, such as an older one's, once."""
         ledger = self.ledger
         from regrade.ledger import Question
@@ -184,7 +184,7 @@ class Judgments:
         ``revealed_only``: on items that all have voted on, which is what those who still vote may know.
         """
         ledger = self.readable_ledger
-        from regrade.workspace.agreeing import study_agreement
+        from regrade.workspace.agreement_loader import study_agreement
 
         confidence = self.store.config.confidence
         return study_agreement(ledger, ledger.queue(queue), confidence=confidence, revealed_only=revealed_only)
@@ -199,7 +199,7 @@ class Judgments:
 
     # What comes of it
 
-    def publish(self, queue: str, *, dry_run: bool = False) -> Published:
+    def publish(self, queue: str, *, dry_run: bool = False) -> PublishResult:
         """Turn what stands in a queue into files that every study reads; again, and nothing new is no change.
 
         Judged classes become a new version of the label set, or verdicts of its review if they were drawn at random;
@@ -216,7 +216,7 @@ class Judgments:
         test_set: str,
         models: Sequence[str] = (),
         rule: MultilabelRule | str | None = None,
-        watch: Watch = iter,
+        watch: ProgressCallback = iter,
     ) -> LabelChange:
         """What changed between two versions of labels, such as ``own@1`` and ``own@2``, and what it did to every model.
 

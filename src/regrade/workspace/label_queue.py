@@ -14,11 +14,11 @@ from regrade.core.arrays import BoolArray
 from regrade.ledger import Ledger, Mode, NewItem, Question, Queue
 from regrade.ledger.item_images import item_images
 from regrade.store import Store
-from regrade.workspace.filling import Filling
 from regrade.workspace.image_contents import ImageContents, fill_contents
-from regrade.workspace.queued import Queued
+from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.shared_images import shared_images
-from regrade.workspace.signing import WatchImages
+from regrade.workspace.signature_loader import ImageProgress
 
 _DEFAULT_NAMES = {Mode.EXAMINATION: "label", Mode.TRAINING: "training"}
 
@@ -34,8 +34,8 @@ def queue_labels(
     seed: int,
     name: str | None,
     overlap: int | None,
-    watch: WatchImages,
-) -> Queued:
+    watch: ImageProgress,
+) -> QueueResult:
     """Queue images drawn at random from those that are free, all of them unless a size is given.
 
     An examination takes none that another queue has for labeling, and training none of an examination: neither by its
@@ -115,7 +115,7 @@ def _asked(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
     return inside
 
 
-def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], watch: WatchImages) -> frozenset[str]:
+def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], watch: ImageProgress) -> frozenset[str]:
     """The contents of all images that queues ask about; those of older ledgers are read first."""
     for queue in queues:
         fill_contents(store, ledger, queue, watch=watch)
@@ -132,7 +132,7 @@ class _Draw:
 
 
 def _draw(
-    order: Sequence[int], size: int, contents: ImageContents, rivals: frozenset[str], watch: WatchImages
+    order: Sequence[int], size: int, contents: ImageContents, rivals: frozenset[str], watch: ImageProgress
 ) -> _Draw:
     """The first ``size`` images of an order whose contents no rival asks about, fewer where there are no more."""
     items: list[tuple[int, str | None]] = []

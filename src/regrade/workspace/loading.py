@@ -12,7 +12,7 @@ from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
 from regrade.studies import CleanAnswers, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
 
-Watch = Callable[[Sequence[str]], Iterable[str]]
+ProgressCallback = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
 
 
@@ -89,7 +89,7 @@ def scored_predictions(
     *,
     within: str | ClassSpace | None = None,
     class_map: str | Path | None = None,
-    watch: Watch = iter,
+    watch: ProgressCallback = iter,
 ) -> Iterator[tuple[Predictions, Scoring]]:
     """Predictions one after another, each with its way of being scored; a map that no model needs raises.
 
@@ -113,7 +113,9 @@ def scored_predictions(
         raise InputError(f"no model needs the map {class_map}: all predict the classes of {test_set.name} itself")
 
 
-def clean_answers(store: Store, test_set: TestSet, models: Sequence[str], *, watch: Watch = iter) -> CleanAnswers:
+def clean_answers(
+    store: Store, test_set: TestSet, models: Sequence[str], *, watch: ProgressCallback = iter
+) -> CleanAnswers:
     """What those of the models that have predictions on a clean test set have right there; none at all raises."""
     both = tuple(model for model in models if model in store.model_names(test_set.name))
     if not both:

@@ -9,14 +9,14 @@ from regrade.core.amounts import amount
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import remaining_mistakes
-from regrade.workspace.filling import Filling
 from regrade.workspace.loading import chosen_models, reviewed_labels
-from regrade.workspace.queued import Queued
+from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_result import QueueResult
 
 
 def queue_mistakes(
     store: Store, ledger: Ledger, test_set: TestSet, labels: str, *, model: str, name: str | None, overlap: int | None
-) -> Queued:
+) -> QueueResult:
     """Queue the mistakes of a model that no review of its mistakes speaks of yet.
 
     A novel prediction is no mistake until someone has judged it.

@@ -25,7 +25,7 @@ from regrade.executors import RayCluster
 from regrade.metrics import MultilabelRule
 from regrade.models import LITE_FIGURES, Device, Precision, Resizer, Settings, fastest_resizer, read_figures
 from regrade.predict import (
-    How,
+    EngineOptions,
     Keep,
     NamedModel,
     PublishedCheck,
@@ -35,7 +35,7 @@ from regrade.predict import (
     predict_all,
     unwatched,
 )
-from regrade.predict import Watch as WatchRun
+from regrade.predict import ProgressCallback as WatchRun
 from regrade.store import (
     AddedVerdicts,
     CheckpointWriter,
@@ -48,8 +48,8 @@ from regrade.store import (
     LabelFormat,
     MistakeFormat,
     PeopleFormat,
+    PredictionSource,
     SliceFormat,
-    Source,
     Store,
     Stored,
     answers_from_scores,
@@ -81,12 +81,11 @@ from regrade.testsets import (
     check,
     contact_sheet,
 )
-from regrade.testsets.check import Watch as WatchImages
-from regrade.workspace.adding import AddedTestSet, MapFile, add_test_set, listed_in_catalog
-from regrade.workspace.corrupting import corrupt_test_set
+from regrade.testsets.check import ProgressCallback as ImageProgress
+from regrade.workspace.corruption_adding import corrupt_test_set
 from regrade.workspace.judgments import Judgments
 from regrade.workspace.loading import (
-    Watch,
+    ProgressCallback,
     chosen_models,
     chosen_rows,
     clean_answers,
@@ -94,11 +93,12 @@ from regrade.workspace.loading import (
     scored_predictions,
     space_named,
 )
-from regrade.workspace.planning import Plans
-from regrade.workspace.reporting import WrittenReport, write_workspace_report
-from regrade.workspace.reviewing import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
-from regrade.workspace.studying import Studies
-from regrade.workspace.verifying import Verification, missing_images, verify_workspace
+from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
+from regrade.workspace.plan_loader import Plans
+from regrade.workspace.report_writing import WrittenReport, write_workspace_report
+from regrade.workspace.studies import Studies
+from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, listed_in_catalog
+from regrade.workspace.verification import Verification, missing_images, verify_workspace
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -200,11 +200,11 @@ class Workspace(Studies, Judgments, Plans):
         """The test sets whose registered images cannot be found, and where they were."""
         return missing_images(self.store)
 
-    def verify(self, *, watch: Watch = iter) -> Verification:
+    def verify(self, *, watch: ProgressCallback = iter) -> Verification:
         """Check every stored file against its checksum, the ledger, and whether images are where they were."""
         return verify_workspace(self.store, watch=watch)
 
-    def check_test_set(self, name: str, *, workers: int = 2, watch: WatchImages | None = None) -> Checked:
+    def check_test_set(self, name: str, *, workers: int = 2, watch: ImageProgress | None = None) -> Checked:
         """Read and decode every image of a test set, and compare its count with the catalog's."""
         test_set = self.store.test_set(name)
         listed = listed_in_catalog(name)
@@ -244,7 +244,7 @@ class Workspace(Studies, Judgments, Plans):
         answers = answers_from_scores(np.asarray(scores), target.class_space, name=model)
         if len(answers.classes) != len(target):
             raise InputError(f"{len(answers.classes):,} rows of scores for the {len(target):,} examples of {test_set}")
-        return store_answers(self.store, target, {model: answers}, space=target.class_space, source=Source())
+        return store_answers(self.store, target, {model: answers}, space=target.class_space, source=PredictionSource())
 
     def import_checkpoints(
         self,
@@ -422,7 +422,7 @@ class Workspace(Studies, Judgments, Plans):
         by = fastest_resizer() if resizer is None else member(Resizer, resizer)
         if by is Resizer.GPU and settings.device is not Device.CUDA:
             raise InputError("images are decoded on a GPU only for models that run there: give device cuda")
-        how = How(
+        how = EngineOptions(
             batch,
             default_workers() if workers is None else workers,
             keep_scores=Keep.SCORES in kept,
@@ -450,7 +450,7 @@ class Workspace(Studies, Judgments, Plans):
         class_map: str | Path | None = None,
         clean: str | None = None,
         half_width: float | None = None,
-        watch: Watch = iter,
+        watch: ProgressCallback = iter,
     ) -> Grade:
         """Grade the models and people of a test set, all of them unless ``models`` names some.
 
@@ -487,7 +487,7 @@ class Workspace(Studies, Judgments, Plans):
         return result.with_clean(self.grade(clean, models=list(dict.fromkeys(both)), within=same_classes, watch=watch))
 
     def grade_corruptions(
-        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), watch: Watch = iter
+        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), watch: ProgressCallback = iter
     ) -> CorruptionGrade:
         """Grade models on a test set with groups corruption and severity: errors by corruption, and mCE.
 
@@ -510,7 +510,7 @@ class Workspace(Studies, Judgments, Plans):
         within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
         equivalence: float | None = None,
-        watch: Watch = iter,
+        watch: ProgressCallback = iter,
     ) -> Comparison:
         """Compare all pairs of the given models and people, or of all models, on the images they were all asked about.
 
@@ -535,7 +535,12 @@ class Workspace(Studies, Judgments, Plans):
         )
 
     def check_models(
-        self, test_set: str, *, published: str | Path | None = None, prefix: str = "timm", watch: Watch = iter
+        self,
+        test_set: str,
+        *,
+        published: str | Path | None = None,
+        prefix: str = "timm",
+        watch: ProgressCallback = iter,
     ) -> PublishedCheck:
         """Hold the models' top-1 accuracies against published ones: those known here, and a CSV in timm's form.
 
@@ -556,7 +561,7 @@ class Workspace(Studies, Judgments, Plans):
         out: str | Path | None = None,
         title: str | None = None,
         force: bool = False,
-        watch: Watch = iter,
+        watch: ProgressCallback = iter,
     ) -> WrittenReport:
         """Write one page with everything that the test sets, all unless some are named, can tell.
 
@@ -579,7 +584,7 @@ class Workspace(Studies, Judgments, Plans):
 
     # Novel predictions
 
-    def novel(self, test_set: str, *, labels: str, models: Sequence[str] = (), watch: Watch = iter) -> Novel:
+    def novel(self, test_set: str, *, labels: str, models: Sequence[str] = (), watch: ProgressCallback = iter) -> Novel:
         """Every prediction that no one has judged, neither in a label set nor in the review of what it lacks."""
         target = self.store.test_set(test_set)
         found = all_novel(self.store, target, labels, models, watch)
@@ -616,7 +621,7 @@ class Workspace(Studies, Judgments, Plans):
         models: Sequence[str],
         within: str | ClassSpace | None,
         class_map: str | Path | None,
-        watch: Watch,
+        watch: ProgressCallback,
     ) -> Iterator[tuple[Predictions, Scoring]]:
         names = chosen_rows(self.store, test_set, models)
         return scored_predictions(self.store, test_set, names, within=within, class_map=class_map, watch=watch)

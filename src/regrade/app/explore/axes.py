@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from regrade.app.explore.choice import Choice
-from regrade.app.explore.drawing import Pair, Scatter, scatter
+from regrade.app.explore.drawing import PlotValue, Scatter, scatter
 from regrade.app.explore.explorer import Explorer
 from regrade.core import PERSON_PREFIX, Estimate, InputError, RegradeError
 
@@ -84,7 +84,7 @@ def plotted(explorer: Explorer, choice: Choice, x: Axis, y: Axis, names: Collect
     to = basis if x.test_set == choice.set else Choice(set=x.test_set, labels=x.labels)
     return scatter(
         [
-            Pair(
+            PlotValue(
                 name,
                 across[name],
                 up[name],

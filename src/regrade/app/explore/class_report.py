@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regrade.app.explore.answers import Answers
+from regrade.app.explore.answer_table import AnswerTable
 from regrade.app.explore.explorer import View
-from regrade.app.explore.outcomes import Codes, Kind, Outcome, are
+from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, are
 from regrade.core import PERSON_PREFIX, Estimate
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import confusions
@@ -20,7 +20,7 @@ HARDEST = 18
 
 
 @dataclass(frozen=True)
-class OnClass:
+class ModelOnClass:
     """One model on the images of a class; no accuracy where none of them counts."""
 
     name: str
@@ -31,7 +31,7 @@ class OnClass:
 
 
 @dataclass(frozen=True)
-class Confused:
+class ConfusedClass:
     """Another class: in how many answers the two are taken for each other, on how many images, by how many models."""
 
     name: str
@@ -46,9 +46,9 @@ class ClassReport:
     """A class on a test set: its images (k,), models best first, confusions both ways, and hardest images first."""
 
     images: IntArray
-    models: tuple[OnClass, ...]
-    taken_for: tuple[Confused, ...]
-    taken_from: tuple[Confused, ...]
+    models: tuple[ModelOnClass, ...]
+    taken_for: tuple[ConfusedClass, ...]
+    taken_from: tuple[ConfusedClass, ...]
     hardest: tuple[int, ...]
 
 
@@ -66,15 +66,15 @@ def class_report(view: View, class_index: int, *, confidence: float, hidden: Boo
     )
 
 
-def _models(answers: Answers, codes: Codes, confidence: float) -> tuple[OnClass, ...]:
+def _models(answers: AnswerTable, codes: Codes, confidence: float) -> tuple[ModelOnClass, ...]:
     """Everyone's accuracy on the images of the class that count for them, best first."""
-    right, counted = (codes == Outcome.RIGHT).sum(axis=1), (codes != Outcome.NOT_COUNTED).sum(axis=1)
+    right, counted = (codes == AnswerOutcome.RIGHT).sum(axis=1), (codes != AnswerOutcome.NOT_COUNTED).sum(axis=1)
     known = np.flatnonzero(counted)
     shares = dict(
         zip(known.tolist(), proportions(right[known], counted[known], confidence=confidence), strict=True)
     )  # fmt: skip
     rows = [
-        OnClass(
+        ModelOnClass(
             row.name.removeprefix(PERSON_PREFIX) if row.is_person else row.name, row.name, row.is_person,
             shares.get(place), int(counted[place] - right[place]),
         )
@@ -83,18 +83,18 @@ def _models(answers: Answers, codes: Codes, confidence: float) -> tuple[OnClass,
     return tuple(sorted(rows, key=lambda one: (one.accuracy is None, -(one.accuracy.value if one.accuracy else 0))))
 
 
-def _taken_for(answers: Answers, codes: Codes, images: IntArray, class_index: int) -> tuple[Confused, ...]:
+def _taken_for(answers: AnswerTable, codes: Codes, images: IntArray, class_index: int) -> tuple[ConfusedClass, ...]:
     """The other classes that images of this one are taken for."""
-    rows, columns = np.nonzero(are(Kind.MISSED, codes))
+    rows, columns = np.nonzero(are(AnswerKind.MISSED, codes))
     said = answers.answered[rows, images[columns]]
     pairs = confusions(np.full(len(said), class_index), said)
     return _listed(answers, _Pairs(pairs.second, pairs.counts, said, rows, columns))
 
 
-def _taken_from(answers: Answers, codes: Codes, inside: BoolArray, class_index: int) -> tuple[Confused, ...]:
+def _taken_from(answers: AnswerTable, codes: Codes, inside: BoolArray, class_index: int) -> tuple[ConfusedClass, ...]:
     """The other classes whose images are taken for this one, those ``inside`` (n,) left out."""
     rows, images = np.nonzero(answers.answered == class_index)
-    kept = are(Kind.MISSED, codes[rows, images]) & ~inside[images]
+    kept = are(AnswerKind.MISSED, codes[rows, images]) & ~inside[images]
     rows, images = rows[kept], images[kept]
     own = answers.test_set.labels[images]
     pairs = confusions(own, np.full(len(own), class_index))
@@ -112,13 +112,13 @@ class _Pairs:
     images: IntArray
 
 
-def _listed(answers: Answers, pairs: _Pairs) -> tuple[Confused, ...]:
+def _listed(answers: AnswerTable, pairs: _Pairs) -> tuple[ConfusedClass, ...]:
     space = answers.test_set.class_space
     found = []
     for one, count in zip(pairs.classes[:_CONFUSED].tolist(), pairs.counts[:_CONFUSED].tolist(), strict=True):
         here = pairs.said == one
         images, models = len(np.unique(pairs.images[here])), len(np.unique(pairs.rows[here]))
-        found.append(Confused(space.names[one], space.ids[one], count, images, models))
+        found.append(ConfusedClass(space.names[one], space.ids[one], count, images, models))
     return tuple(found)
 
 

@@ -15,14 +15,14 @@ _NAMED = 5  # models that are called by their names
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisRange:
     """A range of shares, as wide as the intervals it shows."""
 
     low: float
     high: float
 
     @classmethod
-    def over(cls, estimates: Sequence[Estimate | None]) -> Scale:
+    def over(cls, estimates: Sequence[Estimate | None]) -> AxisRange:
         """The range of all intervals; all shares where there are none."""
         known = [one for one in estimates if one is not None]
         if not known:
@@ -96,7 +96,7 @@ class Scatter:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PlotValue:
     """One model's two shares."""
 
     name: str
@@ -106,9 +106,9 @@ class Pair:
     person: bool
 
 
-def scatter(pairs: Sequence[Pair]) -> Scatter:
+def scatter(pairs: Sequence[PlotValue]) -> Scatter:
     """Draw pairs of shares with both intervals; a few that stand out are named."""
-    across, up = Scale.over([pair.x for pair in pairs]), Scale.over([pair.y for pair in pairs])
+    across, up = AxisRange.over([pair.x for pair in pairs]), AxisRange.over([pair.y for pair in pairs])
 
     def x(share: float) -> float:
         return round(_LEFT + across.at(share, _WIDTH - _LEFT - _RIGHT), 1)
@@ -133,7 +133,7 @@ def scatter(pairs: Sequence[Pair]) -> Scatter:
     )
 
 
-def _names(points: Sequence[Point], pairs: Sequence[Pair]) -> tuple[Name, ...]:
+def _names(points: Sequence[Point], pairs: Sequence[PlotValue]) -> tuple[Name, ...]:
     """The names of the best, the worst and the most unusual, and of people, as far as they do not overlap."""
     order = sorted(range(len(points)), key=lambda one: pairs[one].x.value)
     middle = sorted(pair.y.value - pair.x.value for pair in pairs)[len(pairs) // 2] if pairs else 0.0

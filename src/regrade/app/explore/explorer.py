@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from regrade.app.explore.alike import Likeness
-from regrade.app.explore.answers import Answers, read_answers
-from regrade.app.explore.latest import Latest
-from regrade.app.explore.outcomes import Codes, Kind, Outcome, are, codes_of
+from regrade.app.explore.answer_table import AnswerTable, read_answers
+from regrade.app.explore.near_duplicates import NearDuplicateFinder
+from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, Codes, are, codes_of
+from regrade.app.explore.recent_cache import RecentCache
 from regrade.app.explore.stamps import Stamp, answers_stamp, review_stamp, test_set_stamp
 from regrade.core import InputError, LabelState, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
@@ -37,7 +37,7 @@ class View:
     """
 
     test_set: TestSet
-    answers: Answers
+    answers: AnswerTable
     codes: Codes
     judged: ReviewedLabels | None
     written: tuple[Stamp, ...]
@@ -50,12 +50,12 @@ class View:
     @cached_property
     def missed(self) -> IntArray:
         """Shape (n,): how many models and people have each image wrong."""
-        return np.asarray(are(Kind.MISSED, self.codes).sum(axis=0, dtype=np.int32))
+        return np.asarray(are(AnswerKind.MISSED, self.codes).sum(axis=0, dtype=np.int32))
 
     @cached_property
     def counted(self) -> IntArray:
         """Shape (n,): for how many models and people each image counts."""
-        return np.asarray((self.codes != Outcome.NOT_COUNTED).sum(axis=0, dtype=np.int32))
+        return np.asarray((self.codes != AnswerOutcome.NOT_COUNTED).sum(axis=0, dtype=np.int32))
 
     def of_class(self, class_index: int) -> BoolArray:
         """Shape (n,): the images of a class: those labeled so, or in a set without labels those judged to be so."""
@@ -72,13 +72,13 @@ class Explorer:
 
     def __init__(self, workspace: Workspace) -> None:
         self.store: Store = workspace.store
-        self.likeness = Likeness(workspace.store)
-        self._test_sets: Latest[TestSet] = Latest(16)
-        self._answers: Latest[Answers] = Latest(_TEST_SETS)
-        self._views: Latest[View] = Latest(_VIEWS)
-        self._grades: Latest[Grade] = Latest(_GRADES)
-        self._slices: Latest[BoolArray] = Latest(_GRADES)
-        self._offered: Latest[Mapping[str, tuple[str, ...]]] = Latest(16)
+        self.likeness = NearDuplicateFinder(workspace.store)
+        self._test_sets: RecentCache[TestSet] = RecentCache(16)
+        self._answers: RecentCache[AnswerTable] = RecentCache(_TEST_SETS)
+        self._views: RecentCache[View] = RecentCache(_VIEWS)
+        self._grades: RecentCache[Grade] = RecentCache(_GRADES)
+        self._slices: RecentCache[BoolArray] = RecentCache(_GRADES)
+        self._offered: RecentCache[Mapping[str, tuple[str, ...]]] = RecentCache(16)
 
     def test_set(self, name: str) -> TestSet:
         """A test set with all its slices."""
@@ -120,7 +120,7 @@ class Explorer:
         """The slices of a test set under headings: subsets, values of group columns, groups of classes."""
         return self._offered.get(view.test_set.name, view.written[0], lambda _: _slices_of(view.test_set))
 
-    def _seen(self, test_set: TestSet, answers: Answers, labels: str, written: tuple[Stamp, ...]) -> View:
+    def _seen(self, test_set: TestSet, answers: AnswerTable, labels: str, written: tuple[Stamp, ...]) -> View:
         if not labels:
             return View(test_set, answers, answers.own, None, written)
         judged = reviewed_labels(self.store, test_set, labels)
@@ -150,7 +150,7 @@ class Explorer:
         return replace(grades[0], rows=tuple(sorted(rows, key=_best_first)), notes=notes)
 
 
-def _held_against(answers: Answers, judged: ReviewedLabels) -> Codes:
+def _held_against(answers: AnswerTable, judged: ReviewedLabels) -> Codes:
     """Outcomes by a label set; of answers in other classes than its own it says nothing."""
     codes = np.zeros(answers.own.shape, dtype=np.uint8)
     for place, row in enumerate(answers.rows):

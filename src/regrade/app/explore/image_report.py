@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isnan
 
 from regrade.app.explore.explorer import View
-from regrade.app.explore.outcomes import WORDS, Outcome
-from regrade.app.label_book import KnownLabels
+from regrade.app.explore.outcomes import WORDS, AnswerOutcome
+from regrade.app.label_lookup import KnownLabels
 from regrade.app.site import Site
 from regrade.core import PERSON_PREFIX, UNLABELED, TestSet, UnknownName
 
@@ -16,7 +16,7 @@ _VERSIONS = 3  # of each label set that are shown, the newest first
 
 
 @dataclass(frozen=True)
-class Said:
+class RankedClass:
     """One of the best classes of a model: its name and score; ``class_id`` is empty where the set has no such class."""
 
     name: str
@@ -25,14 +25,14 @@ class Said:
 
 
 @dataclass(frozen=True)
-class SaidBy:
+class AnswerReport:
     """What one model or person said of the image, best first, and what comes of it."""
 
     name: str
     full_name: str
     person: bool
-    outcome: Outcome
-    best: tuple[Said, ...]
+    outcome: AnswerOutcome
+    best: tuple[RankedClass, ...]
 
     @property
     def word(self) -> str:
@@ -47,13 +47,13 @@ class SaidBy:
 
 
 @dataclass(frozen=True)
-class Taken:
+class AlternativeClass:
     """A class that the image is taken for: by how many, and what comes of it."""
 
     name: str
     class_id: str
     count: int
-    outcome: Outcome
+    outcome: AnswerOutcome
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def position_of(test_set: TestSet, number: int | None, example: str) -> int:
     return number
 
 
-def said_of(view: View, position: int, *, by_name: bool) -> list[SaidBy]:
+def said_of(view: View, position: int, *, by_name: bool) -> list[AnswerReport]:
     """What everyone said who was asked: the most confident mistakes first, or by name."""
     answers, own = view.answers, view.test_set.class_space.index_of
     found = []
@@ -85,27 +85,31 @@ def said_of(view: View, position: int, *, by_name: bool) -> list[SaidBy]:
         space = row.class_space
         classes, scores = answers.classes[place, position].tolist(), answers.scores[place, position].tolist()
         best = tuple(
-            Said(space.names[one], space.ids[one] if space.ids[one] in own else "", None if isnan(score) else score)
+            RankedClass(
+                space.names[one], space.ids[one] if space.ids[one] in own else "", None if isnan(score) else score
+            )
             for one, score in zip(classes, scores, strict=True)
             if one >= 0
         )
         name = row.name.removeprefix(PERSON_PREFIX) if row.is_person else row.name
-        found.append(SaidBy(name, row.name, row.is_person, Outcome(int(view.codes[place, position])), best))
+        found.append(AnswerReport(name, row.name, row.is_person, AnswerOutcome(int(view.codes[place, position])), best))
     if by_name:
         return sorted(found, key=lambda one: one.name.casefold())
-    return sorted(found, key=lambda one: (one.outcome < Outcome.WRONG, one.outcome == 0, -one.confidence, one.name))
+    return sorted(
+        found, key=lambda one: (one.outcome < AnswerOutcome.WRONG, one.outcome == 0, -one.confidence, one.name)
+    )
 
 
-def taken_for(view: View, position: int) -> list[Taken]:
+def taken_for(view: View, position: int) -> list[AlternativeClass]:
     """The answers by how many gave them."""
     answers, space = view.answers, view.test_set.class_space
     asked = [row.asked is None or bool(row.asked[position]) for row in answers.rows]
     said = zip(answers.answered[:, position].tolist(), view.codes[:, position].tolist(), asked, strict=True)
     counts = Counter((one, code) for one, code, was_asked in said if was_asked)
     return [
-        Taken(
+        AlternativeClass(
             space.names[one] if one >= 0 else "none of its classes", space.ids[one] if one >= 0 else "", count,
-            Outcome(code),
+            AnswerOutcome(code),
         )
         for (one, code), count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     ]  # fmt: skip

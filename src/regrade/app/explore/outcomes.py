@@ -15,7 +15,7 @@ Codes: TypeAlias = NDArray[np.uint8]
 """Outcomes (m, n) of models on images, one byte each."""
 
 
-class Outcome(IntEnum):
+class AnswerOutcome(IntEnum):
     """What came of one answer."""
 
     NOT_COUNTED = 0
@@ -25,7 +25,7 @@ class Outcome(IntEnum):
     """No one has judged it: it counts as wrong until someone does."""
 
 
-class Kind(Enum):
+class AnswerKind(Enum):
     """Answers that images can be chosen by."""
 
     RIGHT = "right"
@@ -37,36 +37,41 @@ class Kind(Enum):
     """The image's own label is not among the best five."""
 
 
-WORDS = {Outcome.NOT_COUNTED: "not scored", Outcome.RIGHT: "right", Outcome.WRONG: "wrong", Outcome.NOVEL: "novel"}
+WORDS = {
+    AnswerOutcome.NOT_COUNTED: "not scored",
+    AnswerOutcome.RIGHT: "right",
+    AnswerOutcome.WRONG: "wrong",
+    AnswerOutcome.NOVEL: "novel",
+}
 """Outcomes as pages say them."""
 
 KIND_WORDS = {
-    Kind.RIGHT: "right",
-    Kind.WRONG: "wrong",
-    Kind.NOVEL: "novel",
-    Kind.MISSED: "wrong or novel",
-    Kind.NOT_IN_FIVE: "not in the best five",
+    AnswerKind.RIGHT: "right",
+    AnswerKind.WRONG: "wrong",
+    AnswerKind.NOVEL: "novel",
+    AnswerKind.MISSED: "wrong or novel",
+    AnswerKind.NOT_IN_FIVE: "not in the best five",
 }
 """Kinds of answers as pages say them."""
 
 _CODES = {
-    Kind.RIGHT: (Outcome.RIGHT,),
-    Kind.WRONG: (Outcome.WRONG,),
-    Kind.NOVEL: (Outcome.NOVEL,),
-    Kind.MISSED: (Outcome.WRONG, Outcome.NOVEL),
+    AnswerKind.RIGHT: (AnswerOutcome.RIGHT,),
+    AnswerKind.WRONG: (AnswerOutcome.WRONG,),
+    AnswerKind.NOVEL: (AnswerOutcome.NOVEL,),
+    AnswerKind.MISSED: (AnswerOutcome.WRONG, AnswerOutcome.NOVEL),
 }
 
 
 def codes_of(found: JudgedAnswers) -> Codes:
     """Shape (n,): what came of one model's answers."""
     codes = np.zeros(len(found.right), dtype=np.uint8)
-    codes[found.counted] = Outcome.WRONG
-    codes[found.counted & found.novel] = Outcome.NOVEL
-    codes[found.counted & found.right] = Outcome.RIGHT
+    codes[found.counted] = AnswerOutcome.WRONG
+    codes[found.counted & found.novel] = AnswerOutcome.NOVEL
+    codes[found.counted & found.right] = AnswerOutcome.RIGHT
     return codes
 
 
-def are(kind: Kind, codes: Codes) -> BoolArray:
+def are(kind: AnswerKind, codes: Codes) -> BoolArray:
     """Which answers are of a kind, in the shape of the codes."""
     wanted = _CODES[kind]
-    return np.asarray(codes == wanted[0]) if len(wanted) == 1 else np.asarray(codes >= Outcome.WRONG)
+    return np.asarray(codes == wanted[0]) if len(wanted) == 1 else np.asarray(codes >= AnswerOutcome.WRONG)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from regrade.app.explore.choice import Choice
-from regrade.app.explore.drawing import Scale
+from regrade.app.explore.drawing import AxisRange
 from regrade.app.explore.explorer import Explorer, View
-from regrade.app.explore.outcomes import Kind, Outcome, are
+from regrade.app.explore.outcomes import AnswerKind, AnswerOutcome, are
 from regrade.core import PERSON_PREFIX, Estimate, UnknownName
 from regrade.core.arrays import BoolArray
 from regrade.studies import GradeRow
@@ -50,7 +50,7 @@ class ModelsTable:
     sorted_by: str
     descending: bool
     drawn: str
-    scale: Scale
+    scale: AxisRange
     of: int
     notes: tuple[str, ...]
 
@@ -73,7 +73,7 @@ def models_table(explorer: Explorer, view: View, choice: Choice) -> ModelsTable:
     if choice.sort and key != "model":
         shown.sort(key=lambda line: _sort_value(line, key, descending))
     drawn = key if key in columns else (columns[0] if columns else "")
-    scale = Scale.over([line.estimate(drawn) for line in shown] if drawn else [])
+    scale = AxisRange.over([line.estimate(drawn) for line in shown] if drawn else [])
     notes = (*found.notes, *_left_out(view))
     return ModelsTable(tuple(shown), columns, key, descending, drawn, scale, len(lines), notes)
 
@@ -101,8 +101,8 @@ def _sort_value(line: Line, key: str, descending: bool) -> tuple[bool, float]:
 
 def _counts(view: View, inside: BoolArray) -> dict[str, dict[str, int]]:
     kept = view.codes if inside.all() else view.codes[:, inside]
-    totals = {kind: are(kind, kept).sum(axis=1) for kind in (Kind.RIGHT, Kind.WRONG, Kind.NOVEL)}
-    n = (kept != Outcome.NOT_COUNTED).sum(axis=1)
+    totals = {kind: are(kind, kept).sum(axis=1) for kind in (AnswerKind.RIGHT, AnswerKind.WRONG, AnswerKind.NOVEL)}
+    n = (kept != AnswerOutcome.NOT_COUNTED).sum(axis=1)
     return {
         row.name: {"n": int(n[place]), **{kind.value: int(total[place]) for kind, total in totals.items()}}
         for place, row in enumerate(view.answers.rows)

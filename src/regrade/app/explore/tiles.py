@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import View
-from regrade.app.explore.outcomes import WORDS, Outcome
+from regrade.app.explore.outcomes import WORDS, AnswerOutcome
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.site import Site
 from regrade.core import UNLABELED, TestSet
 
 
 @dataclass(frozen=True)
-class Tile:
+class ImageTile:
     """One image: where its image and its page are, its label, and what was said of it."""
 
     image: str | None
@@ -27,7 +27,7 @@ class Tile:
     note: str
 
 
-def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidden: HiddenImages) -> list[Tile]:
+def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidden: HiddenImages) -> list[ImageTile]:
     """The images of a page but hidden ones: with a model what it says, without one how many have them wrong."""
     answers = view.answers
     place = answers.place(choice.model) if choice.model else None
@@ -37,12 +37,12 @@ def tiles(site: Site, view: View, choice: Choice, positions: Iterable[int], hidd
         if place is not None:
             best = int(answers.classes[place, one, 0])
             said = answers.rows[place].class_space.names[best] if best >= 0 else "no answer"
-            outcome = WORDS[Outcome(int(view.codes[place, one]))]
+            outcome = WORDS[AnswerOutcome(int(view.codes[place, one]))]
             score = float(answers.scores[place, one, 0])
         if answers.rows:
             note = f"{view.missed[one]} of {view.counted[one]} wrong"
         found.append(
-            Tile(
+            ImageTile(
                 site.images.address(view.test_set.name, one), choice.image_page(one), view.test_set.ids[one],
                 label_of(view.test_set, one), said, outcome, score, note,
             )

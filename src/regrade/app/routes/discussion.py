@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.numbers import Number
-from regrade.app.panel_access import Subject, SubjectHere
+from regrade.app.number_parsing import Number
+from regrade.app.panel_access import PanelItem, SubjectHere
 from regrade.app.panel_view import panel_state
 from regrade.app.plain_text import PlainText
 from regrade.core import InputError
@@ -85,5 +85,5 @@ def again(subject: SubjectHere) -> Address:
     return Address(address=f"/panel/{asked.queue_id}/{asked.id}")
 
 
-def _state(subject: Subject) -> dict[str, Any]:
+def _state(subject: PanelItem) -> dict[str, Any]:
     return panel_state(subject.site, subject.queue, subject.item, subject.person)

@@ -10,8 +10,8 @@ from regrade.app.access import Reviewer, SiteHere
 from regrade.app.explore.asking import Given, chosen, label_sets
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.class_report import class_report
-from regrade.app.explore.drawing import Scale
-from regrade.app.explore.selecting import class_named
+from regrade.app.explore.drawing import AxisRange
+from regrade.app.explore.selection import class_named
 from regrade.app.explore.tiles import tiles
 from regrade.app.pages import page
 from regrade.app.references import reference_images
@@ -45,7 +45,7 @@ def one_class(request: Request, site: SiteHere, session: Reviewer, given: Given)
     return page(
         request, "explore_class.html", choice=choice, basis=basis, space=space, index=index, report=found,
         told=class_view(space, index), hardest=hardest, references=references,
-        scale=Scale.over([one.accuracy for one in found.models]),
+        scale=AxisRange.over([one.accuracy for one in found.models]),
         guide=f"/guide/{quote(space.name, safe='')}/{quote(space.ids[index], safe='')}",
         label_sets=label_sets(site, choice), hidden=hidden.note(view.test_set),
     )  # fmt: skip

@@ -5,19 +5,19 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteHere
-from regrade.app.explore.alike import Neighbor
 from regrade.app.explore.asking import Given, chosen, label_sets
 from regrade.app.explore.choice import Choice
 from regrade.app.explore.explorer import View
 from regrade.app.explore.image_report import position_of, said_of, slices_with, taken_for, versions_of
-from regrade.app.explore.selecting import selected
+from regrade.app.explore.near_duplicates import Neighbor
+from regrade.app.explore.selection import selected
 from regrade.app.explore.tiles import label_of
 from regrade.app.hidden_images import HiddenImages
 from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.core import UNLABELED
 from regrade.ledger import Discussion, Discussions, Person, Queue
-from regrade.ledger.about_image import asked_about
+from regrade.ledger.queued_images import asked_about
 
 router = APIRouter(include_in_schema=False)
 

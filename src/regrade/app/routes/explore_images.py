@@ -9,8 +9,8 @@ from regrade.app.explore import Choice
 from regrade.app.explore.asking import Given, chosen, options, shorter
 from regrade.app.explore.choice import IMAGES
 from regrade.app.explore.explorer import View
-from regrade.app.explore.outcomes import KIND_WORDS, Kind
-from regrade.app.explore.selecting import ORDERS, PAGE, class_named, kind_named, selected
+from regrade.app.explore.outcomes import KIND_WORDS, AnswerKind
+from regrade.app.explore.selection import ORDERS, PAGE, class_named, kind_named, selected
 from regrade.app.explore.tiles import tiles
 from regrade.app.pages import page
 
@@ -30,7 +30,7 @@ def images(request: Request, site: SiteHere, session: Reviewer, given: Given) ->
         lambda selection: selection.shown(choice.page),
     )
     number = min(choice.page, selection.pages)
-    kinds = [kind for kind in Kind if choice.labels or kind not in (Kind.NOVEL, Kind.MISSED)]
+    kinds = [kind for kind in AnswerKind if choice.labels or kind not in (AnswerKind.NOVEL, AnswerKind.MISSED)]
     return page(
         request, "explore_images.html", tiles=tiles(site, view, choice, selection.shown(number), hidden),
         number=number, count=len(selection.positions), of=len(view.test_set), pages=selection.pages,

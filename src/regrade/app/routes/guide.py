@@ -28,7 +28,7 @@ from regrade.app.guide_views import (
     without_examples,
 )
 from regrade.app.markdown import formatted
-from regrade.app.numbers import Number
+from regrade.app.number_parsing import Number
 from regrade.app.pages import page
 from regrade.app.plain_text import is_visible
 from regrade.app.site import Site

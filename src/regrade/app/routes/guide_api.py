@@ -11,14 +11,14 @@ from regrade.app.access import Labeler, Reviewer, SiteHere
 from regrade.app.forms import StrictForm, StrictRoute
 from regrade.app.guide_views import alike, example_images
 from regrade.app.markdown import formatted
-from regrade.app.numbers import LARGEST
+from regrade.app.number_parsing import LARGEST
 from regrade.app.routes.guide import LONGEST
 from regrade.ledger import GuideText
 
 router = APIRouter(prefix="/api/guide", tags=["guide"], route_class=StrictRoute)
 
 
-class AlikeView(BaseModel):
+class ConfusableClassView(BaseModel):
     """A class that another is taken for; ``distance`` as the guide's pages name it."""
 
     id: str
@@ -33,7 +33,7 @@ class EntryView(BaseModel):
     html: str
     traits: list[str]
     examples: list[str]
-    alike: list[AlikeView]
+    alike: list[ConfusableClassView]
 
 
 class Draft(StrictForm):
@@ -73,5 +73,8 @@ def entry(
         html=formatted(said.text),
         traits=list(said.traits),
         examples=example_images(site, said.examples, session.person, excluded=site.examined() | asked),
-        alike=[AlikeView(id=one.id, name=one.name, distance=one.distance) for one in alike(space, index, said.alike)],
+        alike=[
+            ConfusableClassView(id=one.id, name=one.name, distance=one.distance)
+            for one in alike(space, index, said.alike)
+        ],
     )

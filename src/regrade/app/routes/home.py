@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from regrade.app.access import Labeler, SiteHere
 from regrade.app.pages import page
 from regrade.app.site import Site
-from regrade.ledger import Pace, Person, Progress, Queue, Role
+from regrade.ledger import Pace, Person, Queue, QueueProgress, Role
 from regrade.studies import PanelAgreement
 
 router = APIRouter(include_in_schema=False)
@@ -20,7 +20,7 @@ class MyQueue:
     """A queue as someone sees it who works on it."""
 
     queue: Queue
-    progress: Progress
+    progress: QueueProgress
     pace: Pace
     mine: int
     agreement: PanelAgreement | None

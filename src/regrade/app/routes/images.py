@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from regrade.app.access import Labeler, SiteHere
-from regrade.app.images import SIDES, Shown
-from regrade.app.numbers import PathNumber
+from regrade.app.images import SIDES, DisplayImage
+from regrade.app.number_parsing import PathNumber
 from regrade.core import InputError
 
 router = APIRouter()
@@ -41,5 +41,5 @@ def image_in_queue(queue_id: PathNumber, word: str, site: SiteHere, session: Lab
         return _sent(site.images.shown(word, None, queue_id=queue.id))
 
 
-def _sent(image: Shown) -> Response:
+def _sent(image: DisplayImage) -> Response:
     return Response(image.content, media_type=image.media_type, headers=_KEEP)

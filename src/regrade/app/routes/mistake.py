@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from regrade.app.access import Reviewer, SiteHere
-from regrade.app.numbers import PathNumber
+from regrade.app.number_parsing import PathNumber
 from regrade.app.pages import page
 from regrade.core import MistakeCategory, Severity, UnknownName
 from regrade.core.panel import NO_MISTAKE

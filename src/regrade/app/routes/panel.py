@@ -10,13 +10,13 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import RedirectResponse
 
 from regrade.app.pages import page
-from regrade.app.panel_access import Desk, DeskHere, SubjectHere, WantedHere
+from regrade.app.panel_access import DeskHere, PanelQueue, SubjectHere, WantedHere
 from regrade.app.routes.judge import REASONS
 from regrade.app.routes.mistake import CATEGORIES, OVERTURNED
 from regrade.app.views import item_view, score_words
 from regrade.core import InputError, Severity
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import ANSWERS, Question, Queue, Role, Stage, Topic, Wanted
+from regrade.ledger import ANSWERS, Question, Queue, Role, Stage, Topic, TopicFilter
 from regrade.workspace import RunningReview
 
 router = APIRouter(include_in_schema=False)
@@ -34,8 +34,8 @@ def panel(
 ) -> Response:
     """What waits for discussion, or what was decided."""
     queue, found = desk.queue, desk.discussions
-    counts = {stage: found.count(queue, Wanted(stage)) for stage in Stage}
-    filtered = wanted != Wanted(wanted.stage)
+    counts = {stage: found.count(queue, TopicFilter(stage)) for stage in Stage}
+    filtered = wanted != TopicFilter(wanted.stage)
     matching = found.count(queue, wanted) if filtered else counts[wanted.stage]
     pages = max(1, -(-matching // PAGE))
     here = min(number, pages)
@@ -46,7 +46,7 @@ def panel(
         queue=queue,
         wanted=wanted,
         filtered=filtered,
-        stages={stage: (counts[stage], address(queue, Wanted(stage))) for stage in Stage},
+        stages={stage: (counts[stage], address(queue, TopicFilter(stage))) for stage in Stage},
         classes=_class_names(desk, found.classes(queue, wanted.stage)),
         answers=ANSWERS[queue.question],
         people={one.id: one.name for one in desk.site.ledger.people()},
@@ -60,7 +60,7 @@ def panel(
     )
 
 
-def _running(desk: Desk) -> RunningReview | None:
+def _running(desk: PanelQueue) -> RunningReview | None:
     """Accuracies so far, for owners who have no image of the test set left to label.
 
     They rest on decided items only, which no one is asked about any more.
@@ -113,7 +113,7 @@ def previous(subject: SubjectHere, wanted: WantedHere) -> Response:
     return _to(subject.queue, wanted, subject.discussions.before(subject.item.id, wanted))
 
 
-def address(queue: Queue, wanted: Wanted, *parts: int | str, **more: int) -> str:
+def address(queue: Queue, wanted: TopicFilter, *parts: int | str, **more: int) -> str:
     """Where the list is, or one item of it; the filters stand in it."""
     place = "/".join(["/panel", str(queue.id), *map(str, parts)])
     show = wanted.stage.value if wanted.stage is not Stage.DISPUTED else ""
@@ -122,17 +122,17 @@ def address(queue: Queue, wanted: Wanted, *parts: int | str, **more: int) -> str
     return f"{place}?{query}" if query else place
 
 
-def _to(queue: Queue, wanted: Wanted, item_id: int | None) -> Response:
+def _to(queue: Queue, wanted: TopicFilter, item_id: int | None) -> Response:
     return RedirectResponse(address(queue, wanted) if item_id is None else address(queue, wanted, item_id), 303)
 
 
-def _discussable(desk: Desk, topics: Iterable[Topic]) -> list[Topic]:
+def _discussable(desk: PanelQueue, topics: Iterable[Topic]) -> list[Topic]:
     """The topics without those about images that someone still has to label."""
     hidden, test_set = desk.site.unlabeled(desk.person), desk.site.test_set(desk.queue.test_set)
     return [topic for topic in topics if not hidden.asking(test_set, test_set.position(topic.item.example))]
 
 
-def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
+def _card(desk: PanelQueue, wanted: TopicFilter, topic: Topic) -> dict[str, Any]:
     test_set = desk.site.test_set(desk.queue.test_set)
     space = test_set.class_space
     return {
@@ -143,7 +143,7 @@ def _card(desk: Desk, wanted: Wanted, topic: Topic) -> dict[str, Any]:
     }
 
 
-def _class_names(desk: Desk, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
+def _class_names(desk: PanelQueue, counts: Mapping[str, int]) -> list[tuple[str, str, int]]:
     """The classes that items ask about: id, name and how many, by name."""
     space = desk.site.test_set(desk.queue.test_set).class_space
     named = [(one, space.names[space.index(one)], count) for one, count in counts.items()]

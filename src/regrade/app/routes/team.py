@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
 from regrade.app.access import Owner, SiteHere
-from regrade.app.numbers import Number, PathNumber
+from regrade.app.number_parsing import Number, PathNumber
 from regrade.app.pages import page
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session

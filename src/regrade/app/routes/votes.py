@@ -9,15 +9,15 @@ from pydantic import BaseModel, Field
 
 from regrade.app.access import Labeler, SiteHere
 from regrade.app.forms import StrictForm, StrictRoute
-from regrade.app.numbers import LARGEST, JsonNumber, PathNumber
+from regrade.app.number_parsing import LARGEST, JsonNumber, PathNumber
 from regrade.app.plain_text import PlainText
 from regrade.app.sessions import Session
 from regrade.app.site import Site
-from regrade.app.training import Told, told_after
+from regrade.app.training import TrainingFeedback, told_after
 from regrade.app.views import image_address, item_view, references
 from regrade.core import InputError
 from regrade.core.panel import Answer
-from regrade.ledger import Ballot, Item, Person, Question, Queue
+from regrade.ledger import Item, Person, Question, Queue, VoteContent
 
 router = APIRouter(prefix="/api/queues/{queue_id}", tags=["work"], route_class=StrictRoute)
 
@@ -86,7 +86,7 @@ class CastVote(BaseModel):
     """
 
     vote: int
-    told: Told | None = None
+    told: TrainingFeedback | None = None
     suggests: str | None = None
     revealed: Literal[True] | None = None
 
@@ -114,7 +114,7 @@ def item_again(queue_id: PathNumber, item_id: PathNumber, site: SiteHere, sessio
 def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler) -> CastVote:
     """Add a vote; the same one a second time changes nothing."""
     queue, item = _item(site, session, queue_id, form.item)
-    ballot = Ballot(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
+    ballot = VoteContent(form.key, form.answer, form.severity, form.reason, form.why, form.seconds)
     check_class(site, queue, ballot)
     check_reason(queue, ballot)
     check_seen(site, queue, item, session.person, key=form.key)
@@ -177,13 +177,13 @@ def more_references(
     return references(site, queue, hidden, index, examinations=examinations, count=MOST_REFERENCES)
 
 
-def check_class(site: Site, queue: Queue, ballot: Ballot) -> None:
+def check_class(site: Site, queue: Queue, ballot: VoteContent) -> None:
     """Raise where a label is no class of the test set."""
     if queue.question is Question.LABEL and ballot.answer is not None:
         site.test_set(queue.test_set).class_space.index(ballot.answer)
 
 
-def check_reason(queue: Queue, ballot: Ballot) -> None:
+def check_reason(queue: Queue, ballot: VoteContent) -> None:
     """Raise where an image is called problematic without a reason."""
     if queue.question is Question.JUDGE and ballot.answer == Answer.PROBLEMATIC.value and not ballot.reason.strip():
         raise InputError("say why the image is problematic: this vote needs a reason")

@@ -1,19 +1,19 @@
 """Confusion: which images confuse an ensemble, and do they confuse others too? (Albiero et al. 2023)."""
 
 from regrade.studies.confusion.agreement_line import agreement_lines
-from regrade.studies.confusion.answered import Answered
 from regrade.studies.confusion.distribution import Distribution, ScoreBins, distribution
 from regrade.studies.confusion.error_curve import ErrorCurve, ScoreBin, error_curve
 from regrade.studies.confusion.expected_error import ExpectedError
-from regrade.studies.confusion.fewer_checkpoints import (
+from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
+from regrade.studies.confusion.model_answers import Answered
+from regrade.studies.confusion.reduced_checkpoints import (
     STRIDES,
-    Fewer,
     RankAgreement,
+    ReducedCheckpoints,
     fewer_checkpoints,
     rank_agreements,
 )
-from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
-from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart, OtherSet, ScoredEnsemble
+from regrade.studies.confusion.result import ConfusedModel, Confusion, ConfusionPart, ScoredEnsemble, UnlabeledSet
 from regrade.studies.confusion.study import BIN_WIDTH, confusion
 from regrade.studies.confusion.transfer import Transfer, ranking_holds, transfer
 from regrade.studies.confusion.without_labels import WithoutLabels
@@ -28,15 +28,15 @@ __all__ = [
     "Distribution",
     "ErrorCurve",
     "ExpectedError",
-    "Fewer",
     "HardRule",
     "HardSet",
-    "OtherSet",
     "RankAgreement",
+    "ReducedCheckpoints",
     "ScoreBin",
     "ScoreBins",
     "ScoredEnsemble",
     "Transfer",
+    "UnlabeledSet",
     "WithoutLabels",
     "agreement_lines",
     "confusion",

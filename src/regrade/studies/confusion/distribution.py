@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import Estimate, InputError
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import quantile
-from regrade.studies.confusion.defined import defined
+from regrade.studies.confusion.undefined_scores import defined
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The quantiles that are told."""

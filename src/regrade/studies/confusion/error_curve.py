@@ -10,8 +10,8 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import binned_correlation, proportions, robust_pearson
-from regrade.studies.confusion.defined import defined
 from regrade.studies.confusion.distribution import ScoreBins
+from regrade.studies.confusion.undefined_scores import defined
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.stats import paired_difference, reweighted_proportion
 from regrade.stats.intervals import exact_bounds, method_name, tail_share
 from regrade.studies.confusion.agreement_line import agreement_lines
-from regrade.studies.confusion.answered import Answered
+from regrade.studies.confusion.model_answers import Answered
 
 _STRATUM, _STRATA = 10, 100  # images of one score, at least, and how many such strata at most
 _CELLS = 500  # confidences that are told apart

@@ -13,8 +13,8 @@ from regrade.core.arrays import FloatArray
 from regrade.studies.confusion.distribution import Distribution, ScoreBins
 from regrade.studies.confusion.error_curve import ErrorCurve
 from regrade.studies.confusion.expected_error import ExpectedError
-from regrade.studies.confusion.fewer_checkpoints import Fewer, RankAgreement
 from regrade.studies.confusion.hard_set import HardSet
+from regrade.studies.confusion.reduced_checkpoints import RankAgreement, ReducedCheckpoints
 from regrade.studies.confusion.transfer import Transfer
 
 
@@ -86,7 +86,7 @@ class ConfusedModel:
 
 
 @dataclass(frozen=True)
-class OtherSet:
+class UnlabeledSet:
     """A set whose labels are not used: its scores, how many lie beyond the labeled ones, and the errors to expect."""
 
     test_set: str
@@ -122,10 +122,10 @@ class Confusion(Tabular):
     distribution: Distribution
     models: tuple[ConfusedModel, ...]
     agreements: tuple[RankAgreement, ...]
-    fewer: tuple[Fewer, ...]
+    fewer: tuple[ReducedCheckpoints, ...]
     hard: HardSet | None
     ranking: Estimate | None
-    other: OtherSet | None
+    other: UnlabeledSet | None
     notes: tuple[str, ...] = ()
 
     @property

@@ -12,11 +12,11 @@ from regrade.core.arrays import FloatArray
 from regrade.metrics import ConfusionEntropies, LastAnswers, confusion_entropies, confusion_score, last_answers
 from regrade.metrics.confusion_score import bits_in
 from regrade.stats import proportion
-from regrade.studies.confusion.answered import Answered, Scored, answered_by_all, own_name, same_size
 from regrade.studies.confusion.distribution import ScoreBins, distribution
 from regrade.studies.confusion.error_curve import error_curve
-from regrade.studies.confusion.fewer_checkpoints import RankAgreement, fewer_checkpoints, rank_agreements
 from regrade.studies.confusion.hard_set import HardRule, HardSet, hard_set
+from regrade.studies.confusion.model_answers import Answered, Scored, answered_by_all, own_name, same_size
+from regrade.studies.confusion.reduced_checkpoints import RankAgreement, fewer_checkpoints, rank_agreements
 from regrade.studies.confusion.result import ConfusedModel, Confusion, ScoredEnsemble
 from regrade.studies.confusion.transfer import ranking_holds, transfer
 from regrade.studies.confusion.without_labels import LabeledSide, WithoutLabels, expected_errors

@@ -12,7 +12,7 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import BoolArray
 from regrade.stats import ENOUGH_SPREAD, accuracy_covariance, independent_difference, kendall, proportion, spread_of
 from regrade.stats.intervals import method_name
-from regrade.studies.confusion.defined import defined
+from regrade.studies.confusion.undefined_scores import defined
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from regrade.core import Checkpoints, Estimate, MismatchError, TestSet, Undefine
 from regrade.core.arrays import FloatArray
 from regrade.metrics import confusion_score, last_answers
 from regrade.stats import proportion
-from regrade.studies.confusion.answered import Answered, Scored, answered_by_all, same_size
-from regrade.studies.confusion.defined import defined
 from regrade.studies.confusion.distribution import ScoreBins, distribution
 from regrade.studies.confusion.expected_error import (
     ExpectedError,
@@ -23,7 +21,9 @@ from regrade.studies.confusion.expected_error import (
     expected_by_score,
     expected_by_threshold,
 )
-from regrade.studies.confusion.result import OtherSet
+from regrade.studies.confusion.model_answers import Answered, Scored, answered_by_all, same_size
+from regrade.studies.confusion.result import UnlabeledSet
+from regrade.studies.confusion.undefined_scores import defined
 from regrade.studies.scoring import Scoring
 
 
@@ -57,7 +57,7 @@ def expected_errors(
     unit: float,
     rng: np.random.Generator,
     confidence: float,
-) -> OtherSet:
+) -> UnlabeledSet:
     """What to expect of every model that has answers to labeled images; ``unit`` is how many bits one of the score is.
 
     Confidence and agreement need the model's answers on the other set too. An ensemble that was kept after other
@@ -87,7 +87,7 @@ def expected_errors(
         for name, one in labeled.items()
     ]
     low, high = side.scores.min(), side.scores.max()
-    return OtherSet(
+    return UnlabeledSet(
         other.test_set.name,
         distribution(scores, bins, confidence=confidence),
         len(scores),

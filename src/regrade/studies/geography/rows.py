@@ -22,15 +22,15 @@ from regrade.stats import (
     smallest_share,
 )
 from regrade.stats.intervals import method_name
-from regrade.studies.geography.frame import Answers, Frame
+from regrade.studies.geography.group_frame import GroupFrame, ModelCorrectness
 from regrade.studies.geography.grouping import NO_GROUP
 from regrade.studies.geography.result import Disparity, ModelByGroup
 from regrade.studies.set_counts import SetCounts
 
 
 def model_row(
-    answers: Answers,
-    frame: Frame,
+    answers: ModelCorrectness,
+    frame: GroupFrame,
     between: Sequence[tuple[str, str]],
     original: SetCounts | None,
     confidence: float,
@@ -58,7 +58,7 @@ def model_row(
     )
 
 
-def _shares_of(answers: Answers, frame: Frame, present: IntArray) -> GroupShares:
+def _shares_of(answers: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
     """The shares of the groups that the model has images of, in their order."""
     renumbered = np.full(len(frame.names) + 1, NO_GROUP)
     renumbered[present] = np.arange(len(present))
@@ -81,7 +81,7 @@ def group_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
     return [Estimate(float(value), float(low), float(high), int(n), name) for value, low, high, n in rows]
 
 
-def _disparity(shares: GroupShares, frame: Frame, confidence: float) -> Disparity:
+def _disparity(shares: GroupShares, frame: GroupFrame, confidence: float) -> Disparity:
     return Disparity(
         share_range(shares, confidence=confidence),
         share_noise(shares),
@@ -92,7 +92,7 @@ def _disparity(shares: GroupShares, frame: Frame, confidence: float) -> Disparit
     )
 
 
-def _overall(answers: Answers, frame: Frame, confidence: float) -> Estimate:
+def _overall(answers: ModelCorrectness, frame: GroupFrame, confidence: float) -> Estimate:
     inside = answers.counted & (frame.grouping.members != NO_GROUP)
     images, right = int(inside.sum()), answers.right[inside]
     if frame.clusters is None:

@@ -8,11 +8,11 @@ import numpy as np
 
 from regrade.core import InputError, Predictions, TestSet, UnknownName
 from regrade.core.arguments import refuse_text
-from regrade.studies.geography.frame import Frame, answers_of, few, frame_of
+from regrade.studies.geography.group_frame import GroupFrame, answers_of, few, frame_of
 from regrade.studies.geography.grouping import grouping
+from regrade.studies.geography.joint_analysis import Benchmarks, IntervalOptions, growth_over, progress_over
 from regrade.studies.geography.result import Geography, ModelByGroup
 from regrade.studies.geography.rows import model_row
-from regrade.studies.geography.together import Benchmarks, How, growth_over, progress_over
 from regrade.studies.lines import DRAWS
 from regrade.studies.scoring import Scoring
 from regrade.studies.set_counts import SetCounts
@@ -61,7 +61,7 @@ def geography(
     frame = frame_of(test_set, groups, clusters, judged)
     rows = [model_row(one, frame, between, original, confidence) for one in judged]
     rows.sort(key=lambda row: (-row.overall.value, row.model))
-    how = How(rng, draws, confidence)
+    how = IntervalOptions(rng, draws, confidence)
     progress, why = progress_over(rows, judged, Benchmarks(test_set.name, original, tuple(standard)), frame, how)
     grown, why_not = growth_over(rows, judged, frame, growth, confidence=confidence)
     rules = sorted({one.rule for one in judged} - {""})
@@ -89,7 +89,7 @@ def _each_once(test_set: str, original: SetCounts | None, standard: Sequence[Set
         raise InputError("progress on standard test sets is held against an original one: name it too")
 
 
-def _row_notes(rows: Sequence[ModelByGroup], frame: Frame) -> tuple[str, ...]:
+def _row_notes(rows: Sequence[ModelByGroup], frame: GroupFrame) -> tuple[str, ...]:
     column = frame.grouping.column
     notes = [f"intervals: {', '.join(sorted({e.method for row in rows for e in row.groups if e}))}"]
     if len(frame.names) > 1:

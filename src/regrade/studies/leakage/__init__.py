@@ -3,25 +3,25 @@
 from regrade.studies.leakage.pairs import LeakedPair
 from regrade.studies.leakage.result import (
     ANY,
+    DistanceResult,
     DuplicateGroup,
-    FoundBy,
     Leakage,
     LeakagePart,
     LeakedModel,
     NearestBar,
-    Unreadable,
+    SkippedImage,
 )
 from regrade.studies.leakage.study import leakage
 
 __all__ = [
     "ANY",
+    "DistanceResult",
     "DuplicateGroup",
-    "FoundBy",
     "Leakage",
     "LeakagePart",
     "LeakedModel",
     "LeakedPair",
     "NearestBar",
-    "Unreadable",
+    "SkippedImage",
     "leakage",
 ]

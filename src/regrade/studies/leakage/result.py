@@ -26,7 +26,7 @@ class LeakagePart(Enum):
 
 
 @dataclass(frozen=True)
-class FoundBy:
+class DistanceResult:
     """What one distance found, or `ANY`: pairs, and the images of the test set that have a near duplicate.
 
     ``share`` is that of the found among the images that could be compared. Within one set an image is found where
@@ -84,7 +84,7 @@ class NearestBar:
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class SkippedImage:
     """A image that could not be read, and why."""
 
     test_set: str
@@ -100,12 +100,12 @@ class Leakage(Tabular):
     against: str | None
     images: int
     references: int
-    found: tuple[FoundBy, ...]
+    found: tuple[DistanceResult, ...]
     models: tuple[LeakedModel, ...]
     pairs: tuple[LeakedPair, ...]
     groups: tuple[DuplicateGroup, ...]
     nearest: tuple[NearestBar, ...]
-    unreadable: tuple[Unreadable, ...]
+    unreadable: tuple[SkippedImage, ...]
     confidence: float
     notes: tuple[str, ...] = ()
 
@@ -114,7 +114,7 @@ class Leakage(Tabular):
         """Which sets were held against each other."""
         return f"{self.test_set} against {self.against}" if self.against else f"within {self.test_set}"
 
-    def by(self, distance: str) -> FoundBy:
+    def by(self, distance: str) -> DistanceResult:
         """What one distance found, or `ANY`."""
         return next(one for one in self.found if one.distance == distance)
 

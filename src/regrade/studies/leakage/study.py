@@ -22,12 +22,12 @@ from regrade.stats.intervals import method_name
 from regrade.studies.leakage.pairs import labels_differ, leaked_pairs
 from regrade.studies.leakage.result import (
     ANY,
+    DistanceResult,
     DuplicateGroup,
-    FoundBy,
     Leakage,
     LeakedModel,
     NearestBar,
-    Unreadable,
+    SkippedImage,
 )
 from regrade.studies.scoring import Scoring
 
@@ -67,7 +67,7 @@ def leakage(
         _groups(whole, test_set) if within else (),
         tuple(bar for one in pairs for bar in _bars(one)),
         tuple(
-            Unreadable(name, image, reason)
+            SkippedImage(name, image, reason)
             for name, reasons in (unreadable or {}).items()
             for image, reason in reasons.items()
         ),
@@ -103,7 +103,7 @@ def _split(name: str, cut: float | None, pairs: Sequence[NearPairs], preference:
     return _Split(name, cut, first, second, found, looked_at, max(one.crowded for one in pairs))
 
 
-def _found_by(split: _Split, test_set: TestSet, against: TestSet, confidence: float) -> FoundBy:
+def _found_by(split: _Split, test_set: TestSet, against: TestSet, confidence: float) -> DistanceResult:
     compared, found = int(split.looked_at.sum()), int(split.found.sum())
     both, differ = labels_differ(split.first, split.second, test_set, against)
     labeled, differing = (np.zeros(len(test_set), dtype=bool) for _ in range(2))
@@ -111,7 +111,7 @@ def _found_by(split: _Split, test_set: TestSet, against: TestSet, confidence: fl
     if against is test_set:
         labeled[split.second[both]], differing[split.second[differ]] = True, True
     with_label = int(labeled.sum())
-    return FoundBy(
+    return DistanceResult(
         split.distance,
         split.cut,
         len(split.first),

@@ -1,12 +1,12 @@
 """Mistakes: which are any, of what kind, how grave, and whose (Vasudevan et al. 2022)."""
 
-from regrade.studies.mistakes.agreement import Agreement
+from regrade.studies.mistakes.agreement import TriageAgreement
 from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
 from regrade.studies.mistakes.changes import Change, change_between
 from regrade.studies.mistakes.distances import DistanceCount
 from regrade.studies.mistakes.flow import Flow, MultilabelAccuracies
-from regrade.studies.mistakes.ground import MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
+from regrade.studies.mistakes.mistake_labels import MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.pairs import ConfusedPair, PairTail
 from regrade.studies.mistakes.remaining import RemainingMistakes, remaining_mistakes
 from regrade.studies.mistakes.result import MistakePart, Mistakes
@@ -14,7 +14,6 @@ from regrade.studies.mistakes.study import MistakeReviews, TriageSources, mistak
 from regrade.studies.mistakes.triage import TriageKind, TriageRow
 
 __all__ = [
-    "Agreement",
     "Categories",
     "CategoryCount",
     "CategoryTest",
@@ -31,6 +30,7 @@ __all__ = [
     "MultilabelAccuracies",
     "PairTail",
     "RemainingMistakes",
+    "TriageAgreement",
     "TriageKind",
     "TriageRow",
     "TriageSources",

@@ -13,7 +13,7 @@ from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, kind_c
 
 
 @dataclass(frozen=True)
-class Agreement:
+class TriageAgreement:
     """One source's errors on images that a review lists, as people and as the triage have them.
 
     The source is the reviewed model itself, or another one that errs on the same images; then ``same`` of its answers
@@ -41,14 +41,14 @@ ALIKE: tuple[tuple[MistakeCategory | None, TriageKind | None], ...] = (
 """People's categories beside the kinds of the triage that stand for them, none where nothing does."""
 
 
-def review_agreement(review: MistakeReview, triage: Triage, *, confidence: float) -> Agreement | None:
+def review_agreement(review: MistakeReview, triage: Triage, *, confidence: float) -> TriageAgreement | None:
     """The reviewed answers themselves, as far as the labels score their images; none where there are none."""
     return _agreement(_Source(review.model, review.classes, triage.scored), review, triage, confidence)
 
 
 def model_agreement(
     predictions: Predictions, review: MistakeReview, triage: Triage, *, confidence: float
-) -> Agreement | None:
+) -> TriageAgreement | None:
     """Another model on those images of a review that are scored and that it errs on, too; none where there are none."""
     answers = predictions.top1[review.examples]
     source = _Source(predictions.model, answers, triage.scored & predictions.counted)
@@ -64,7 +64,7 @@ class _Source:
     scored: BoolArray
 
 
-def _agreement(source: _Source, review: MistakeReview, triage: Triage, confidence: float) -> Agreement | None:
+def _agreement(source: _Source, review: MistakeReview, triage: Triage, confidence: float) -> TriageAgreement | None:
     kinds = triage.kinds(review.examples, source.answers)
     rows = np.flatnonzero(source.scored[review.examples] & (kinds != NO_ERROR))
     shares = shares_of(kind_counts(kinds[rows]), confidence)
@@ -74,7 +74,7 @@ def _agreement(source: _Source, review: MistakeReview, triage: Triage, confidenc
     said = np.array([categories.index(category) for category in review.categories])
     counts = np.zeros((len(MistakeCategory), len(TriageKind)), dtype=np.int64)
     np.add.at(counts, (said[rows], kinds[rows]), 1)
-    return Agreement(
+    return TriageAgreement(
         source.name,
         review.model,
         len(rows),

@@ -8,7 +8,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.stats import proportion
-from regrade.studies.mistakes.ground import MistakeList
+from regrade.studies.mistakes.mistake_labels import MistakeList
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import UNRELATED, Estimate, MistakeCategory, MistakeReview, Steps, hierarchy_distances
 from regrade.core.arrays import IntArray
 from regrade.stats import proportions
-from regrade.studies.mistakes.ground import Ground, MistakeList
+from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
 
 DEFINITION = f"{Steps.MAX.value} to a common ancestor, the least over ancestors, paths and right classes"
 """How distances are counted here."""
@@ -31,18 +31,18 @@ class DistanceCount:
     categories: Mapping[MistakeCategory, Estimate] | None = None
 
 
-def distances_of(mistakes: MistakeList, ground: Ground, *, confidence: float) -> list[DistanceCount]:
+def distances_of(mistakes: MistakeList, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
     """Count a model's mistakes by distance; answers that are missing and images without a right class are left out."""
     return _counted(mistakes.source, least_distances(mistakes.examples, mistakes.classes, ground), None, confidence)
 
 
-def reviewed_distances(review: MistakeReview, ground: Ground, *, confidence: float) -> list[DistanceCount]:
+def reviewed_distances(review: MistakeReview, ground: MistakeLabels, *, confidence: float) -> list[DistanceCount]:
     """Count the mistakes of a review by distance, with the categories at each."""
     found = least_distances(review.examples, review.classes, ground)
     return _counted(review.model, found, review, confidence)
 
 
-def least_distances(examples: IntArray, answers: IntArray, ground: Ground) -> IntArray:
+def least_distances(examples: IntArray, answers: IntArray, ground: MistakeLabels) -> IntArray:
     """Shape (r,): from each answer to the nearest right class of its image; -1 where there is nothing to measure."""
     table = hierarchy_distances(ground.test_set.class_space)
     rows, given, right = ground.right.paired(examples, answers)

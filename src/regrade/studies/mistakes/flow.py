@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from regrade.core import Estimate, LabelState, Predictions
 from regrade.metrics import Judged, MultilabelRule
-from regrade.studies.mistakes.ground import Ground, Look
+from regrade.studies.mistakes.mistake_labels import JudgedPredictions, MistakeLabels
 from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
 
 
@@ -50,7 +50,7 @@ class Flow:
         return self.to_correct + self.to_unclear + self.to_problematic
 
 
-def flow_of(predictions: Predictions, ground: Ground, look: Look, *, confidence: float) -> Flow:
+def flow_of(predictions: Predictions, ground: MistakeLabels, look: JudgedPredictions, *, confidence: float) -> Flow:
     """Follow one model's mistakes through the review."""
     first, now = look.before, look.after
     mistakes = first.scored & ~first.right
@@ -77,7 +77,7 @@ def flow_of(predictions: Predictions, ground: Ground, look: Look, *, confidence:
 
 
 def _accuracies(
-    predictions: Predictions, ground: Ground, labels: ReviewedLabels, lenient: Judged, confidence: float
+    predictions: Predictions, ground: MistakeLabels, labels: ReviewedLabels, lenient: Judged, confidence: float
 ) -> MultilabelAccuracies:
     """Both accuracies of one model, given what is right where unclear counts as right."""
     strict = ground.judged(predictions, labels, MultilabelRule.IMAGES)

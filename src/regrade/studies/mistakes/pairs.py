@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core import ClassSpace
 from regrade.core.arrays import IntArray
 from regrade.metrics import confused_pairs
-from regrade.studies.mistakes.ground import Ground, MistakeList
+from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class PairTail:
 class PairCounter:
     """Gathers the confused pairs of one model after another."""
 
-    ground: Ground
+    ground: MistakeLabels
     sources: list[str] = field(default_factory=list)
     _keys: list[IntArray] = field(default_factory=list)
     _counts: list[IntArray] = field(default_factory=list)

@@ -9,7 +9,7 @@ import numpy as np
 from regrade.core import Predictions, TestSet
 from regrade.core.arrays import IntArray
 from regrade.metrics import MultilabelRule
-from regrade.studies.mistakes.ground import Ground
+from regrade.studies.mistakes.mistake_labels import MistakeLabels
 from regrade.studies.multilabel_grade import ReviewedLabels
 
 
@@ -27,6 +27,6 @@ class RemainingMistakes:
 
 def remaining_mistakes(predictions: Predictions, test_set: TestSet, labels: ReviewedLabels) -> RemainingMistakes:
     """Find what is wrong by the rule of Vasudevan et al. 2022; problematic images are left out."""
-    judged = Ground(test_set, labels, labels).judged(predictions, labels, MultilabelRule.CLASSES)
+    judged = MistakeLabels(test_set, labels, labels).judged(predictions, labels, MultilabelRule.CLASSES)
     images = np.flatnonzero(judged.scored & ~judged.right & ~judged.novel)
     return RemainingMistakes(images, predictions.top1[images].astype(np.int64), int(judged.novel.sum()))

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from regrade.core import Estimate, InputError, Table, Tabular
 from regrade.studies.mistakes import tables
-from regrade.studies.mistakes.agreement import Agreement
+from regrade.studies.mistakes.agreement import TriageAgreement
 from regrade.studies.mistakes.categories import Categories
 from regrade.studies.mistakes.changes import Change
 from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
@@ -48,7 +48,7 @@ class Mistakes(Tabular):
     relabeled: str | None
     flows: tuple[Flow, ...]
     triage: tuple[TriageRow, ...]
-    agreement: tuple[Agreement, ...]
+    agreement: tuple[TriageAgreement, ...]
     categories: Categories
     distances: tuple[DistanceCount, ...]
     pairs: PairTail

@@ -11,13 +11,13 @@ from regrade.classes import Superclasses
 from regrade.core import LabelSet, MistakeReview, Predictions, TestSet
 from regrade.core.amounts import amount
 from regrade.stats import proportion
-from regrade.studies.mistakes.agreement import Agreement, model_agreement, review_agreement
+from regrade.studies.mistakes.agreement import TriageAgreement, model_agreement, review_agreement
 from regrade.studies.mistakes.categories import categories_of
 from regrade.studies.mistakes.changes import Change, change_between
 from regrade.studies.mistakes.distances import DistanceCount, distances_of, reviewed_distances
 from regrade.studies.mistakes.flow import Flow, flow_of
-from regrade.studies.mistakes.ground import Ground, MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.major import MajorScore, MajorSlice, major_slice
+from regrade.studies.mistakes.mistake_labels import MistakeLabels, MistakeList, reviewed_mistakes
 from regrade.studies.mistakes.pairs import PairCounter
 from regrade.studies.mistakes.result import Mistakes
 from regrade.studies.mistakes.triage import Triage, TriageRow, triage_against
@@ -64,7 +64,7 @@ def mistakes(
     ``against`` the model whose mistakes the others' are held against.
     """
     said = reviews or MistakeReviews()
-    ground = Ground(test_set, replace(labels, review=None), relabeled or labels)
+    ground = MistakeLabels(test_set, replace(labels, review=None), relabeled or labels)
     pass_ = _Pass(
         ground,
         triage_against(ground, superclasses=triage.superclasses, pairs_from=triage.pairs_from, reviews=said.here),
@@ -85,7 +85,7 @@ def mistakes(
 class _Pass:
     """One walk through the models, gathering each part of the result."""
 
-    ground: Ground
+    ground: MistakeLabels
     triage: Triage
     reviews: MistakeReviews
     against: MistakeList | None
@@ -93,7 +93,7 @@ class _Pass:
     pairs: PairCounter
     flows: list[Flow] = field(default_factory=list)
     triaged: list[TriageRow] = field(default_factory=list)
-    agreement: list[Agreement] = field(default_factory=list)
+    agreement: list[TriageAgreement] = field(default_factory=list)
     distances: list[DistanceCount] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     scores: list[MajorScore] = field(default_factory=list)
@@ -206,7 +206,7 @@ class _Pass:
         )
 
 
-def _listed(source: Predictions | MistakeReview, ground: Ground) -> MistakeList:
+def _listed(source: Predictions | MistakeReview, ground: MistakeLabels) -> MistakeList:
     if isinstance(source, MistakeReview):
         return reviewed_mistakes(source)
     return ground.mistakes_of(source, ground.look(source))

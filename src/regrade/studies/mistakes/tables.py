@@ -9,7 +9,7 @@ from typing import Any
 from regrade.core import Cell, Column, Estimate, MistakeCategory, Table
 from regrade.core.amounts import amount
 from regrade.stats import PairedChiSquare
-from regrade.studies.mistakes.agreement import ALIKE, Agreement
+from regrade.studies.mistakes.agreement import ALIKE, TriageAgreement
 from regrade.studies.mistakes.categories import Categories, CategoryCount, CategoryTest
 from regrade.studies.mistakes.changes import Change
 from regrade.studies.mistakes.distances import DEFINITION, DistanceCount
@@ -79,7 +79,7 @@ def triage_table(title: str, rows: Sequence[TriageRow], notes: Sequence[str]) ->
     )
 
 
-def agreement_table(title: str, rows: Sequence[Agreement], notes: Sequence[str]) -> Table:
+def agreement_table(title: str, rows: Sequence[TriageAgreement], notes: Sequence[str]) -> Table:
     """Seven lines a source and review: what people said of the images, beside what the triage suggests."""
     columns = (
         Column("source", "answers of"),
@@ -117,7 +117,7 @@ def agreement_table(title: str, rows: Sequence[Agreement], notes: Sequence[str])
     return Table(f"triage beside people on {title}, in % of the images", columns, lines, said)
 
 
-def _crossed(row: Agreement) -> str:
+def _crossed(row: TriageAgreement) -> str:
     """What the triage makes of what people call fine-grained, in words."""
     place = list(MistakeCategory).index(MistakeCategory.FINE_GRAINED)
     counts = row.counts[place]
@@ -255,7 +255,7 @@ def _paired_in_words(test: PairedChiSquare) -> str:
     )
 
 
-def agreement_record(row: Agreement) -> dict[str, Any]:
+def agreement_record(row: TriageAgreement) -> dict[str, Any]:
     """One agreement, ready for JSON."""
     categories = [category.value for category in MistakeCategory]
     kinds = [kind.value for kind in TriageKind]

@@ -18,7 +18,7 @@ from regrade.core import NO_ANSWER, LabelSet, LabelState, MistakeCategory, Mista
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.core.estimate import Estimate
 from regrade.stats import proportions
-from regrade.studies.mistakes.ground import Ground
+from regrade.studies.mistakes.mistake_labels import MistakeLabels
 
 _LEAST = 2  # images that must show two classes together
 _RIGHT = (LabelState.CORRECT, LabelState.UNCLEAR)
@@ -64,7 +64,7 @@ class TriageRow:
 class Triage:
     """What the suggestions rest on; tables (c, c) are by answer and right class, ``unusual`` (n,) by image."""
 
-    ground: Ground
+    ground: MistakeLabels
     collapsed: BoolArray
     same_kind: BoolArray
     together: BoolArray
@@ -114,7 +114,7 @@ class Triage:
 
 
 def triage_against(
-    ground: Ground, *, superclasses: Superclasses, pairs_from: LabelSet | None, reviews: Sequence[MistakeReview]
+    ground: MistakeLabels, *, superclasses: Superclasses, pairs_from: LabelSet | None, reviews: Sequence[MistakeReview]
 ) -> Triage:
     """Lay down what errors are triaged by: superclasses, pairs of classes seen together, and reviews of images."""
     space = ground.test_set.class_space
@@ -163,7 +163,7 @@ def shares_of(counts: tuple[int, ...], confidence: float) -> tuple[Estimate, ...
     return tuple(proportions(list(counts), sum(counts), confidence=confidence)) if sum(counts) else None
 
 
-def _outside(pairs_from: LabelSet, ground: Ground) -> BoolArray:
+def _outside(pairs_from: LabelSet, ground: MistakeLabels) -> BoolArray:
     """The images that may speak: those the labels do not cover, so that no image speaks for itself.
 
     Under the very labels that errors are held against, all may whose own label is right: there, an error is among

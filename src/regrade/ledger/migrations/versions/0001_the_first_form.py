@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from regrade.ledger.append_only import forbid_changes
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import TimestampColumn
 
 revision = "0001"
 down_revision = None
@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(length=80), nullable=False),
         sa.Column("role", sa.String(length=10), nullable=False),
-        sa.Column("joined", Moment(), nullable=False),
+        sa.Column("joined", TimestampColumn(), nullable=False),
         sa.CheckConstraint("role IN ('owner', 'reviewer', 'labeler')", name=op.f("ck_person_role")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_person")),
         sa.UniqueConstraint("name", name=op.f("uq_person_name")),
@@ -29,7 +29,7 @@ def upgrade() -> None:
         sa.Column("test_set", sa.String(length=200), nullable=False),
         sa.Column("labels", sa.String(length=200), nullable=False),
         sa.Column("overlap", sa.Integer(), nullable=False),
-        sa.Column("opened", Moment(), nullable=False),
+        sa.Column("opened", TimestampColumn(), nullable=False),
         sa.CheckConstraint("question IN ('judge', 'label', 'mistake')", name=op.f("ck_queue_question")),
         sa.CheckConstraint("overlap >= 1", name=op.f("ck_queue_overlap")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_queue")),
@@ -80,7 +80,7 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("person_id", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("at", Moment(), nullable=False),
+        sa.Column("at", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_comment_item_id")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_comment_person_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_comment")),
@@ -97,7 +97,7 @@ def upgrade() -> None:
         sa.Column("person_id", sa.Integer(), nullable=True),
         sa.Column("why", sa.Text(), nullable=False),
         sa.Column("last_vote", sa.Integer(), nullable=False),
-        sa.Column("at", Moment(), nullable=False),
+        sa.Column("at", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_decision_item_id")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_decision_person_id")),
         sa.ForeignKeyConstraint(["replaces"], ["decision.id"], name=op.f("fk_decision_replaces")),
@@ -110,7 +110,7 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("person_id", sa.Integer(), nullable=False),
         sa.Column("queue_id", sa.Integer(), nullable=False),
-        sa.Column("until", Moment(), nullable=False),
+        sa.Column("until", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_lease_item_id")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_lease_person_id")),
         sa.ForeignKeyConstraint(["queue_id"], ["queue.id"], name=op.f("fk_lease_queue_id")),
@@ -129,7 +129,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
         sa.Column("seconds", sa.Float(), nullable=True),
-        sa.Column("at", Moment(), nullable=False),
+        sa.Column("at", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_vote_item_id")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_vote_person_id")),
         sa.ForeignKeyConstraint(["replaces"], ["vote.id"], name=op.f("fk_vote_replaces")),

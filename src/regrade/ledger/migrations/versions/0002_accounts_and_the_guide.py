@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from regrade.ledger.append_only import forbid_changes
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import TimestampColumn
 
 revision = "0002"
 down_revision = "0001"
@@ -18,7 +18,7 @@ def upgrade() -> None:
         sa.Column("person_id", sa.Integer(), nullable=False),
         sa.Column("password", sa.String(length=200), nullable=True),
         sa.Column("stamp", sa.String(length=32), nullable=False),
-        sa.Column("closed", Moment(), nullable=True),
+        sa.Column("closed", TimestampColumn(), nullable=True),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_account_person_id")),
         sa.PrimaryKeyConstraint("person_id", name=op.f("pk_account")),
     )
@@ -26,8 +26,8 @@ def upgrade() -> None:
         "invitation",
         sa.Column("digest", sa.String(length=64), nullable=False),
         sa.Column("person_id", sa.Integer(), nullable=False),
-        sa.Column("until", Moment(), nullable=False),
-        sa.Column("used", Moment(), nullable=True),
+        sa.Column("until", TimestampColumn(), nullable=False),
+        sa.Column("used", TimestampColumn(), nullable=True),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_invitation_person_id")),
         sa.PrimaryKeyConstraint("digest", name=op.f("pk_invitation")),
     )
@@ -51,7 +51,7 @@ def upgrade() -> None:
         sa.Column("alike", sa.Text(), nullable=False),
         sa.Column("person_id", sa.Integer(), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
-        sa.Column("at", Moment(), nullable=False),
+        sa.Column("at", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_guide_entry_person_id")),
         sa.ForeignKeyConstraint(["replaces"], ["guide_entry.id"], name=op.f("fk_guide_entry_replaces")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_guide_entry")),

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import TimestampColumn
 
 revision = "0006"
 down_revision = "0005"
@@ -27,8 +27,8 @@ def upgrade() -> None:
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("person_id", sa.Integer(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("at", Moment(), nullable=False),
-        sa.Column("cleared", Moment(), nullable=True),
+        sa.Column("at", TimestampColumn(), nullable=False),
+        sa.Column("cleared", TimestampColumn(), nullable=True),
         sa.Column("cleared_by", sa.Integer(), nullable=True),
         sa.ForeignKeyConstraint(["item_id"], ["item.id"], name=op.f("fk_report_item_id")),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_report_person_id")),

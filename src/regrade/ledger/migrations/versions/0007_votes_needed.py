@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import TimestampColumn
 
 revision = "0007"
 down_revision = "0006"
@@ -19,7 +19,7 @@ def upgrade() -> None:
         sa.Column("person_id", sa.Integer(), nullable=True),
         sa.Column("before", sa.Integer(), nullable=False),
         sa.Column("after", sa.Integer(), nullable=False),
-        sa.Column("at", Moment(), nullable=False),
+        sa.Column("at", TimestampColumn(), nullable=False),
         sa.ForeignKeyConstraint(["person_id"], ["person.id"], name=op.f("fk_overlap_change_person_id")),
         sa.ForeignKeyConstraint(["queue_id"], ["queue.id"], name=op.f("fk_overlap_change_queue_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_overlap_change")),

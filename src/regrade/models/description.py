@@ -1,0 +1,71 @@
+"""What a model says of itself, completed by what its user says of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from regrade.core import ClassSpace, InputError, MismatchError, ModelSpec
+from regrade.core.preprocessing import Preprocessing
+from regrade.models.model import Settings
+from regrade.models.own_code import OwnCode
+
+
+@dataclass(frozen=True)
+class ModelDescription:
+    """A model's name, the classes it predicts, the recipe for its input, and the user's own code behind it."""
+
+    name: str
+    class_space: ClassSpace
+    preprocessing: Preprocessing
+    code: OwnCode = field(default_factory=OwnCode)
+
+    def spec(self, weights_hash: str, training_data: str = "") -> ModelSpec:
+        """The record of the model that manifests keep."""
+        return ModelSpec(
+            self.name,
+            self.class_space.name,
+            self.preprocessing.recipe,
+            weights_hash,
+            training_data,
+            self.code.hash,
+            self.code.note,
+        )
+
+
+def statement(
+    name: str,
+    settings: Settings,
+    *,
+    class_space: ClassSpace | None = None,
+    preprocessing: Preprocessing | None = None,
+    code: OwnCode | None = None,
+) -> ModelDescription:
+    """What is known of a model: ``class_space`` and ``preprocessing`` are its own words, None where it has none.
+
+    A recipe that the user states goes before the model's own. Classes cannot be chosen: where both state them, they
+    must be the same.
+    """
+    return ModelDescription(
+        name,
+        _class_space(name, class_space, settings),
+        _preprocessing(name, preprocessing, settings),
+        code or OwnCode(),
+    )
+
+
+def _class_space(name: str, own: ClassSpace | None, settings: Settings) -> ClassSpace:
+    stated = settings.class_space
+    if own is None:
+        if stated is None:
+            raise InputError(f"{name} does not say which classes it predicts: give --classes")
+        return stated
+    if stated is not None and own.digest != stated.digest:
+        raise MismatchError(f"{name} predicts the classes {own.name}, not {stated.name}: leave out --classes")
+    return own
+
+
+def _preprocessing(name: str, own: Preprocessing | None, settings: Settings) -> Preprocessing:
+    known = settings.preprocessing or own
+    if known is None:
+        raise InputError(f"{name} does not say how images become its input: give --size")
+    return known

@@ -1,0 +1,53 @@
+"""A backup takes the place of a workspace's ledger, and what is published is compared with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regrade.core import InputError, MismatchError
+from regrade.store import Store
+from regrade.workspace.ledger_note import lost_link, note_last_link, noted_ledger, place_of_ledger
+
+
+@dataclass(frozen=True)
+class RestoredLedger:
+    """A ledger that was restored: its file, how many rows its chain links, and where the one before it is now.
+
+    ``is_older`` says that what is published holds votes or decisions that it does not have.
+    """
+
+    path: Path
+    links: int
+    kept: Path | None
+    is_older: bool
+
+
+def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
+    """Put a checked copy of a backup in the place of the ledger, which is set aside.
+
+    A backup that lacks the link noted when a queue was last published raises, unless ``older`` accepts that; its own
+    last link is noted then.
+    """
+    from regrade.ledger.restore import checked_backup, put_in_place
+
+    path = place_of_ledger(store)
+    if not isinstance(path, Path):
+        raise InputError("this ledger is in PostgreSQL: restore it with pg_restore, or psql for a plain dump")
+    with store.transaction(), checked_backup(file, path) as backup:
+        noted = noted_ledger(store)
+        if noted is not None and noted.identity != backup.ledger.identity():
+            raise MismatchError(
+                f"{file} is not restored: it is a copy of another ledger than this workspace's; "
+                "`regrade review export` and `import` take votes from one to the other"
+            )
+        missing = lost_link(store, backup.ledger)
+        if missing is not None and not older:
+            raise MismatchError(
+                f"{file} is not restored: it lacks link {missing.position}, noted when a queue was published, so "
+                "what is published holds votes that it does not have; take a newer backup, or accept it with --older"
+            )
+        links = backup.ledger.last_link().position
+        if missing is not None:
+            note_last_link(store, backup.ledger)
+        return RestoredLedger(path, links, put_in_place(backup, path), missing is not None)

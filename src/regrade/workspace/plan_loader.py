@@ -1,0 +1,177 @@
+"""Plans from what a workspace stores: rates of disagreement, accuracies and group sizes as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from regrade.core import Estimate, InputError, UnknownName
+from regrade.store import Store
+from regrade.studies import (
+    EVERYTHING,
+    Comparison,
+    GroupContrast,
+    Plan,
+    PlanOptions,
+    compare,
+    contrasts_of,
+    extreme_groups,
+    grade,
+    plan_accuracy,
+    plan_difference,
+    plan_disparity,
+    plan_ranks_of,
+    plan_review,
+    reviewed_pair,
+)
+from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_rows, reviewed_labels, scored_predictions
+
+
+class Plans:
+    """What it would take to know more than a workspace's images show; shares and differences are fractions."""
+
+    store: Store
+
+    def plan_accuracy(
+        self,
+        test_set: str,
+        half_width: float,
+        *,
+        models: Sequence[str] = (),
+        labels: str | None = None,
+        power: float = 0.8,
+        watch: ProgressCallback = iter,
+    ) -> Plan:
+        """Images to know each model's accuracy to ``half_width``; under ``labels`` its multi-label accuracy."""
+        target = self.store.test_set(test_set)
+        judged = reviewed_labels(self.store, target, labels) if labels else None
+        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), watch=watch)
+        rows = grade(target, scored, labels=judged, confidence=self.store.config.confidence).rows
+        measured = [(row.model, row.multilabel if labels else row.top1) for row in rows]
+        named = [(model, accuracy) for model, accuracy in measured if accuracy is not None]
+        return self._titled(plan_accuracy(named, half_width, options=self._options(power)), target.name)
+
+    def plan_difference(
+        self,
+        *models: str,
+        test_set: str,
+        difference: float | None = None,
+        labels: str | None = None,
+        slice: str | None = None,
+        power: float = 0.8,
+        watch: ProgressCallback = iter,
+    ) -> Plan:
+        """Images to tell apart each pair of the models, and the smallest difference that those at hand show.
+
+        ``difference`` takes the place of the measured ones. ``labels`` and ``slice`` are as in `compare`.
+        """
+        result = self._compared(models, test_set, labels, slice, watch)
+        contrasts = contrasts_of(result, difference=difference)
+        notes = result.basis.notes
+        return self._titled(plan_difference(contrasts, options=self._options(power), notes=notes), result.basis.title)
+
+    def plan_rank(
+        self,
+        *models: str,
+        test_set: str,
+        labels: str | None = None,
+        slice: str | None = None,
+        power: float = 0.8,
+        watch: ProgressCallback = iter,
+    ) -> Plan:
+        """Images for each step of the ranking, for the best model to be ahead of all others, and for all steps."""
+        result = self._compared(models, test_set, labels, slice, watch)
+        return self._titled(plan_ranks_of(result, options=self._options(power)), result.basis.title)
+
+    def plan_disparity(
+        self,
+        test_set: str,
+        by: str,
+        *,
+        models: Sequence[str] = (),
+        between: tuple[str, str] | None = None,
+        difference: float | None = None,
+        power: float = 0.8,
+        watch: ProgressCallback = iter,
+    ) -> Plan:
+        """Images per group to show the disparity of each model between the groups of a column.
+
+        Between its best and its worst group, or two named beforehand (``between``); ``difference`` takes the place of
+        the measured one, below the better group.
+        """
+        target = self.store.test_set(test_set)
+        if by not in target.group_columns:
+            raise UnknownName(f"group column of {target.name}", by, target.group_columns)
+        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), watch=watch)
+        rows = grade(target, scored, slices=[by], confidence=self.store.config.confidence).rows
+        accuracies: dict[str, dict[str, Estimate]] = {}
+        for row in rows:
+            if row.slice != EVERYTHING and row.top1 is not None:
+                accuracies.setdefault(row.model, {})[row.slice.partition("=")[2]] = row.top1
+        groups = max(map(len, accuracies.values()), default=0)
+        contrasts = [
+            _assumed(extreme_groups(model, _between(shares, between)), difference)
+            for model, shares in accuracies.items()
+        ]
+        plan = plan_disparity(contrasts, groups=groups, named=between is not None, options=self._options(power))
+        return self._titled(plan, f"{target.name} by {by}")
+
+    def plan_review(
+        self,
+        first: str,
+        second: str,
+        *,
+        test_set: str,
+        difference: float | None = None,
+        labels: str | None = None,
+        power: float = 0.8,
+    ) -> Plan:
+        """Decisions to tell two models apart, where only images on which their predictions differ matter.
+
+        Rates are taken from ``labels`` as far as they are decided, without them from the test set's own.
+        """
+        target = self.store.test_set(test_set)
+        judged = reviewed_labels(self.store, target, labels) if labels else None
+        names = chosen_models(self.store, target, (first, second))
+        pair = reviewed_pair(
+            target,
+            *scored_predictions(self.store, target, names),
+            labels=judged,
+            difference=difference,
+            confidence=self.store.config.confidence,
+        )
+        return self._titled(plan_review(pair, options=self._options(power)), target.name)
+
+    def _compared(
+        self, models: Sequence[str], test_set: str, labels: str | None, slice_name: str | None, watch: ProgressCallback
+    ) -> Comparison:
+        target = self.store.test_set(test_set)
+        judged = reviewed_labels(self.store, target, labels) if labels else None
+        names = chosen_rows(self.store, target, models or self.store.model_names(target.name))
+        scored = scored_predictions(self.store, target, names, watch=watch)
+        confidence = self.store.config.confidence
+        return compare(target, scored, labels=judged, slice_name=slice_name, confidence=confidence)
+
+    def _options(self, power: float) -> PlanOptions:
+        return PlanOptions(power, self.store.config.confidence)
+
+    def _titled(self, plan: Plan, where: str) -> Plan:
+        return replace(plan, title=f"{plan.title}, measured on {where}")
+
+
+def _between(accuracies: dict[str, Estimate], groups: tuple[str, str] | None) -> dict[str, Estimate]:
+    if groups is None:
+        return accuracies
+    missing = [name for name in groups if name not in accuracies]
+    if missing or groups[0] == groups[1]:
+        raise InputError(f"name two of the groups {', '.join(accuracies)}, got {' and '.join(groups)}")
+    return {name: accuracies[name] for name in groups}
+
+
+def _assumed(contrast: GroupContrast, difference: float | None) -> GroupContrast:
+    if difference is None:
+        return contrast
+    better = contrast.better.value if isinstance(contrast.better, Estimate) else contrast.better
+    if not 0 < difference <= better:
+        raise InputError(f"a group cannot be {100 * difference:g} points below an accuracy of {better:.1%}")
+    return replace(contrast, worse=better - difference)

@@ -1,0 +1,65 @@
+"""What publishing a queue did, in words and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from regrade.core.amounts import amount
+
+if TYPE_CHECKING:
+    from regrade.ledger import QueueProgress
+
+
+@dataclass(frozen=True)
+class PublishResult:
+    """What came of a queue: where it went, what changed there, and how far the queue is.
+
+    ``changes`` counts what changed, in words; nothing did where it is empty. ``written`` says whether something was
+    stored: a trial run stores nothing. ``of`` counts the items of the queue by how far they are.
+    """
+
+    queue: str
+    target: str
+    changes: Mapping[str, int]
+    written: bool
+    of: Mapping[str, int]
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result, ready for JSON."""
+        return {
+            "queue": self.queue,
+            "target": self.target,
+            "changes": dict(self.changes),
+            "written": self.written,
+            "of": dict(self.of),
+            "notes": list(self.notes),
+        }
+
+    def in_words(self) -> str:
+        """The result in one line."""
+        changes = ", ".join(f"{number:,} {what}" for what, number in self.changes.items())
+        items, *parts = self.of.items()
+        progress = ", ".join(f"{number:,} {what}" for what, number in parts)
+        told = f"{self.target}: {changes}" if changes else f"nothing new for {self.target}"
+        return "; ".join([f"{told} (of {amount(items[1], 'item')}: {progress})", *self.notes])
+
+    def undecided_in_words(self) -> str:
+        """How many items are not in it, since nothing is decided on them yet; empty where there are none."""
+        items = next(iter(self.of.values()))
+        open_items = items - self.of.get("decided", self.of.get("with every answer", items))
+        if not open_items:
+            return ""
+        return f"undecided and not in it: {amount(open_items, 'item')} of {items:,}; they can be published later"
+
+
+def decided_parts(progress: QueueProgress) -> dict[str, int]:
+    """How far a queue is that a panel decides."""
+    return {
+        "items": progress.items,
+        "decided": progress.decided,
+        "to discuss": progress.disputed,
+        "not answered": progress.items - progress.decided - progress.disputed,
+    }

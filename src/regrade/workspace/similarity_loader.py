@@ -1,0 +1,25 @@
+"""A study of similarity from what a workspace stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regrade.core import TestSet
+from regrade.store import Store
+from regrade.studies import Similarity, similarity
+from regrade.workspace.loading import ProgressCallback, chosen_models, reviewed_labels, scored_predictions
+
+
+def study_similarity(
+    store: Store,
+    test_set: TestSet,
+    models: Sequence[str],
+    *,
+    labels: str | None,
+    slice_name: str | None,
+    watch: ProgressCallback,
+) -> Similarity:
+    """How alike the models are on a test set, what is right under a label set if one is named."""
+    judged = reviewed_labels(store, test_set, labels) if labels else None
+    scored = scored_predictions(store, test_set, chosen_models(store, test_set, models), watch=watch)
+    return similarity(test_set, scored, labels=judged, slice_name=slice_name, confidence=store.config.confidence)

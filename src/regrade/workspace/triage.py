@@ -1,0 +1,34 @@
+"""The automatic triage of single mistakes: a suggestion of what kind one is, for people who have said it themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from regrade.classes import superclasses
+from regrade.core import TestSet
+from regrade.store import Store
+from regrade.studies.mistakes.mistake_labels import MistakeLabels
+from regrade.studies.mistakes.triage import NO_ERROR, Triage, TriageKind, triage_against
+from regrade.workspace.loading import reviewed_labels
+from regrade.workspace.mistakes_loader import pair_labels
+
+
+def triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
+    """What errors are triaged by under a label set: all that is stored for its test set."""
+    known = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
+    return triage_against(
+        MistakeLabels(test_set, replace(known, review=None), known),
+        superclasses=superclasses(test_set.class_space),
+        pairs_from=pair_labels(store, test_set, labels),
+        reviews=[store.mistake_review(test_set, name) for name in store.mistake_review_names(test_set.name)],
+    )
+
+
+def kind_of(triage: Triage, example: int, answer: int) -> TriageKind | None:
+    """What kind of error an answer to one image may be; none where it is no error, or the image is not scored."""
+    if not triage.scored[example]:
+        return None
+    (kind,) = triage.kinds(np.array([example]), np.array([answer])).tolist()
+    return None if kind == NO_ERROR else list(TriageKind)[kind]

@@ -1,0 +1,68 @@
+"""Decisions on what was drawn at random become verdicts of the review that it was drawn for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from regrade.core import LabelState, ReviewFrame, TestSet
+from regrade.store import Store, Verdicts
+from regrade.studies import move_in_words
+from regrade.workspace.label_publishing import Decided, decided_pairs, label_set_name
+from regrade.workspace.publish_result import PublishResult, decided_parts
+
+if TYPE_CHECKING:
+    from regrade.ledger import Ledger, Queue
+
+
+def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
+    """The review that all items of a queue were drawn for; none if any was not."""
+    label_set_name(queue)
+    frame = store.review(test_set, store.label_set(test_set, queue.labels))
+    pairs = ledger.pairs(queue)
+    if frame is None or not pairs or not all(example in test_set.position_of for example, _ in pairs):
+        return None
+    examples = np.array([test_set.position_of[example] for example, _ in pairs])
+    classes = np.array([test_set.class_space.index(class_id) for _, class_id in pairs])
+    rows = frame.find(examples, classes)
+    return frame if ((rows >= 0) & (frame.turns[rows] < frame.drawn)).all() else None
+
+
+def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
+    """That review with all decisions of the queue that stand; none if any item was not drawn for one."""
+    frame = sampled_review(store, ledger, queue, test_set)
+    if frame is None:
+        return None
+    return store.with_decisions(frame, test_set, _standing(ledger, queue, test_set), queue=queue.name)
+
+
+def publish_verdicts(
+    store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
+) -> PublishResult:
+    """Verdicts of a review, as far as the decisions of a queue change it."""
+    verdicts = _standing(ledger, queue, test_set)
+    after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
+    differs = np.flatnonzero(frame.states != after.states)
+    moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
+    changes = Counter(move_in_words(LabelState(was), LabelState(now)) for was, now in sorted(moves))
+    if frame.reasons != after.reasons and not changes:
+        changes["reasons changed"] = len(set(frame.reasons.items()) ^ set(after.reasons.items()))
+    if changes and not dry_run:
+        store.add_decisions(frame, after, test_set, queue=queue.name)
+    target = f"the review of {frame.labels}"
+    parts = decided_parts(ledger.progress(queue))
+    return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
+
+
+def _standing(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
+    return _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
+
+
+def _verdicts(decided: Decided) -> Verdicts:
+    states = {**dict.fromkeys(decided.outcomes, LabelState.PROBLEMATIC), **decided.judgments}
+    pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
+    problems = decided.problems
+    places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}
+    return Verdicts(pairs[:, 0], pairs[:, 1], np.array(list(states.values()), dtype=np.int8), places)

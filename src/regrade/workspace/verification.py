@@ -1,0 +1,122 @@
+"""Whether everything in a workspace is as it was written: files, where its images are, and the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from regrade.core import Column, FormatError, RegradeError, StoreError, Table, Tabular
+from regrade.core.amounts import amount
+from regrade.store import CheckedFile, Store, broken_links, check_stored_file, stored_files
+from regrade.testsets import images_are_missing
+from regrade.workspace.ledger_note import ledger_problems
+from regrade.workspace.loading import ProgressCallback
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that is not as it should be: what it concerns, and what is wrong."""
+
+    subject: str
+    trouble: str
+
+    @property
+    def part(self) -> str:
+        """The part of the workspace that it is in."""
+        return self.subject.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class CheckedPart:
+    """One part of a workspace: how many files of it were checked, and their size."""
+
+    part: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Verification(Tabular):
+    """What was checked, and what is damaged or cannot be found."""
+
+    checked: tuple[CheckedPart, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def files(self) -> int:
+        """How many files were checked."""
+        return sum(part.files for part in self.checked)
+
+    def table(self) -> Table:
+        """One line per part of the workspace; the problems are told below it."""
+        keys = ("part", "files", "bytes", "problems")
+        counts = Counter(problem.part for problem in self.problems)
+        rows = tuple((part.part, part.files, part.bytes, counts[part.part]) for part in self.checked)
+        title = f"verified: {amount(len(self.problems), 'problem')}" if self.problems else "verified: no problems"
+        notes = tuple(f"{problem.subject}: {problem.trouble}" for problem in self.problems)
+        return Table(title, tuple(Column(key, key) for key in keys), rows, notes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it, ready for JSON."""
+        return {
+            "checked": [vars(part) for part in self.checked],
+            "problems": [{"subject": problem.subject, "trouble": problem.trouble} for problem in self.problems],
+        }
+
+
+def verify_workspace(store: Store, *, watch: ProgressCallback) -> Verification:
+    """Check every stored file, what files need of one another, the ledger, and that images are where they were."""
+    paths = {str(path): path for path in stored_files(store.root)}
+    files = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
+    checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
+    broken = broken_links(store.root, files, store.class_space)
+    problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
+    ledger_troubles = _ledger_problems(store)
+    if ledger_troubles is not None:
+        checked.append(CheckedPart("ledger", 1, 0))
+        problems += [Problem("ledger", trouble) for trouble in ledger_troubles]
+    reported = {problem.trouble for problem in problems}
+    for name in store.test_set_names():
+        problems += _test_set_problems(store, name, reported)
+    return Verification(tuple(checked), tuple(problems))
+
+
+def _folder(file: CheckedFile) -> str:
+    return file.path.partition("/")[0]
+
+
+def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
+    return CheckedPart(name, len(files), sum(file.bytes for file in files))
+
+
+def _ledger_problems(store: Store) -> tuple[str, ...] | None:
+    """What is wrong with the ledger; none if the workspace has no ledger."""
+    try:
+        return ledger_problems(store)
+    except (StoreError, FormatError) as error:
+        return (str(error),)
+
+
+def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> Iterator[Problem]:
+    """Why a test set cannot be read, unless that is reported already, or that its images are missing."""
+    try:
+        test_set = store.test_set(name)
+        store.class_map(test_set)
+        source = store.images(test_set) if store.has_images(name) else None
+    except RegradeError as error:
+        if str(error) not in reported:
+            yield Problem(f"testsets/{name}", str(error))
+        return
+    if source is not None and images_are_missing(source):
+        yield Problem(f"images/{name}", f"its images are not at {source.path}")
+
+
+def missing_images(store: Store) -> dict[str, Path]:
+    """The test sets whose registered images cannot be found, and where they were."""
+    registered = (store.test_set(name) for name in store.test_set_names() if store.has_images(name))
+    sources = {test_set.name: store.images(test_set) for test_set in registered}
+    return {name: source.path for name, source in sources.items() if images_are_missing(source)}
