@@ -18,6 +18,7 @@ from benchmarks.calibration import (  # noqa: F401 - each registers its checks
     coverage_groups,
     coverage_leakage,
     coverage_lines,
+    coverage_losses,
     coverage_same_images,
     coverage_selection,
     coverage_sequences,

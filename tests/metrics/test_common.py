@@ -121,6 +121,8 @@ PER_IMAGE = {
     "best_within": each(lambda g, m: metrics.best_within(g.top2[m], ALLOWED)),
     "mapped_correct": each(lambda g, m: metrics.mapped_correct(g.top2[m], g.labels, CLASS_MAP)),
     "judge": each(flags),
+    "brier_scores": each(lambda g, m: metrics.brier_scores(g.scores[m], g.labels)),
+    "log_losses": each(lambda g, m: metrics.log_losses(g.scores[m], g.labels)),
     "confusion_score": each(lambda g, m: metrics.confusion_score(checkpoint(g, m))),
     "confusion_entropies": each(lambda g, m: metrics.confusion_entropies(checkpoint(g, m)).epochs[0]),
     "last_answers": each(lambda g, m: metrics.last_answers(checkpoint(g, m)).classes),

@@ -1,9 +1,12 @@
 """Metrics of image classifiers: pure functions from predictions and labels to numbers."""
 
 from regrade.metrics.calibration import (
+    SMALLEST_PROBABILITY,
     ReliabilityBins,
     brier_score,
+    brier_scores,
     equal_size_bins,
+    log_losses,
     negative_log_likelihood,
     reliability_bins,
 )
@@ -37,6 +40,7 @@ from regrade.metrics.top_k import top_k_classes, top_k_correct
 __all__ = [
     "ALEXNET_CLEAN_ERROR",
     "ALEXNET_ERRORS",
+    "SMALLEST_PROBABILITY",
     "ConfusedPairs",
     "ConfusionEntropies",
     "GroupAccuracy",
@@ -47,6 +51,7 @@ __all__ = [
     "agreement",
     "best_within",
     "brier_score",
+    "brier_scores",
     "confused_pairs",
     "confusion_entropies",
     "confusion_score",
@@ -60,6 +65,7 @@ __all__ = [
     "independent_dominance",
     "judge",
     "last_answers",
+    "log_losses",
     "mapped_correct",
     "mean_corruption_error",
     "multilabel_accuracy",

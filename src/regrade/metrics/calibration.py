@@ -9,13 +9,17 @@ import numpy as np
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.core.errors import InputError, UndefinedError
 
+SMALLEST_PROBABILITY = 2.0**-24
+"""The smallest probability above 0 that half precision holds, in which scores are stored."""
+
 
 @dataclass(frozen=True)
 class ReliabilityBins:
     """Images sorted into bins of confidence; empty bins are left out.
 
     ``low`` and ``high`` (b,) bound each bin, ``sizes`` (b,) count its images, ``accuracy`` and
-    ``confidence`` (b,) are their means.
+    ``confidence`` (b,) are their means. ``variances`` (b,) are those of accuracy less confidence over samples of
+    images, at least as large as with one more right and one more wrong prediction in the bin.
     """
 
     low: FloatArray
@@ -23,6 +27,7 @@ class ReliabilityBins:
     sizes: IntArray
     accuracy: FloatArray
     confidence: FloatArray
+    variances: FloatArray
 
     @property
     def gaps(self) -> FloatArray:
@@ -49,7 +54,7 @@ def reliability_bins(confidences: FloatArray, correct: BoolArray, *, bins: int =
     _check(confidences, correct, bins)
     edges = np.arange(bins + 1) / bins
     members = np.maximum(np.searchsorted(edges.astype(confidences.dtype), confidences) - 1, 0)
-    return _binned(confidences, correct, members, edges[:-1], edges[1:])
+    return _binned(confidences, correct, members, (edges[:-1], edges[1:]), shared=correct)
 
 
 def equal_size_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 15) -> ReliabilityBins:
@@ -67,39 +72,60 @@ def equal_size_bins(confidences: FloatArray, correct: BoolArray, *, bins: int = 
     high = np.full(bins, -np.inf)
     np.minimum.at(low, members, confidences)
     np.maximum.at(high, members, confidences)
-    return _binned(confidences, shared, members, low, high)
+    return _binned(confidences, correct, members, (low, high), shared=shared)
 
 
 def brier_score(probabilities: FloatArray, labels: IntArray) -> float:
     """The mean squared distance between probabilities (n, c) and the labels (n,) as certainties: 0 to 2."""
+    return float(brier_scores(probabilities, labels).mean())
+
+
+def brier_scores(probabilities: FloatArray, labels: IntArray) -> FloatArray:
+    """Shape (n,): the Brier score of each image."""
     _check_labels(probabilities, labels)
     at_label = probabilities[np.arange(len(labels)), labels]
     squares = np.einsum("ij,ij->i", probabilities, probabilities, dtype=np.float64)
-    return float((squares - 2.0 * at_label + 1.0).mean())
+    return squares - 2.0 * at_label + 1.0
 
 
-def negative_log_likelihood(probabilities: FloatArray, labels: IntArray, *, floor: float = 2.0**-24) -> float:
-    """The mean of minus the natural log of the labels' probabilities, from (n, c) and (n,).
+def negative_log_likelihood(
+    probabilities: FloatArray, labels: IntArray, *, floor: float = SMALLEST_PROBABILITY
+) -> float:
+    """The mean of minus the natural log of the labels' probabilities, from (n, c) and (n,); see `log_losses`."""
+    return float(log_losses(probabilities, labels, floor=floor).mean())
 
-    Probabilities below ``floor`` count as the floor: by default the smallest that half precision can
-    tell from 0, in which scores are stored.
+
+def log_losses(probabilities: FloatArray, labels: IntArray, *, floor: float = SMALLEST_PROBABILITY) -> FloatArray:
+    """Shape (n,): minus the natural log of each label's probability.
+
+    Probabilities below ``floor`` count as the floor.
     """
     _check_labels(probabilities, labels)
     at_label = probabilities[np.arange(len(labels)), labels].astype(np.float64)
-    return float(-np.log(np.maximum(at_label, floor)).mean())
+    return -np.log(np.maximum(at_label, floor))
 
 
 def _binned(
     confidences: FloatArray,
-    correct: BoolArray | FloatArray,
+    correct: BoolArray,
     members: IntArray,
-    low: FloatArray,
-    high: FloatArray,
+    edges: tuple[FloatArray, FloatArray],
+    *,
+    shared: BoolArray | FloatArray,
 ) -> ReliabilityBins:
+    """Bins whose accuracy is the mean of ``shared`` (n,): ``correct``, or the accuracy at the same confidence."""
+    low, high = edges
     sizes = np.bincount(members, minlength=len(low))
     kept = np.flatnonzero(sizes)
-    sums = [np.bincount(members, weights=w, minlength=len(low))[kept] for w in (correct, confidences)]
-    return ReliabilityBins(low[kept], high[kept], sizes[kept], sums[0] / sizes[kept], sums[1] / sizes[kept])
+    counts = sizes[kept]
+    right, accuracy, confidence, gap, squares = (
+        np.bincount(members, weights=weights, minlength=len(low))[kept]
+        for weights in (correct, shared, confidences, correct - confidences, (correct - confidences) ** 2)
+    )
+    within = (squares - gap**2 / counts) / np.maximum(counts - 1, 1)
+    moved = (right + 1) / (counts + 2)
+    variances = np.maximum(within, moved * (1 - moved)) / counts
+    return ReliabilityBins(low[kept], high[kept], counts, accuracy / counts, confidence / counts, variances)
 
 
 def _check(confidences: FloatArray, correct: BoolArray, bins: int) -> None:

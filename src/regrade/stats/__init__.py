@@ -1,7 +1,9 @@
 """Statistics for accuracies: pure functions, vectorized over many models at once."""
 
+from regrade.stats.absolute_mean import absolute_mean
 from regrade.stats.agreement import equal_answers, fleiss_kappa, krippendorff_alpha
 from regrade.stats.binned_correlation import binned_correlation
+from regrade.stats.bounded_mean import bounded_mean
 from regrade.stats.calibration_error import calibration_error
 from regrade.stats.chi_square import ChiSquare, PairedChiSquare, chi_square, paired_chi_square
 from regrade.stats.class_bootstrap import ClassBootstrap, class_bootstrap
@@ -103,6 +105,7 @@ __all__ = [
     "Ranks",
     "Ratio",
     "Scale",
+    "absolute_mean",
     "accuracy_covariance",
     "accuracy_variance",
     "agreeing_with_test",
@@ -114,6 +117,7 @@ __all__ = [
     "binned_correlation",
     "bootstrap_line",
     "bootstrap_lines",
+    "bounded_mean",
     "calibration_error",
     "chi_square",
     "class_bootstrap",
