@@ -413,7 +413,7 @@ class TestPaper:
         for headline in page.locator("#findings h3").all_inner_texts():
             assert headline in flat
         assert "The first 20 of 26 rows; all of them are in tables/overview.csv." in flat
-        assert "the ranges hold for all models together with 95% confidence" in flat
+        assert "rank ranges are simultaneous for all models, with 95% confidence" in flat
         for control in ("Find a model", "Show all", "Contents", "Filter", "See the evidence"):
             assert control not in flat
         for model in SKILLS:

@@ -36,7 +36,7 @@ def test_novel_predictions_are_counted_and_what_they_could_change_is_told():
     (pair,) = result.pairs
     assert [(rank.model, rank.novel) for rank in result.ranks] == [("good", 0), ("half", 20)]
     assert (pair.difference.value, pair.lowest, pair.highest) == (0.5, 0.0, 0.5)
-    assert "good is ahead of half" in pair.in_words(0.05) and "could turn it round" in pair.in_words(0.05)
+    assert "good is ahead of half" in pair.in_words(0.05) and "could reverse it" in pair.in_words(0.05)
     assert any("no one has judged" in note for note in result.basis.notes)
     assert "novel" in [column.key for column in result.rank_table().columns]
 
@@ -57,7 +57,7 @@ def test_a_lead_that_no_verdict_can_turn_round_is_called_so():
     result = compare(SET, [predictions("ahead", novel), predictions("behind", most)], labels=known)
     (pair,) = result.pairs
     assert pair.lowest > 0 and pair.highest > pair.lowest
-    assert pair.in_words(0.05).endswith("whatever the novel predictions are")
+    assert pair.in_words(0.05).endswith("however the novel predictions are judged")
 
 
 def test_verdicts_of_a_review_count():

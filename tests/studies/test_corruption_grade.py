@@ -8,7 +8,7 @@ import pytest
 from regrade.core import ClassSpace, InputError, MismatchError, Predictions, TestSet
 from regrade.metrics import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
 from regrade.stats import clustered_proportion, proportion
-from regrade.studies import CleanAnswers, Scoring, corruption_frame, corruption_grade
+from regrade.studies import CleanCorrectness, Scoring, corruption_frame, corruption_grade
 
 SPACE = ClassSpace("pair", ("right", "wrong"), ("right", "wrong"))
 TWO = ("fog", "snow")
@@ -75,7 +75,7 @@ class TestValues:
         wrong[1] = True
         wrong[1, 0, :2] = False  # snow: 18 of 20
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.array([True, False, True, True])})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.array([True, False, True, True])})
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)], clean=clean))
         fog, snow = ALEXNET_ERRORS["fog"], ALEXNET_ERRORS["snow"]
         assert list(rows) == ["all", "snow", "fog"], "in the order of the paper"
@@ -93,7 +93,7 @@ class TestValues:
         test_set = corrupted_set(images, tuple(ALEXNET_ERRORS))
         shares = np.array(list(ALEXNET_ERRORS.values()))[:, None, None]
         wrong = np.broadcast_to(np.arange(10_000) < 10_000 * shares, (15, 5, 10_000))
-        clean = CleanAnswers(corrupted_set_clean(images), {"m": np.arange(10_000) >= 10_000 * ALEXNET_CLEAN_ERROR})
+        clean = CleanCorrectness(corrupted_set_clean(images), {"m": np.arange(10_000) >= 10_000 * ALEXNET_CLEAN_ERROR})
         grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
         assert grade.rows[0].ratio.value == pytest.approx(1, abs=2e-4)
         assert grade.rows[0].relative.value == pytest.approx(1, abs=1e-3)
@@ -133,7 +133,7 @@ class TestValues:
     def test_severities_that_are_not_all_there_have_no_reference(self):
         test_set = corrupted_set(IMAGES, severities=("1", "3"))
         wrong = np.random.default_rng(4).random(16) < 0.5
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.ones(4, dtype=bool)})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.ones(4, dtype=bool)})
         grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
         assert all(row.ratio is None and row.relative is None for row in grade.rows)
         assert "no CE" in grade.notes[1]
@@ -174,7 +174,7 @@ class TestIntervals:
     @pytest.mark.parametrize("share", [0, 1])
     def test_all_right_or_all_wrong_is_no_certainty(self, share):
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.full(4, not share)})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.full(4, not share)})
         grade = corruption_grade(test_set, [answers(test_set, np.full(40, share))], clean=clean)
         bounds = proportion(4 * share, 4)
         most = np.mean([1 / ALEXNET_ERRORS[name] for name in TWO])
@@ -197,7 +197,7 @@ class TestIntervals:
         for _ in range(400):
             drawn = rng.choice(20_000, images)
             wrong = rng.random((2, 5, images)) < hardness[drawn]
-            clean = CleanAnswers(clean_set, {"m": rng.random(images) >= clean_share[drawn]})
+            clean = CleanCorrectness(clean_set, {"m": rng.random(images) >= clean_share[drawn]})
             row = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean).rows[0]
             held += (
                 row.ratio.low <= true_mce <= row.ratio.high,
@@ -215,7 +215,7 @@ class TestRefused:
     def test_gaps(self):
         whole = corrupted_set(IMAGES)
         part = corrupted_set(IMAGES, order=range(len(whole) - 1))
-        with pytest.raises(InputError, match="lacks snow of severity 5 for image 'd': every image is needed"):
+        with pytest.raises(InputError, match="lacks snow of severity 5 for image 'd': add the missing examples"):
             corruption_frame(part)
 
     def test_an_image_twice(self):
@@ -233,7 +233,7 @@ class TestRefused:
 
     def test_other_clean_images(self):
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(("a", "b")), {"m": np.ones(2, dtype=bool)})
+        clean = CleanCorrectness(corrupted_set_clean(("a", "b")), {"m": np.ones(2, dtype=bool)})
         with pytest.raises(MismatchError, match="2 of 4 images are not in clean, for instance 'c'"):
             corruption_grade(test_set, [answers(test_set, np.zeros(40))], clean=clean)
 

@@ -14,7 +14,16 @@ from scipy.stats import ttest_rel
 from benchmarks.calibration.worlds import correct_predictions, counted
 from regrade.core import InputError, UndefinedError, UnknownName
 from regrade.stats import Scale, proportion
-from regrade.studies import Grade, GradeRow, ModelCounts, SetCounts, SetPair, Verdict, counts_of, generalization
+from regrade.studies import (
+    AdaptivityVerdict,
+    Grade,
+    GradeRow,
+    ModelCounts,
+    SetCounts,
+    SetPair,
+    counts_of,
+    generalization,
+)
 from regrade.studies.image_noise import ImageNoise
 
 
@@ -229,7 +238,7 @@ class TestSeveralSets:
         found = study({**OLD, "only_old": 10}, {**NEW, "only_new": 10})
         assert found.shifts[0].left_out == ("only_new", "only_old")
         assert {row.model for row in found.rows} == set(OLD)
-        assert "left out, on one of the two sets only: only_new, only_old" in str(found)
+        assert "left out, since they have predictions on one of the two sets only: only_new, only_old" in str(found)
 
     def test_the_same_seed_gives_the_same_study(self):
         assert study(OLD, NEW).as_dict() == study(OLD, NEW).as_dict()
@@ -237,11 +246,11 @@ class TestSeveralSets:
 
 class TestBadInput:
     def test_too_few_models(self):
-        with pytest.raises(InputError, match=r"three models on both old and new: there are 2 \(a, b\)"):
+        with pytest.raises(InputError, match=r"three models on both old and new, got 2 \(a, b\)"):
             study({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 2, "d": 3})
 
     def test_too_few_standard_models(self):
-        with pytest.raises(InputError, match=r"three standard models .* there are 2"):
+        with pytest.raises(InputError, match=r"three standard models .* got 2"):
             study(OLD, NEW, standard=["a", "b"])
 
     def test_an_unknown_standard_model(self):
@@ -258,7 +267,7 @@ class TestBadInput:
         for pairs, words in (
             ([], "got none"),
             ([SetPair(old, new), SetPair(new, old)], "one original"),
-            ([SetPair(old, old)], "at once"),
+            ([SetPair(old, old)], "both as the original and as a new"),
             ([SetPair(old, new), SetPair(old, new)], "named twice"),
         ):
             with pytest.raises(InputError, match=words):
@@ -334,8 +343,8 @@ class TestNoShift:
         changes = [shift.mean_change for shift in shifts]
         assert sum(change.low > 0 or change.high < 0 for change in changes) <= self.MOST
         verdicts = [shift.adaptivity.verdict for shift in shifts]
-        assert verdicts.count(Verdict.DIMINISHING) <= self.MOST
-        assert verdicts.count(Verdict.NO_SIGN) <= self.MOST
+        assert verdicts.count(AdaptivityVerdict.DIMINISHING) <= self.MOST
+        assert verdicts.count(AdaptivityVerdict.NO_SIGN) <= self.MOST
 
     def test_over_models_alone_it_would_be_claimed(self):
         """The check can fail: t over models, blind to what all models share of the images, claims far too often."""
@@ -354,7 +363,7 @@ class TestNoShift:
         told = [shift for shift in shifts if shift.adaptivity.slope is not None]
         assert len(told) <= 3
         untold = next(shift for shift in shifts if shift.adaptivity.slope is None)
-        assert untold.adaptivity.verdict is Verdict.NO_SPREAD
+        assert untold.adaptivity.verdict is AdaptivityVerdict.NO_SPREAD
         assert untold.difficulty.in_words() == "not enough spread to tell"
         assert "not enough spread to tell" in untold.line(Scale.LINEAR).in_words()
         json.dumps(untold.as_dict(), allow_nan=False)

@@ -110,7 +110,7 @@ class TestSelectedDifferences:
         result = compared()
         best = result.best()
         assert best.value == result.ranks[0].accuracy.value and best.low < result.ranks[0].accuracy.low
-        assert any("was picked as the best of 30; knowing that: " in note for note in result.rank_table().notes)
+        assert any("corrected for selecting the best of 30 models: " in note for note in result.rank_table().notes)
 
     def test_the_table_says_what_the_intervals_hold_for(self):
         notes = compared().pair_table().notes

@@ -166,7 +166,7 @@ def test_two_people_and_no_model():
     assert len(result.missed.people) == 1
     assert "for all models" not in str(result)
     assert result.missed_table().notes == ()
-    assert study(ANN, person("Cy", SET.labels)).missed_table().notes == ("no image is wrong for all people",)
+    assert study(ANN, person("Cy", SET.labels)).missed_table().notes == ("no image is missed by all people",)
 
 
 def test_one_person_and_a_model():
@@ -174,11 +174,11 @@ def test_one_person_and_a_model():
     assert result.agreement is None and result.fast is None and result.times == () and result.speed == ()
     assert "mean of people" not in result.names(Contender.MEAN)
     assert result.agreement_table().rows == () and result.time_table().rows == ()
-    assert "what person:Ann has wrong is wrong for all people" in result.missed_table().notes[-1]
+    assert "every image that person:Ann gets wrong counts as missed by all people" in result.missed_table().notes[-1]
     faultless = study(person("Ann", SET.labels), NET).missed_table()
     assert faultless.notes[:-1] == () and {line[2] for line in faultless.rows} == {"models"}
     assert study(person("Ann", SET.labels), model("net", SET.labels)).missed_table().notes[0] == (
-        "no image is wrong for all people, nor for all models"
+        "no image is missed by all people, nor by all models"
     )
     assert all(name in result.sizes for name in ("all", "objects")) and len(result.sizes) == 4
 

@@ -379,7 +379,7 @@ class TestProblematic:
         assert frame.problematic.tolist() == [image]
         scoring = MultilabelScoring(flawed.labels)
         for predictions in flawed.predictions:
-            now = studies.with_verdicts(
+            now = studies.apply_review(
                 predictions, scoring.judge(predictions, flawed.test_set), frame, MultilabelRule.IMAGES
             )
             assert not (now.scored[image] or now.right[image] or now.novel[image])

@@ -149,7 +149,7 @@ def test_few_images_are_said_to_be_few():
 
 
 def test_what_has_no_error_consistency_is_explained():
-    told = "no error consistency: both models always right, or both always wrong"
+    told = "error consistency is undefined if both models are always right, or both always wrong"
     assert told in liken([[1, 1], [1, 1], [0, 1]]).table().notes
     assert told not in liken([[1, 0], [1, 1], [0, 1]]).table().notes
 
@@ -211,7 +211,7 @@ class TestForms:
         assert kappas == sorted(kappas, reverse=True)
         table = result.table()
         assert len(table.rows) == 6
-        assert table.title == "how alike 4 models are on set, in % (error consistency: kappa)"
+        assert table.title == "similarity of 4 models on set, in % (error consistency: kappa)"
         assert any(note.startswith("clusters, with a mean kappa of 0.6 or more") for note in table.notes)
 
     def test_it_is_ready_for_json(self):

@@ -10,7 +10,7 @@ from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widened
-from regrade.studies import Generalization, ModelShift, SetShift, Verdict
+from regrade.studies import AdaptivityVerdict, Generalization, ModelShift, SetShift
 
 _LARGE = 0.05  # a mean change that overturns a first impression
 _FEW = 5  # models below which a line says little
@@ -31,10 +31,10 @@ _OFF_THE_LINE = claim("generalization: off the line", _LINE_TEST)
 
 register_verdicts(
     {
-        Verdict.NO_SIGN: _CARRY_OVER,
-        Verdict.DIMINISHING: _SHRINK,
-        Verdict.UNTOLD: _SLOPE_OPEN,
-        Verdict.NO_SPREAD: _NO_SPREAD,
+        AdaptivityVerdict.NO_SIGN: _CARRY_OVER,
+        AdaptivityVerdict.DIMINISHING: _SHRINK,
+        AdaptivityVerdict.UNDETERMINED: _SLOPE_OPEN,
+        AdaptivityVerdict.NO_SPREAD: _NO_SPREAD,
     }
 )
 
@@ -91,11 +91,11 @@ def _carried(result: Generalization, shift: SetShift) -> Finding:
     )
     if shift.standard < _FEW:
         text += " An interval over so few models is only a rough guide."
-    if verdict is Verdict.NO_SIGN:
+    if verdict is AdaptivityVerdict.NO_SIGN:
         return Finding(
             _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
         )
-    if verdict is Verdict.DIMINISHING:
+    if verdict is AdaptivityVerdict.DIMINISHING:
         text += " Overfitting to the original would give such a slope, and so can other shifts."
         return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
     return Finding(_SLOPE_OPEN, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regrade.core import MismatchError
-from regrade.studies import seeds_among
+from regrade.studies import draw_seeds
 
 NONE = -1
 
@@ -17,7 +17,7 @@ def seeds(pairs, answers, fresh=None, seed=0):
     examples, classes = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
     given_ = np.array(answers)
     preferred = np.zeros(given_.shape, dtype=int) if fresh is None else np.array(fresh, dtype=int)
-    found = seeds_among(examples, classes, given_, preferred=preferred, rng=np.random.default_rng(seed))
+    found = draw_seeds(examples, classes, given_, preferred=preferred, rng=np.random.default_rng(seed))
     return list(zip(found.examples.tolist(), found.classes.tolist(), strict=True)), found.unanswered.tolist()
 
 
