@@ -228,7 +228,7 @@ class TestRefused:
     def test_images_that_cannot_be_told(self):
         plain = corrupted_set(IMAGES, column=False)
         numbered = TestSet("c", SPACE, tuple(map(str, range(len(plain)))), plain.labels, plain.groups)
-        with pytest.raises(InputError, match="does not say which examples are the same image"):
+        with pytest.raises(InputError, match="does not say which examples show the same image"):
             corruption_frame(numbered)
 
     def test_other_clean_images(self):

@@ -224,7 +224,7 @@ class TestWhatIsUndefined:
 
     def test_a_mean_over_classes_of_an_image_without_a_label(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({}, [True, True], ["", ""]), MultilabelRule.CLASSES))
-        with pytest.raises(InputError, match="no label of its own"):
+        with pytest.raises(InputError, match="has no original label"):
             graded(a_test_set([0, -1]), answers([[0], [0]]), labels=labels)
         outside = ReviewedLabels(MultilabelScoring(label_set({}, [True, False], ["", ""]), MultilabelRule.CLASSES))
         assert row_of(graded(a_test_set([0, -1]), answers([[0], [0]]), labels=outside)).multilabel.n == 1

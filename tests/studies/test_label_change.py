@@ -197,7 +197,7 @@ class TestTrouble:
             label_diff(BEFORE, labels(7, {}))
 
     def test_two_rules(self):
-        with pytest.raises(InputError, match="one rule"):
+        with pytest.raises(InputError, match="by the same rule"):
             label_change(images(6), [], before=judged(BEFORE), after=judged(AFTER, MultilabelRule.CLASSES))
 
     def test_no_image_that_both_score(self):
@@ -214,5 +214,5 @@ class TestTrouble:
     def test_a_mean_over_classes_needs_labels(self):
         bare = TestSet("images", SPACE, ("i0",), np.array([-1], dtype=np.int32))
         found = labels(1, {(0, 0): CORRECT})
-        with pytest.raises(InputError, match="no label of its own"):
+        with pytest.raises(InputError, match="has no original label"):
             changed(bare, [answers("m", 0)], found, found, rule=MultilabelRule.CLASSES)

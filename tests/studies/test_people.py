@@ -156,7 +156,7 @@ def test_no_answer_to_an_image_that_was_asked_is_wrong():
 def test_people_with_no_image_in_common():
     first = person("F", [0, 0, 1, 1, __, __, __, __], asked=[1, 1, 1, 1, 0, 0, 0, 0])
     second = person("S", [__, __, __, __, 2, 2, 3, 3], asked=[0, 0, 0, 0, 1, 1, 1, 1])
-    with pytest.raises(UndefinedError, match=r"asked of all these people .*person:F 4, person:S 4.*choose some"):
+    with pytest.raises(UndefinedError, match=r"shown to all of these people .*person:F 4, person:S 4.*choose some"):
         study(first, second, NET)
 
 

@@ -212,7 +212,7 @@ class TestForms:
         table = result.table()
         assert len(table.rows) == 6
         assert table.title == "similarity of 4 models on set, in % (error consistency: kappa)"
-        assert any(note.startswith("clusters, with a mean kappa of 0.6 or more") for note in table.notes)
+        assert any(note.startswith("clusters of models with a mean kappa of at least 0.6") for note in table.notes)
 
     def test_it_is_ready_for_json(self):
         result = liken(self.CORRECT)
