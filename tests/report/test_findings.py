@@ -423,7 +423,7 @@ class TestMistakes:
         right = next(finding for finding in headlines.values() if "are correct under" in finding.headline)
         assert right.headline == "43% of the best model's errors on dozen are correct under judged@1"
         assert "Of 7 errors of a, the best model, 42.9% (9.9 to 81.6) are correct under judged@1" in right.text
-        assert "The triage is no judgment" in right.text
+        assert "The triage is a suggestion" in right.text
 
     def test_errors_that_the_labels_do_not_accept(self):
         headlines = by_headline(studied(predictions("b", B), reviews=()))

@@ -53,9 +53,9 @@ def _accepted_errors(result: Mistakes) -> Finding | None:
     right, failed = (sum(row.counts[kinds.index(kind)] for kind in chosen) for chosen in (_RIGHT, _FAILED))
     fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
     text = (
-        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are right by {result.labels}, "
-        "or of a class that is treated as the same, and an automatic triage finds no mild explanation for "
-        f"{share(bad)}. The triage is no judgment: answers that no one has judged count as errors here."
+        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are correct under "
+        f"{result.labels} or predict a class that is treated as equivalent, and an automatic triage leaves "
+        f"{share(bad)} unexplained. The triage is a suggestion; predictions that no one has judged count as errors."
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
     headline = f"{part} of the best model's errors on {result.test_set} are correct under {result.labels}"
