@@ -77,12 +77,12 @@ def test_only_some_models(workspace):
     [
         (("old", "new"), {}, InputError, "list of names"),
         (("old", []), {}, InputError, "at least one new"),
-        (("old", ["new"]), {"models": ["a", "b"]}, InputError, "there are 2"),
+        (("old", ["new"]), {"models": ["a", "b"]}, InputError, "got 2"),
         (("old", ["new"]), {"models": ["d"]}, InputError, "none of these models has predictions on new"),
         (("old", ["new"]), {"models": ["x"]}, UnknownName, "unknown model 'x'"),
         (("old", ["new"]), {"scale": "log"}, UnknownName, "logit"),
         (("old", ["new"]), {"standard": "a"}, InputError, "list of names"),
-        (("old", ["old"]), {}, InputError, "at once"),
+        (("old", ["old"]), {}, InputError, "both as the original and as a new"),
     ],
 )
 def test_what_cannot_be_studied(workspace, arguments, options, error, words):

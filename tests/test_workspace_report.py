@@ -216,7 +216,7 @@ class TestHardest:
         """Cats are class 3. Image 0 is missed by both as two things, 1 by both as one, 2 by one."""
         found = self.images(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
         assert [tile.image for tile in found.tiles] == ["1.png", "0.png", "2.png"]
-        assert [tile.said for tile in found.tiles] == [
+        assert [tile.predicted for tile in found.tiles] == [
             "taken for dog (2)",
             "taken for deer (1), dog (1)",
             "taken for dog (1)",

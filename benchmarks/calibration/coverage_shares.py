@@ -21,7 +21,7 @@ from regrade.stats import (
     wilson,
 )
 from regrade.studies.confusion.transfer import transfer
-from regrade.studies.generalization import _Both, _gaps
+from regrade.studies.generalization import _gaps, _PairedCounts
 from regrade.studies.loss_parts import loss_parts
 from regrade.studies.model_pairs import model_pairs
 from regrade.studies.plan.review import _Decided
@@ -76,7 +76,7 @@ def hard_and_other_images(rng: np.random.Generator, runs: int, *, n: int, hard: 
 def original_and_new_images(rng: np.random.Generator, runs: int, *, n: int, original: float, new: float) -> Drawn:
     """The gap of as many models as there are runs."""
     counts, images = (rng.binomial(n, original, runs), rng.binomial(n, new, runs)), np.full(runs, n)
-    models = _Both(
+    models = _PairedCounts(
         model_names(runs), counts[0], images, counts[1], images, standard=np.ones(runs, dtype=bool), noise=None
     )
     return _drawn(_gaps(models, 0.95), original - new, _wald(*counts, n))

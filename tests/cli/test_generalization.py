@@ -78,11 +78,11 @@ def test_the_figure(four_sets, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--new", NEW[0], "--model", "alexnet", "--model", "vgg16"), ("three models", "there are 2")),
+        (("--new", NEW[0], "--model", "alexnet", "--model", "vgg16"), ("three models", "got 2")),
         (("--new", NEW[0], "--model", "alexnett"), ("unknown model", "alexnet")),
-        (("--new", NEW[0], "--standard", "alexnet"), ("three standard models", "there are 1")),
+        (("--new", NEW[0], "--standard", "alexnet"), ("three standard models", "got 1")),
         (("--new", "imagenetv2"), ("unknown test set",)),
-        (("--new", "imagenet-val"), ("at once",)),
+        (("--new", "imagenet-val"), ("both as the original and as a new",)),
         (("--new", NEW[0], "--new", NEW[0]), ("named twice",)),
     ],
 )

@@ -72,4 +72,4 @@ def test_published_predictions_make_a_page_that_is_small_enough(pack):
     page = Path(done.out.splitlines()[-1])
     assert page.stat().st_size < 2_000_000
     assert "4 of 67 models may be the best on imagenet-val." in done.out
-    assert "38% of the best model's errors on imagenet-val are right by" in done.out
+    assert "38% of the best model's errors on imagenet-val are correct under" in done.out

@@ -1,4 +1,4 @@
-"""The figure and the words of a study of confusion."""
+"""The figure and the findings of a confusion study."""
 
 from dataclasses import replace
 
@@ -13,19 +13,20 @@ from regrade.studies import Scoring, WithoutLabels, confusion
 SKILLS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
 
-def studied(*, models=6, images=600, other=False, own=True, seed=0, **options):
+def studied(*, models=6, images=600, with_unlabeled=False, own=True, seed=0, **options):
     rng = np.random.default_rng(seed)
-    here = world(images, rng, name="here")
-    scored = [(here.model(f"m{i}", skill, rng, scores=True), here.scoring) for i, skill in enumerate(SKILLS[:models])]
-    ensemble = here.ensemble(rng)
-    side = None
-    if other:
-        there = world(400, rng, name="there", shift=0.5)
-        answers = [(there.model(f"m{i}", s, rng, scores=True), there.scoring) for i, s in enumerate(SKILLS[:models])]
-        side = WithoutLabels(there.test_set, there.ensemble(rng), answers, there.scoring)
-    return confusion(
-        here.test_set, [ensemble], scored, rng=rng, own=here.scoring if own else None, other=side, **options
-    )
+    labeled = world(images, rng, name="labeled")
+    scored = [
+        (labeled.model(f"m{i}", skill, rng, scores=True), labeled.scoring) for i, skill in enumerate(SKILLS[:models])
+    ]
+    ensemble = labeled.ensemble(rng)
+    unlabeled = None
+    if with_unlabeled:
+        new = world(400, rng, name="new", shift=0.5)
+        predictions = [(new.model(f"m{i}", s, rng, scores=True), new.scoring) for i, s in enumerate(SKILLS[:models])]
+        unlabeled = WithoutLabels(new.test_set, new.ensemble(rng), predictions, new.scoring)
+    own_scoring = labeled.scoring if own else None
+    return confusion(labeled.test_set, [ensemble], scored, rng=rng, own=own_scoring, other=unlabeled, **options)
 
 
 def panels(drawn):
@@ -37,8 +38,8 @@ def rows(drawn, *, having):
 
 
 class TestFigure:
-    def test_what_is_drawn(self):
-        study = studied(other=True)
+    def test_panels_and_title(self):
+        study = studied(with_unlabeled=True)
         drawn = figure(study)
         assert len(panels(drawn)) == 4
         assert drawn.spec["title"]["text"] == ["Images that confuse E are harder for all 6 other models"]
@@ -46,7 +47,7 @@ class TestFigure:
         assert sum(row["images"] for row in shares) == 600
         assert sum(row["images"] for row in shares if row["part"] == "hard") == study.hard.images
 
-    def test_errors_by_score_have_intervals_and_lose_no_image(self):
+    def test_errors_by_score_have_intervals_and_cover_all_images(self):
         drawn = figure(studied())
         points = rows(drawn, having="at")
         names = {row["model"] for row in points}
@@ -56,7 +57,7 @@ class TestFigure:
         assert all(row["value_low"] <= row["value"] <= row["value_high"] for row in points)
         assert min(row["images"] for row in points) >= 25
 
-    def test_without_labels_there_are_scores_alone(self):
+    def test_without_labels_only_scores_are_drawn(self):
         rng = np.random.default_rng(1)
         images = world(100, rng)
         bare = replace(images.test_set, labels=np.full(100, UNLABELED))
@@ -68,29 +69,34 @@ class TestFigure:
         drawn = figure(studied(images=images))
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
-    def test_every_form(self, tmp_path):
-        drawn = figure(studied(other=True))
+    def test_every_format(self, tmp_path):
+        drawn = figure(studied(with_unlabeled=True))
         for ending in ("html", "svg", "png", "pdf", "json"):
             assert drawn.save(tmp_path / f"f.{ending}").stat().st_size > 2000
         assert "Images that confuse E" in drawn.alt
 
 
 def headlines(study):
-    return [one.headline for one in findings(study)]
+    return [finding.headline for finding in findings(study)]
 
 
-class TestWords:
-    def test_hard_for_all(self):
+def finding_about(study, words):
+    (finding,) = [finding for finding in findings(study) if words in finding.headline]
+    return finding
+
+
+class TestFindings:
+    def test_hard_for_all_models(self):
         first = findings(studied())[0]
         assert first.headline == "Images that confuse E are harder for all 6 other models"
-        assert "without a look at any label" in first.text
+        assert "selected without using labels" in first.text
 
-    def test_counts_of_models_are_corrected_for_all_of_them(self):
-        """Differences just above 0 by their own intervals are none by intervals that hold for all models."""
+    def test_counts_are_corrected_for_the_number_of_models(self):
+        """Differences just above 0 by their own intervals are not significant by simultaneous intervals."""
         study = studied()
         near = Estimate(0.1, 0.01, 0.19, 400, "newcombe 95%")
         close = [replace(model, transfer=replace(model.transfer, difference=near)) for model in study.models]
-        assert "Images that confuse E are not shown to be hard for other models" in headlines(
+        assert "No evidence that images that confuse E are hard for other models" in headlines(
             replace(study, models=tuple(close))
         )
 
@@ -99,17 +105,18 @@ class TestWords:
         assert first.headline == "Images that confuse E are harder for m0"
         assert first.text.startswith("Its error there is ")
 
-    def test_hard_for_no_one(self):
-        """Scores that have nothing to do with the models' errors."""
+    def test_hard_for_no_model(self):
+        """The scores are independent of the models' errors."""
         rng = np.random.default_rng(4)
-        images, others = world(300, rng), world(300, rng)
+        images, unrelated = world(300, rng), world(300, rng)
         model = (images.model("m", 2.0, rng), images.scoring)
-        found = headlines(confusion(images.test_set, [others.ensemble(rng)], [model], rng=rng))
-        assert found == ["Images that confuse E are not shown to be hard for other models"]
+        titles = headlines(confusion(images.test_set, [unrelated.ensemble(rng)], [model], rng=rng))
+        assert titles == ["No evidence that images that confuse E are hard for other models"]
 
     def test_the_ensemble_alone(self):
-        found = headlines(studied(models=0))
-        assert found == ["E (after epoch 5) errs where the ensemble was unsure while it was trained"]
+        assert headlines(studied(models=0)) == [
+            "E (after epoch 5) errs more on images on which the ensemble was uncertain during training"
+        ]
         assert headlines(studied(models=0, own=False)) == []
 
     @pytest.mark.parametrize(
@@ -117,32 +124,31 @@ class TestWords:
         [
             (0.7, 0.9, "The order of models is largely kept on confusing images"),
             (-0.2, 0.4, "The order of models changes on confusing images"),
-            (0.2, 0.9, "Whether models keep their order on confusing images is not settled"),
+            (0.2, 0.9, "Not enough data to tell whether models keep their order on confusing images"),
         ],
     )
-    def test_order_is_said_as_strongly_as_its_interval_allows(self, low, high, words):
+    def test_order_headline_follows_the_interval(self, low, high, words):
         study = replace(studied(), ranking=Estimate((low + high) / 2, low, high, 6, "kendall 95%"))
         assert words in headlines(study)
 
-    def test_what_to_expect(self):
-        study = studied(other=True)
-        (found,) = [one for one in findings(study) if "to expect on there" in one.headline]
-        assert "No model of" in found.text and "is shown to err more or less than expected" in found.text
+    def test_expected_error(self):
+        study = studied(with_unlabeled=True)
+        expected = finding_about(study, "Expected error on new")
+        assert "No difference between expected and actual error detected for any of" in expected.text
         rows = study.other.errors
         shifts = (-0.2, *[0.01] * (len(rows) - 1))  # only the first is further than corrected intervals reach
         gaps = [replace(row, gap=Estimate(d, d - 0.05, d + 0.05, 400, "")) for row, d in zip(rows, shifts, strict=True)]
         off = replace(study, other=replace(study.other, errors=tuple(gaps)))
-        (found,) = [one for one in findings(off) if "expected by score" in one.headline]
-        assert found.headline == f"The error expected by score on there is too low for 1 of {len(rows)} models"
-        assert "−20.0 points (−25.0 to −15.0)" in found.text
-        assert "half of the models are within 1.0 points" in found.text
-        assert "Spearman's rank correlation" in found.text
+        too_low = finding_about(off, "estimated from the score")
+        assert too_low.headline == f"The error estimated from the score on new is too low for 1 of {len(rows)} models"
+        assert "−20.0 points (−25.0 to −15.0)" in too_low.text
+        assert "half of the models are within 1.0 points" in too_low.text
+        assert "Spearman's rank correlation" in too_low.text
         blind = [replace(row, actual=None, gap=None) for row in study.other.errors]
         unknown = replace(study, other=replace(study.other, errors=tuple(blind)))
-        (found,) = [one for one in findings(unknown) if "to expect on there" in one.headline]
-        assert "actual" not in found.text
+        assert "actual" not in finding_about(unknown, "Expected error on new").text
 
-    def test_never_more_than_three_the_weightiest_first(self):
-        found = findings(studied(other=True))
-        assert len(found) == 3
-        assert [one.weight for one in found] == sorted((one.weight for one in found), reverse=True)
+    def test_at_most_three_findings_by_weight(self):
+        weights = [finding.weight for finding in findings(studied(with_unlabeled=True))]
+        assert len(weights) == 3
+        assert weights == sorted(weights, reverse=True)

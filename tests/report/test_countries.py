@@ -1,4 +1,4 @@
-"""Countries by name and code, regions as groups of them, and the outlines that maps are drawn from."""
+"""Countries by name and code, regions as groups of countries, and the outlines of maps."""
 
 import csv
 import importlib.util
@@ -30,56 +30,54 @@ def codes(place):
         ("Czech Republic", 203), ("UK", 826), ("Palestine", 275), ("SouthAfrica", 710), ("Hong Kong", 344),
     ],
 )  # fmt: skip
-def test_countries_by_name_and_code(group, code):
+def test_places_finds_countries_by_name_and_code(group, code):
     (place,) = places([group])
     assert place.group == group and codes(place) == {code}
 
 
-def test_geode_s_regions_hold_each_country_once():
-    found = {place.group: codes(place) for place in places(GEODE)}
-    assert set(found) == set(GEODE)
-    assert sum(len(some) for some in found.values()) == len(set.union(*found.values()))
-    assert {566, 710, 818} <= found["Africa"] and {32, 170, 484} <= found["Americas"]
-    assert {156, 392, 410} <= found["EastAsia"] and {380, 642, 724, 826} <= found["Europe"]
-    assert {360, 608, 764} <= found["SouthEastAsia"] and {400, 682, 784, 792} <= found["WestAsia"]
+def test_geode_regions_do_not_overlap():
+    regions = {place.group: codes(place) for place in places(GEODE)}
+    assert set(regions) == set(GEODE)
+    assert sum(len(members) for members in regions.values()) == len(set.union(*regions.values()))
+    assert {566, 710, 818} <= regions["Africa"] and {32, 170, 484} <= regions["Americas"]
+    assert {156, 392, 410} <= regions["EastAsia"] and {380, 642, 724, 826} <= regions["Europe"]
+    assert {360, 608, 764} <= regions["SouthEastAsia"] and {400, 682, 784, 792} <= regions["WestAsia"]
 
 
-def test_the_world_bank_s_regions_hold_all_countries_once():
-    found = [codes(place) for place in places(sorted(WORLD_BANK))]
-    assert len(found) == 7
-    everyone = set.union(*found)
-    assert sum(len(some) for some in found) == len(everyone) > 190
+def test_world_bank_regions_partition_the_countries():
+    regions = [codes(place) for place in places(sorted(WORLD_BANK))]
+    assert len(regions) == 7
+    countries = set.union(*regions)
+    assert sum(len(members) for members in regions) == len(countries) > 190
     (south,) = places(["South Asia"])
     assert len(south.countries) == 8
 
 
-def test_dollar_street_s_regions_are_no_countries():
-    found = places(["af", "am", "as", "eu"])
-    assert [len(place.countries) > 30 for place in found] == [True] * 4
+def test_dollar_street_codes_are_regions():
+    assert [len(place.countries) > 30 for place in places(["af", "am", "as", "eu"])] == [True] * 4
 
 
-def test_codes_of_countries_are_no_regions():
-    found = places(["AF", "KE", "FR", "NG", "PE"])
-    assert all(len(place.countries) == 1 for place in found)
+def test_country_codes_are_not_regions():
+    assert all(len(place.countries) == 1 for place in places(["AF", "KE", "FR", "NG", "PE"]))
 
 
 @pytest.mark.parametrize("groups", [["low", "high"], ["1 to 3", "over 3 to 9"], ["Kenya", "x", "y"], []])
-def test_what_is_neither(groups):
+def test_places_is_none_for_other_groups(groups):
     assert places(groups) is None
 
 
-def test_a_stray_group_is_left_out():
+def test_unknown_group_is_left_out():
     assert [place.group for place in places(["Kenya", "France", "Peru", "unknown"])] == ["Kenya", "France", "Peru"]
 
 
-def test_every_outline_is_a_country_of_the_table():
+def test_every_outline_is_a_listed_country():
     table = {int(row["code"]) for row in ROWS}
     assert len(table) == len(ROWS)
     assert outlined() <= table
     assert len(outlines()["objects"]["countries"]["geometries"]) == 176
 
 
-def test_outlines_hold_together():
+def test_outlines_are_closed_and_on_the_globe():
     """Every arc is used, has a length, and stays on the globe; every ring is closed."""
     world = outlines()
     used = set()
@@ -97,15 +95,15 @@ def test_outlines_hold_together():
         for ring in (ring for polygon in polygons for ring in polygon):
             walked = [ends(arc) for arc in ring]
             used |= {arc if arc >= 0 else ~arc for arc in ring}
-            for one, following in zip(walked, walked[1:] + walked[:1], strict=True):
-                assert one[-1] == following[0]
+            for arc, following in zip(walked, walked[1:] + walked[:1], strict=True):
+                assert arc[-1] == following[0]
             for x, y in (place for part in walked for place in part):
                 assert -1800 <= x <= 1800 and -900 <= y <= 900
     assert used == set(range(len(world["arcs"])))
 
 
 def test_capitals_lie_in_or_near_their_outline():
-    """A capital is within the box around its country's outline, give or take a degree and a half."""
+    """A capital is within the box around its country's outline, with a tolerance of 1.5 degrees."""
     world = outlines()
     boxes = {}
     for shape in world["objects"]["countries"]["geometries"]:
@@ -129,7 +127,7 @@ def test_capitals_lie_in_or_near_their_outline():
             assert bottom - 1.5 <= float(row["latitude"]) <= top + 1.5, row["name"]
 
 
-def test_the_script_rounds_and_renumbers():
+def test_build_script_rounds_and_renumbers():
     path = Path(__file__).parents[2] / "scripts" / "build_world_outlines.py"
     spec = importlib.util.spec_from_file_location("build_world_outlines", path)
     script = importlib.util.module_from_spec(spec)

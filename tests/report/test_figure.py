@@ -1,4 +1,4 @@
-"""Figures: every form from one definition, a page that needs no network, and results of every kind."""
+"""Figures: every file format, the offline page, and the common style."""
 
 import json
 import re
@@ -21,35 +21,35 @@ CHART = altair.Chart(altair.InlineData(values=POINTS)).mark_point().encode(x="x:
 FIGURE = Figure("points", "Two points & a <rise>, not a </script>.", CHART)
 
 
-class TestForms:
+class TestSave:
     @pytest.mark.parametrize(
         ("ending", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<svg"), ("html", b"<!doctype html>")]
     )
-    def test_each_is_what_its_ending_says(self, tmp_path, ending, start):
+    def test_save_writes_the_format_of_the_suffix(self, tmp_path, ending, start):
         assert FIGURE.save(tmp_path / f"f.{ending}") == tmp_path / f"f.{ending}"
         assert (tmp_path / f"f.{ending}").read_bytes().startswith(start)
         assert [path.name for path in tmp_path.iterdir()] == [f"f.{ending}"]
 
-    def test_endings_may_be_capitals_and_paths_may_be_text(self, tmp_path):
+    def test_save_accepts_upper_case_suffixes_and_text_paths(self, tmp_path):
         assert FIGURE.save(str(tmp_path / "F.SVG")).read_text().startswith("<svg")
 
-    def test_json_is_the_chart_in_the_common_look(self, tmp_path):
+    def test_json_is_the_chart_in_the_common_style(self, tmp_path):
         spec = json.loads(FIGURE.save(tmp_path / "f.json").read_text())
         assert spec["config"] == json.loads(json.dumps(config()))
         assert spec["description"] == FIGURE.alt
         assert list(spec["datasets"].values()) == [POINTS]
 
-    def test_a_file_is_replaced(self, tmp_path):
+    def test_save_replaces_a_file(self, tmp_path):
         (tmp_path / "f.svg").write_text("what was here")
         assert "what was here" not in FIGURE.save(tmp_path / "f.svg").read_text()
 
     @pytest.mark.parametrize("name", ["f.bmp", "f", "png"])
-    def test_an_unknown_ending_is_refused_before_anything_is_written(self, tmp_path, name):
-        with pytest.raises(InputError, match=r"cannot be saved as .*: give one of \.html, \.svg, \.png, \.pdf, \.json"):
+    def test_save_rejects_unknown_suffixes_before_writing(self, tmp_path, name):
+        with pytest.raises(InputError, match=r"cannot be saved as .*: use one of \.html, \.svg, \.png, \.pdf, \.json"):
             FIGURE.save(tmp_path / name)
         assert not list(tmp_path.iterdir())
 
-    def test_without_the_extra_the_command_to_get_it_is_told(self, tmp_path, monkeypatch):
+    def test_save_without_the_extra_names_the_install_command(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "vl_convert", None)
         with pytest.raises(MissingExtra, match=r"saving figures .*: pip install 'regrade\[figures\]'$"):
             FIGURE.save(tmp_path / "f.png")
@@ -61,14 +61,14 @@ class TestForms:
         assert bundle["application/vnd.vegalite.v6+json"] == FIGURE.spec
         assert bundle["text/plain"] == FIGURE.alt
 
-    def test_many_rows_are_no_trouble(self):
+    def test_more_rows_than_altairs_limit_are_allowed(self):
         rows = [{"x": i, "y": i} for i in range(6000)]
         chart = altair.Chart({"values": rows}).mark_point().encode(x="x:Q", y="y:Q")
         assert len(next(iter(Figure("many", "", chart).spec["datasets"].values()))) == 6000
 
 
 class Page(HTMLParser):
-    """What a page holds: every element with its attributes, and text by element."""
+    """The elements of a page with their attributes, and the text by element."""
 
     def __init__(self, text):
         super().__init__()
@@ -95,46 +95,46 @@ def text(tmp_path_factory):
 
 class TestPage:
     def test_title_and_subtitle_are_text_of_the_page(self, text):
-        found = Page(text)
-        assert found.texts["title"] == found.texts["h1"] == ["Two points, which </script> rise"]
-        assert found.texts["figcaption"] == ["n = 2"]
-        assert ("html", {"lang": "en"}) in found.elements
-        (chart,) = [a for tag, a in found.elements if a.get("id") == "chart"]
+        page = Page(text)
+        assert page.texts["title"] == page.texts["h1"] == ["Two points, which </script> rise"]
+        assert page.texts["figcaption"] == ["n = 2"]
+        assert ("html", {"lang": "en"}) in page.elements
+        (chart,) = [a for tag, a in page.elements if a.get("id") == "chart"]
         assert chart["aria-label"] == FIGURE.alt and chart["role"] == "img"
 
-    def test_it_fits_a_phone(self, text):
+    def test_page_fits_a_phone(self, text):
         (viewport,) = [a["content"] for tag, a in Page(text).elements if a.get("name") == "viewport"]
         assert "width=device-width" in viewport
         assert "max-width: 100%" in text
 
-    def test_it_asks_nothing_of_a_network(self, text):
-        found = Page(text)
-        assert not [a for tag, a in found.elements if {"src", "href"} & a.keys()]
-        assert not [tag for tag, _ in found.elements if tag in ("link", "iframe", "img", "base")]
+    def test_page_makes_no_requests(self, text):
+        page = Page(text)
+        assert not [a for tag, a in page.elements if {"src", "href"} & a.keys()]
+        assert not [tag for tag, _ in page.elements if tag in ("link", "iframe", "img", "base")]
         own = text.split("<script>")[0] + text.split("<script>")[-1]
         assert not re.search(r"https?://(?!vega\.github\.io/schema/)", own)
         assert not re.search(r"@import|url\s*\(|cdn|fonts\.googleapis", own)
         library = text.split("<script>")[1]
         assert set(re.findall(r"https?://[\w.-]+", library)) <= {
-            "http://www.w3.org",  # names of languages, which no one fetches
-            "https://github.com",  # in a warning's words
+            "http://www.w3.org",  # names of XML namespaces, which are not fetched
+            "https://github.com",  # in the text of a warning
             "https://vega.github.io",  # the editor behind a button that is not shown, and the name of a schema
         }
         assert '"actions": false' in text
 
-    def test_the_figure_in_it_is_whole(self, text):
+    def test_page_contains_the_whole_figure(self, text):
         data = re.search(r'<script type="application/json" id="figure">(.*?)</script>', text, re.DOTALL)[1]
         drawn = json.loads(data)
         assert drawn["datasets"] == FIGURE.spec["datasets"] and "title" not in drawn
 
-    def test_a_chart_without_a_title_is_called_by_its_description(self, tmp_path):
+    def test_page_without_a_title_uses_the_description(self, tmp_path):
         bare = Figure("bare", "No title.", altair.Chart(altair.InlineData(values=POINTS)).mark_point())
         assert Page(bare.save(tmp_path / "f.html").read_text()).texts["title"] == ["No title."]
 
 
 class TestStyle:
-    def test_fonts_are_ones_that_are_drawn(self, tmp_path):
-        """A renderer that lacks every font of a list draws no text at all; ours is drawn, letter by letter."""
+    def test_fonts_are_available_to_the_renderer(self, tmp_path):
+        """A renderer without any of the listed fonts draws no text; ours draws every letter."""
         drawn = [
             Figure("f", "", CHART.properties(title=word)).save(tmp_path / f"{word}.png").read_bytes()
             for word in ("mmmm", "iiii")
@@ -147,7 +147,7 @@ class TestStyle:
         light = sorted(np.dot([int(c[i : i + 2], 16) for i in (1, 3, 5)], [0.2126, 0.7152, 0.0722]) for c in COLORS)
         assert light[-1] < 190  # dark enough on white paper
 
-    def test_every_mark_of_the_look_is_known_to_vega_lite(self):
+    def test_vega_lite_accepts_the_style(self):
         import vl_convert
 
         compiled = vl_convert.vegalite_to_vega(FIGURE.spec, vl_version="6.4")
@@ -155,19 +155,19 @@ class TestStyle:
         assert compiled["config"]["axis"]["labelFontSize"] == 12
 
 
-def test_a_result_without_a_figure_is_told():
-    with pytest.raises(InputError, match="there is no figure of a dict"):
+def test_figure_rejects_unknown_results():
+    with pytest.raises(InputError, match="there is no figure for a dict"):
         figure({})
 
 
-def test_tables_do_not_wait_for_altair():
+def test_tables_do_not_import_altair():
     code = "import sys; from regrade.report import print_table; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"altair", "vl_convert"} & set(loaded)
 
 
-def test_every_module_of_a_figure_is_listed():
-    """A figure that is not named in figures.py would never be found."""
+def test_every_figure_module_is_listed():
+    """A figure module that is not listed in figures.py would never be imported."""
     import regrade.report.figures as listed
 
     folder = Path(listed.__file__).parent

@@ -1,4 +1,4 @@
-"""The figure of generalization: every model drawn with both intervals, in every form."""
+"""The figure of a generalization study: every model with both intervals, in every format."""
 
 import json
 
@@ -40,12 +40,12 @@ def spec():
 
 
 def drawn(result):
-    """The figure of one set, its data where they are used."""
-    found = figure(result).spec
-    datasets = found.get("datasets", {})
-    for layer in found["layer"]:
+    """The specification of a figure with one set, with data inlined into the layers."""
+    spec = figure(result).spec
+    datasets = spec.get("datasets", {})
+    for layer in spec["layer"]:
         layer["data"] = {"values": datasets[layer["data"]["name"]]} if "name" in layer["data"] else layer["data"]
-    return found
+    return spec
 
 
 def test_every_model_is_a_point_with_both_intervals(spec):
@@ -55,10 +55,10 @@ def test_every_model_is_a_point_with_both_intervals(spec):
         assert row["left"] < row["x"] < row["right"] and row["low"] < row["y"] < row["high"]
     across = [("x2" in rule["encoding"], "y2" in rule["encoding"]) for rule in marks(spec, "rule")]
     assert across[:2] == [(False, True), (True, False)]
-    assert across[2:] in ([], [(True, True)])  # lines that lead to names
+    assert across[2:] in ([], [(True, True)])  # leader lines
 
 
-def test_the_line_its_band_and_no_change(spec):
+def test_line_band_and_diagonal(spec):
     diagonal, line = marks(spec, "line")
     assert all(end["x"] == end["y"] for end in values(diagonal)) and diagonal["mark"]["strokeDash"]
     (band,) = marks(spec, "area")
@@ -68,7 +68,7 @@ def test_the_line_its_band_and_no_change(spec):
 
 
 @pytest.mark.parametrize(("scale", "place"), [(Scale.LINEAR, float), (Scale.PROBIT, ndtri), (Scale.LOGIT, logit)])
-def test_places_are_on_the_scale_and_labels_in_percent(scale, place):
+def test_axes_use_the_scale_with_labels_in_percent(scale, place):
     spec = figure(study(scale=scale)).spec
     (points,) = marks(spec, "point")
     rows = {row["model"]: row for row in values(points)}
@@ -78,7 +78,7 @@ def test_places_are_on_the_scale_and_labels_in_percent(scale, place):
     assert scale is Scale.LINEAR or round(float(place(0.8)), 5) in axis["values"]
 
 
-def test_few_names_and_none_over_another(spec):
+def test_few_models_are_named_and_each_once(spec):
     names = [row["model"] for layer in marks(spec, "text") for row in values(layer)]
     assert 3 <= len(names) <= 9 and len(set(names)) == len(names)
     assert f"model{int(np.argmax(OLD)):02}" in names
@@ -87,7 +87,7 @@ def test_few_names_and_none_over_another(spec):
 @pytest.mark.parametrize(
     ("models", "shift", "noise"), [(40, -90, 8), (40, -15, 8), (40, 60, 8), (9, -60, 8), (9, -60, 80), (9, 40, 80)]
 )
-def test_names_cover_neither_the_line_of_no_change_nor_points_nor_each_other(models, shift, noise):
+def test_names_do_not_overlap_diagonal_points_or_each_other(models, shift, noise):
     rng = np.random.default_rng(1)
     old = np.linspace(300, 900, models).astype(int)
     new = np.clip(old + shift + rng.normal(0, noise, models).astype(int), 1, 999)
@@ -109,38 +109,38 @@ def test_names_cover_neither_the_line_of_no_change_nor_points_nor_each_other(mod
             start = x - {"left": 0, "right": width, "center": width / 2}[layer["mark"]["align"]]
             rooms.append(Box(start, y - 6, start + width, y + 6))
     assert len(rooms) >= 3
-    for i, one in enumerate(rooms):
-        assert not any(one.meets(other) for other in [*taken, *rooms[:i]])
+    for i, room in enumerate(rooms):
+        assert not any(room.overlaps(box) for box in [*taken, *rooms[:i]])
 
 
-def test_models_that_made_no_line_have_their_names():
+def test_models_outside_the_line_fit_are_named():
     spec = drawn(study(standard=[f"model{i:02}" for i in range(38)]))
     names = {row["model"] for layer in marks(spec, "text") for row in values(layer)}
     assert {"model38", "model39"} <= names
 
 
-def test_it_says_what_it_shows(spec):
+def test_title_and_description_state_the_change(spec):
     assert spec["title"]["text"] == ["40 models lose 9.1 points from old to new"] or "40 models lose" in str(
         spec["title"]
     )
     assert "40 models" in spec["description"] and "slope" in spec["description"]
 
 
-def test_one_panel_a_set_below_each_other():
+def test_one_panel_per_new_set():
     spec = figure(study("one", "two", "three")).spec
     assert len(spec["vconcat"]) == 3
     assert ["one" in str(panel["title"]) for panel in spec["vconcat"]] == [True, False, False]
     assert all(panel["width"] <= 560 for panel in spec["vconcat"])
 
 
-def test_models_beside_the_standard_ones_look_different():
+def test_models_that_are_not_standard_are_diamonds():
     spec = figure(study(standard=[f"model{i:02}" for i in range(30)])).spec
     assert "diamonds" in str(spec["title"])
     (points,) = marks(spec, "point")
     assert sum(row["standard"] for row in values(points)) == 30
 
 
-def test_accuracies_of_none_and_all():
+def test_accuracies_of_0_and_1():
     spec = figure(study(old=np.array([1000, 500, 0]), new=np.array([1000, 500, 0]))).spec
     json.dumps(spec, allow_nan=False)
 
@@ -151,6 +151,6 @@ def two_sets():
 
 
 @pytest.mark.parametrize("ending", [".html", ".svg", ".png", ".pdf", ".json"])
-def test_every_form(two_sets, tmp_path, ending):
+def test_every_format(two_sets, tmp_path, ending):
     path = two_sets.save(tmp_path / f"f{ending}")
     assert path.stat().st_size > 1_000

@@ -1,4 +1,4 @@
-"""The figure, the map and the words of a study of geography."""
+"""The figure, the map and the findings of a geography study."""
 
 import json
 import math
@@ -37,13 +37,13 @@ def study(world=LARGE, *, by="region", models=None, original=True, standard=(1.1
 
 
 def values(spec):
-    """All rows of data that a figure carries, those of the world's outlines aside."""
-    found = []
+    """All rows of data of a figure, except the outlines of countries."""
+    rows = []
 
     def walk(part):
         if isinstance(part, dict):
             if isinstance(part.get("values"), list):
-                found.extend(row for row in part["values"] if isinstance(row, dict))
+                rows.extend(row for row in part["values"] if isinstance(row, dict))
             for value in part.values():
                 walk(value)
         elif isinstance(part, list):
@@ -51,9 +51,9 @@ def values(spec):
                 walk(value)
 
     walk({key: value for key, value in spec.items() if key != "datasets"})
-    for rows in spec.get("datasets", {}).values():
-        found.extend(rows if isinstance(rows, list) else [])
-    return found
+    for dataset in spec.get("datasets", {}).values():
+        rows.extend(dataset if isinstance(dataset, list) else [])
+    return rows
 
 
 def text_of(drawn):
@@ -67,7 +67,7 @@ def figure_and_map():
 
 
 class TestFigure:
-    def test_every_model_is_in_every_group_with_its_interval(self):
+    def test_every_model_has_a_point_with_interval_in_every_group(self):
         result = study()
         points = [row for row in values(figure(result).spec) if "group" in row]
         assert {(row["model"], row["group"].partition(" (")[0]) for row in points} == {
@@ -78,52 +78,52 @@ class TestFigure:
             accuracy = result.row(row["model"]).groups[REGIONS.index(row["group"].partition(" (")[0])]
             assert row["value"] == pytest.approx(100 * accuracy.value, abs=0.01)
 
-    def test_disparities_stand_against_the_original(self):
+    def test_disparity_is_drawn_versus_the_original(self):
         result = study()
         points = [row for row in values(figure(result).spec) if "original_text" in row]
         assert {row["model"] for row in points} == set(result.progress.models)
-        one = next(row for row in points if row["model"] == "model-03")
-        assert one["x"] == pytest.approx(100 * result.row("model-03").original.value, abs=0.01)
-        assert one["value_low"] <= one["value"] <= one["value_high"]
+        point = next(row for row in points if row["model"] == "model-03")
+        assert point["x"] == pytest.approx(100 * result.row("model-03").original.value, abs=0.01)
+        assert point["value_low"] <= point["value"] <= point["value_high"]
 
-    def test_a_few_models_are_told_apart_by_color_and_shape(self):
+    def test_named_models_have_colors_and_shapes(self):
         text = json.dumps(figure(study()).spec)
         assert all(color in text for color in COLORS[:4]) and '"diamond"' in text
 
-    def test_without_an_original_disparities_are_by_model(self):
+    def test_without_an_original_disparity_is_drawn_by_model(self):
         spec = figure(study(original=False)).spec
         assert len(spec["vconcat"]) == 2 and "Black ticks" in json.dumps(spec)
 
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            ({}, "less often in Africa than in Europe"),
-            ({"by": "income"}, "No difference by income is certain"),
+            ({}, "lower in Africa than in Europe"),
+            ({"by": "income"}, "No difference by income detected"),
             ({"by": "constant"}, "is right on"),
         ],
     )
-    def test_the_title_says_what_is_certain(self, options, words):
+    def test_title_claims_only_what_is_significant(self, options, words):
         drawn = figure(study(**options))
         assert words in text_of(drawn) and drawn.alt.startswith(text_of(drawn))
 
-    def test_of_many_countries_the_best_and_weakest_model_have_names(self):
+    def test_with_many_groups_only_the_best_and_worst_model_are_named(self):
         names = tuple(f"land {i:02}" for i in range(30))
         rng = np.random.default_rng(1)
         world = World(sizes=(40,) * 30, gains=(1.0,) * 30, difficulty=tuple(rng.normal(0, 0.2, 30)), regions=names)
         drawn = figure(study(world, original=False))
-        assert "some region is" in text_of(drawn) or "No difference" in text_of(drawn)
+        assert "differs by region" in text_of(drawn) or "No difference" in text_of(drawn)
         legend = drawn.spec["vconcat"][0]["layer"][-1]["encoding"]["color"]["scale"]["domain"]
         assert legend == ["model-11", "model-00"]
 
     @pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
-    def test_every_form(self, figure_and_map, tmp_path, ending):
+    def test_every_format(self, figure_and_map, tmp_path, ending):
         for number, drawn in enumerate(figure_and_map):
             path = drawn.save(tmp_path / f"{number}.{ending}")
             assert path.stat().st_size > 1000
 
 
 class TestMap:
-    def test_countries_have_the_color_the_interval_and_the_figure_of_their_region(self):
+    def test_countries_show_the_accuracy_of_their_region(self):
         result = study()
         spec = map_figure(result).spec
         rows = {row["country"]: row for row in values(spec) if "country" in row}
@@ -147,7 +147,7 @@ class TestMap:
         assert sorted(label.partition("|")[0] for label in labels) == sorted(REGIONS)
         assert all("% [" in label for label in labels)  # on paper there are no tooltips
 
-    def test_a_country_too_small_for_an_outline_is_a_dot(self):
+    def test_country_without_an_outline_is_a_dot(self):
         names = ("Singapore", "Kenya", "France", "Atlantis")
         world = World(sizes=(300,) * 4, gains=(1.0,) * 4, difficulty=(0.5, 0.0, -0.5, 0), skills=(0, 1), regions=names)
         drawn = map_figure(study(world, original=False))
@@ -156,57 +156,60 @@ class TestMap:
         assert "Not on the map: Atlantis" in " ".join(drawn.spec["title"]["subtitle"])
         assert "Kenya" in drawn.alt
 
-    def test_another_model(self):
+    def test_map_of_a_named_model(self):
         result = study()
         assert text_of(map_figure(result, "model-04")).startswith("model-04")
         with pytest.raises(UnknownName, match="did you mean"):
             map_figure(result, "modle-04")
 
-    def test_incomes_have_none(self):
+    def test_map_rejects_groups_that_are_not_places(self):
         with pytest.raises(UndefinedError, match="neither countries nor known regions"):
             map_figure(study(by="income", original=False))
 
 
+def headlines(result):
+    return [finding.headline for finding in findings(result)]
+
+
 class TestFindings:
-    def test_at_most_three_the_weightiest_first_with_intervals(self):
-        told = findings(study())
-        assert len(told) == 3
-        assert [one.weight for one in told] == sorted((one.weight for one in told), reverse=True)
-        assert told[0].headline == "model-11 is right less often in Africa than in Europe"
-        assert all(" to " in one.text for one in told)
+    def test_at_most_three_findings_by_weight_with_intervals(self):
+        ranked = findings(study())
+        assert len(ranked) == 3
+        weights = [finding.weight for finding in ranked]
+        assert weights == sorted(weights, reverse=True)
+        assert ranked[0].headline == "model-11 is right less often in Africa than in Europe"
+        assert all(" to " in finding.text for finding in ranked)
 
-    def test_the_gap_of_progress(self):
-        told = {one.headline: one.text for one in findings(study(standard=(1.2, 1.0)))}
-        text = told["Progress on imagenet-val reaches geode less than standard sets"]
+    def test_progress_gap(self):
+        texts = {finding.headline: finding.text for finding in findings(study(standard=(1.2, 1.0)))}
+        text = texts["Gains on imagenet-val carry over less to geode than to standard test sets"]
         assert "the mean of 2 standard sets" in text and "times the second" in text
-        more = findings(study(standard=(0.1,)))
-        assert any("reaches geode more than standard sets" in one.headline for one in more)
+        assert any("carry over more to geode" in headline for headline in headlines(study(standard=(0.1,))))
 
-    def test_what_no_interval_settles_is_said_to_be_open(self):
+    def test_inconclusive_intervals_make_no_claim(self):
         small = World(sizes=(60,) * 6, gains=(0.8,) * 6, difficulty=(0.0,) * 6, skills=(0.2, 0.5, 0.7), household=1)
-        told = findings(study(small))
-        assert any("No difference by region is shown" in one.headline for one in told)
-        assert any(one.headline.startswith("Whether better models are further apart by region is open") for one in told)
+        open_questions = headlines(study(small))
+        assert any(headline.startswith("No difference by region detected") for headline in open_questions)
+        assert any(headline.startswith("Not enough data to tell whether disparity") for headline in open_questions)
 
-    def test_extremes_that_chance_picks_settle_nothing(self):
-        """Equal regions: what chance picks as extremes shrinks with accuracy, and no one should be told so."""
+    def test_extremes_selected_by_chance_make_no_claim(self):
+        """Equal regions: differences of extremes selected by chance shrink with accuracy, which is not a finding."""
         equal = World(sizes=(60,) * 6, gains=(0.8,) * 6, difficulty=(0.0,) * 6, household=1)
         for seed in range(20):
-            told = findings(study(equal, seed=seed))
-            assert not any(one.headline.startswith("Better models") for one in told)
+            assert not any(headline.startswith("Disparity") for headline in headlines(study(equal, seed=seed)))
 
-    def test_a_ratio_without_bounds_is_not_given(self):
+    def test_ratio_without_bounds_is_undefined(self):
         flat = World(sizes=(60,) * 6, gains=(0.0,) * 6, difficulty=(0.0,) * 6)
-        assert any("no ratio can be given" in one.text for one in findings(study(flat)))
+        assert any("their ratio is undefined" in finding.text for finding in findings(study(flat)))
 
-    def test_numbers_are_no_place(self):
-        (one,) = findings(study(by="income", original=False))
-        assert "at income" in one.text
+    def test_numeric_groups_use_at(self):
+        (finding,) = findings(study(by="income", original=False))
+        assert "at income" in finding.text
 
-    def test_one_group_says_nothing(self):
+    def test_one_group_gives_no_findings(self):
         assert findings(study(by="constant")) == ()
 
-    def test_no_number_is_strange(self):
+    def test_perfect_models_give_finite_numbers(self):
         counts = SetCounts("imagenet-val", dict.fromkeys(LARGE.models, ModelCounts(40_000, 50_000)))
         test_set = LARGE.test_set()
         right = np.ones((len(LARGE.models), len(test_set)), dtype=bool)
@@ -218,6 +221,6 @@ class TestFindings:
             original=counts,
             draws=50,
         )
-        for one in findings(result):
-            assert not any(word in one.text for word in ("nan", "inf", "None"))
+        for finding in findings(result):
+            assert not any(word in finding.text for word in ("nan", "inf", "None"))
         assert all(math.isfinite(row["value"]) for row in values(figure(result).spec) if "value" in row)

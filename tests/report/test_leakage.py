@@ -1,4 +1,4 @@
-"""Leakage in words and drawn: as strong as the intervals, and nothing where there is nothing."""
+"""The findings, the figure and the page of pairs of a leakage study."""
 
 import numpy as np
 import pytest
@@ -33,50 +33,49 @@ def study(size, leaked, *, right_leaked=1.0, right_clean=0.5, exact=0, models=2,
     return leakage(test_set, pairs, answers, against=None if within else train)
 
 
-def told(result):
-    return {one.headline: one for one in findings(result)}
+def by_headline(result):
+    return {finding.headline: finding for finding in findings(result)}
 
 
-def test_what_leaks_and_what_it_does():
-    found = findings(study(1_000, 200, exact=30, other_label=True))
-    assert [one.headline for one in found] == [
+def test_findings_on_share_accuracy_and_labels():
+    ranked = findings(study(1_000, 200, exact=30, other_label=True))
+    assert [finding.headline for finding in ranked] == [
         "2 of 2 models are more accurate on duplicates than on other images",
         "200 images of test have a near duplicate in train",
         "30 images have a near duplicate with another label",
     ]
-    assert "+10.0 points" in found[0].text and "20.0% (17.6 to 22.6) of 1,000 images" in found[1].text
-    assert "30 of them are equal pixel by pixel" in found[1].text
-    assert all(0 < one.weight < 1 for one in found)
+    assert "+10.0 points" in ranked[0].text and "20.0% (17.6 to 22.6) of 1,000 images" in ranked[1].text
+    assert "30 of them are equal pixel by pixel" in ranked[1].text
+    assert all(0 < finding.weight < 1 for finding in ranked)
 
 
-def test_what_is_not_settled_is_not_claimed():
-    found = told(study(1_000, 20, right_leaked=0.5))
-    assert "No difference in accuracy on near duplicates detected" in found
-    assert not any("another label" in headline for headline in found)
+def test_no_difference_detected_on_duplicates():
+    headlines = by_headline(study(1_000, 20, right_leaked=0.5))
+    assert "No difference in accuracy on near duplicates detected" in headlines
+    assert not any("another label" in headline for headline in headlines)
 
 
-def test_images_that_only_look_alike_are_not_called_leaked():
-    found = told(study(1_000, 200))
-    easier = found["2 of 2 models are more accurate on images with a near duplicate than on others"]
-    assert easier.weight < 0.5 and found["200 images of test have a near duplicate in train"].weight < 0.5
-    assert not any("flatter" in headline for headline in found)
-    harder = told(study(1_000, 200, right_leaked=0.2))
+def test_similar_images_without_exact_duplicates_weigh_less():
+    headlines = by_headline(study(1_000, 200))
+    easier = headlines["2 of 2 models are more accurate on images with a near duplicate than on others"]
+    assert easier.weight < 0.5 and headlines["200 images of test have a near duplicate in train"].weight < 0.5
+    harder = by_headline(study(1_000, 200, right_leaked=0.2))
     assert "2 of 2 models are less accurate on images with a near duplicate than on others" in harder
 
 
-def test_nothing_found():
+def test_no_near_duplicates():
     (only,) = findings(study(500, 0))
     assert only.headline == "No near duplicate of test was found in train"
     assert "the upper end of the 95% interval of the share is 0.74%" in only.text
 
 
 def test_within_one_set():
-    found = told(study(400, 50, within=True, models=0))
-    assert "50 images of test are surplus copies of others in the set itself" in found
+    headlines = by_headline(study(400, 50, within=True, models=0))
+    assert "50 images of test are surplus copies of others in the set itself" in headlines
 
 
 @pytest.mark.parametrize(("leaked", "models"), [(50, 2), (50, 0), (0, 2), (50, 80)])
-def test_it_is_drawn(leaked, models):
+def test_figure_panels(leaked, models):
     drawn = figure(study(400, leaked, models=models))
     spec = drawn.spec
     assert (f"{leaked} images" if leaked else "No near duplicate") in str(spec["title"]["text"])
@@ -88,7 +87,7 @@ def test_it_is_drawn(leaked, models):
     assert "distances of nearest neighbors" in drawn.alt
 
 
-def test_a_page_escapes_names_and_says_how_many_it_shows():
+def test_pairs_page_says_how_many_pairs_it_shows():
     result = study(1_300, 600)
     seen = []
 
@@ -102,7 +101,7 @@ def test_a_page_escapes_names_and_says_how_many_it_shows():
     assert "600 pairs, the nearest first; the first 500 are shown" in text
 
 
-def test_a_name_cannot_leave_its_place():
+def test_pairs_page_escapes_names():
     test_set = TestSet("</title><script>", SPACE, ('x"</script><img>',), np.array([0]))
     result = leakage(test_set, [near(Distance.PHASH, [0], [0], 1)], against=test_set)
     text = pairs_page(result, lambda _: b"", lambda _: b"")

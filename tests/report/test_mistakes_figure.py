@@ -1,4 +1,4 @@
-"""The figure of a study of mistakes: its panels, every form, and what it does with little."""
+"""The figure of a mistakes study: its panels, every format, and sparse data."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from regrade.report import figure
 
 
 def values(spec, place, layer=0):
-    """The rows that a panel carries, its own or those of one of its layers."""
+    """The rows of data of a panel, its own or those of one of its layers."""
     panel = spec["vconcat"][place]
     data = panel.get("data") or panel["layer"][layer]["data"]
     return data["values"] if "values" in data else spec["datasets"][data["name"]]
@@ -23,12 +23,12 @@ def reviewed():
 
 
 @pytest.mark.parametrize("ending", [".html", ".svg", ".png", ".pdf", ".json"])
-def test_every_form(reviewed, tmp_path, ending):
+def test_every_format(reviewed, tmp_path, ending):
     path = reviewed.save(tmp_path / f"m{ending}")
     assert path.stat().st_size > 1000
 
 
-def test_the_panels_carry_the_numbers():
+def test_panels_contain_the_counts():
     drawn = figure(studied())
     spec = drawn.spec
     assert len(spec["vconcat"]) == 4
@@ -43,14 +43,14 @@ def test_the_panels_carry_the_numbers():
     assert {row["distance"] for row in values(spec, 3)} == {"1", "3"}
 
 
-def test_the_title_says_the_finding():
+def test_title_states_the_finding():
     first = studied(predictions("a", A))
     assert figure(first).alt == (
-        "Of a's 7 errors 43% are right by the labels; an automatic triage leaves 14% unexplained."
+        "43% of a's 7 errors are correct under the labels; an automatic triage leaves 14% unexplained."
     )  # fmt: skip
 
 
-def test_few_models_of_many():
+def test_many_models_are_reduced_to_twelve():
     many = [predictions(f"m{i:02}", A) for i in range(30)]
     names = {row["model"] for row in values(figure(studied(*many)).spec, 0)}
     assert len(names) == 12 and {"m00 (7)", "m29 (7)"} <= names
@@ -61,9 +61,9 @@ def test_without_reviews_and_without_predictions():
     reviews_only = studied(predictions("perfect", world.OWN))
     drawn = figure(reviews_only)
     assert len(drawn.spec["vconcat"]) == 3
-    assert drawn.alt == "Of the 3 mistakes of a, people call 2 major."
+    assert drawn.alt == "Reviewers call 2 of 3 mistakes of a major."
 
 
-def test_no_mistakes_leave_nothing_to_draw():
+def test_figure_without_mistakes_raises():
     with pytest.raises(UndefinedError, match="no mistake on dozen"):
         figure(studied(predictions("perfect", world.OWN), reviews=()))

@@ -1,4 +1,4 @@
-"""The figure of people and models: what is drawn, in every form."""
+"""The figure of a study of people: points, titles and every format."""
 
 import json
 
@@ -18,7 +18,7 @@ def result(models: int, best: float = 0.8, skills=(0.95, 0.9), name: str = "m"):
     everyone = [answers(TARGET, f"person:{i}", Skill(s, s, 20), rng) for i, s in enumerate(skills)]
     accuracies = np.linspace(0.3, best, models)
     everyone += [answers(TARGET, f"{name}{i}", Skill(a, a), rng) for i, a in enumerate(accuracies)]
-    return people(TARGET, [(one, Scoring(TARGET)) for one in everyone], rng=rng)
+    return people(TARGET, [(predictions, Scoring(TARGET)) for predictions in everyone], rng=rng)
 
 
 def points(drawn):
@@ -26,20 +26,20 @@ def points(drawn):
     return values
 
 
-def test_everyone_is_drawn_on_the_first_subsets_with_intervals():
+def test_all_people_and_models_are_drawn_on_the_first_subsets():
     study = result(4)
-    found = points(figure(study))
-    assert len(found) == 6 * 3
-    assert {point["panel"].partition(" (")[0] for point in found} == {"all", "without dogs", "objects"}
-    for point in found:
+    drawn = points(figure(study))
+    assert len(drawn) == 6 * 3
+    assert {point["panel"].partition(" (")[0] for point in drawn} == {"all", "without dogs", "objects"}
+    for point in drawn:
         assert point["value_low"] <= point["value"] <= point["value_high"]
     row = study.rows[0]
-    first = next(point for point in found if point["who"] == row.who and point["panel"].startswith("all"))
+    first = next(point for point in drawn if point["who"] == row.who and point["panel"].startswith("all"))
     assert first["value"] == pytest.approx(100 * row.accuracy.value, abs=0.01)
-    assert {point["kind"] for point in found if point["who"].startswith("person:")} == {"people"}
+    assert {point["kind"] for point in drawn if point["who"].startswith("person:")} == {"people"}
 
 
-def test_of_many_models_the_best_are_drawn_and_all_people():
+def test_of_many_models_only_the_best_are_drawn():
     study = result(40)
     drawn = figure(study)
     names = {point["who"] for point in points(drawn)}
@@ -53,17 +53,17 @@ def test_of_many_models_the_best_are_drawn_and_all_people():
     [
         ({"models": 3}, "The best person is ahead of the best model on sim"),
         ({"models": 3, "best": 0.99, "skills": (0.6, 0.5)}, "The best model is ahead of the best person on sim"),
-        ({"models": 3, "best": 0.95}, "is not shown"),
-        ({"models": 0}, "person:0 is right most often of 2 people"),
+        ({"models": 3, "best": 0.95}, "Not enough data to tell whether the best person or the best model is ahead"),
+        ({"models": 0}, "person:0 has the highest accuracy of 2 people"),
     ],
 )
-def test_the_title_says_what_the_tests_find(options, words):
+def test_title_follows_the_tests(options, words):
     drawn = figure(result(**options))
     assert words in " ".join(drawn.spec["title"]["text"])
     assert drawn.alt.startswith(" ".join(drawn.spec["title"]["text"]))
 
 
-def test_people_are_told_from_models_by_color_and_by_shape():
+def test_people_and_models_differ_in_color_and_shape():
     text = json.dumps(figure(result(2)).spec)
     assert COLORS[1] in text and "diamond" in text and "circle" in text
 
@@ -74,7 +74,7 @@ def three_people():
 
 
 @pytest.mark.parametrize("ending", ["html", "svg", "png", "pdf", "json"])
-def test_every_form(three_people, tmp_path, ending):
+def test_every_format(three_people, tmp_path, ending):
     path = three_people.save(tmp_path / f"people.{ending}")
     assert path.stat().st_size > 1000
     if ending == "svg":

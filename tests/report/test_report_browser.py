@@ -1,4 +1,4 @@
-"""The report in a real browser with the network off: read, driven by mouse and keyboard, on a phone and on paper."""
+"""The report in a real browser without network: reading, mouse and keyboard, phone and print."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ STATE = """() => JSON.stringify([
   document.querySelectorAll(".picked, .away, details[open]").length,
   document.getElementById("found").textContent,
 ])"""
-"""Everything that a reader can change in the page."""
+"""The state of the page that a reader can change."""
 
 RESTORE = """() => {
   document.activeElement.blur();
@@ -37,7 +37,7 @@ RESTORE = """() => {
 
 @pytest.fixture(scope="module")
 def shared_page(browser, report_page):
-    """A function that gives the page in a window of some width; the tests use the same one, one after another."""
+    """A function that opens the page in a window of a given width; tests share the window."""
     with ExitStack() as stack:
 
         @cache
@@ -50,7 +50,7 @@ def shared_page(browser, report_page):
 
 @contextmanager
 def as_first_loaded(shared_page, width):
-    """The page as it was when it was first loaded, but for the figures, which stay drawn."""
+    """The page in its initial state, except that figures stay drawn."""
     shown, loaded_state = shared_page(width)
     yield shown
     page = shown.page
@@ -61,50 +61,50 @@ def as_first_loaded(shared_page, width):
         settled(page, None)
     if page.evaluate(STATE) != loaded_state:
         page.reload()
-    console, asked = shown.console[:], shown.asked[:]
+    console, requests = shown.console[:], shown.asked[:]
     shown.console.clear()
     shown.asked.clear()
     assert console == []
-    assert asked == []
+    assert requests == []
 
 
 @pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
 def shown(request, shared_page):
-    with as_first_loaded(shared_page, request.param) as found:
-        yield found
+    with as_first_loaded(shared_page, request.param) as opened_page:
+        yield opened_page
 
 
 @pytest.fixture
 def desktop(shared_page):
-    with as_first_loaded(shared_page, DESKTOP) as found:
-        yield found
+    with as_first_loaded(shared_page, DESKTOP) as opened_page:
+        yield opened_page
 
 
 @pytest.fixture
 def phone(shared_page):
-    with as_first_loaded(shared_page, PHONE) as found:
-        yield found
+    with as_first_loaded(shared_page, PHONE) as opened_page:
+        yield opened_page
 
 
 @pytest.fixture
 def newly_opened(browser, report_page):
     """The page in a window of its own, with no figure drawn below the first screen."""
-    with opened(browser, report_page, width=DESKTOP) as found:
-        yield found
-        assert found.console == []
-        assert found.asked == []
+    with opened(browser, report_page, width=DESKTOP) as opened_page:
+        yield opened_page
+        assert opened_page.console == []
+        assert opened_page.asked == []
 
 
 @pytest.fixture(scope="module")
 def printed(browser, report_page, tmp_path_factory):
     """The page after it was printed, and the file of the print."""
     path = tmp_path_factory.mktemp("paper") / "report.pdf"
-    with opened(browser, report_page, width=DESKTOP) as found:
-        draw_all(found.page)
-        found.page.pdf(path=str(path), prefer_css_page_size=True)
-        yield found.page, path
-        assert found.console == []
-        assert found.asked == []
+    with opened(browser, report_page, width=DESKTOP) as opened_page:
+        draw_all(opened_page.page)
+        opened_page.page.pdf(path=str(path), prefer_css_page_size=True)
+        yield opened_page.page, path
+        assert opened_page.console == []
+        assert opened_page.asked == []
 
 
 def draw_all(page):
@@ -121,7 +121,7 @@ def settled(page, name):
 
 
 def text_of(path):
-    """What a PDF says."""
+    """The text of a PDF."""
     if shutil.which("pdftotext") is None:
         skip("there is no pdftotext here (apt-get install poppler-utils)")
     return subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True).stdout
@@ -132,28 +132,28 @@ def first_column(page, table=OVERVIEW):
 
 
 class TestReading:
-    def test_every_figure_draws_itself_and_nothing_is_wider_than_the_screen(self, shown):
+    def test_every_figure_is_drawn_and_fits_the_screen(self, shown):
         draw_all(shown.page)
         assert shown.page.locator("figure").count() == shown.page.locator(DRAWN).count() > 8
         sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
         across, room = shown.page.evaluate(sizes)
         assert across <= room
 
-    def test_no_figure_is_wider_than_its_place(self, shown):
+    def test_no_figure_overflows_its_container(self, shown):
         draw_all(shown.page)
         fits = shown.page.locator(".chart").evaluate_all("all => all.map(one => one.scrollWidth <= one.clientWidth)")
         assert fits
         assert all(fits)
 
-    def test_every_text_has_contrast_enough(self, shown):
+    def test_all_text_has_enough_contrast(self, shown):
         draw_all(shown.page)
         shown.page.locator("#finder").fill("good")
         settled(shown.page, "good")
         for summary in shown.page.locator("summary").all():
             summary.click()
-        found = shown.page.evaluate(CONTRASTS)
-        assert len(found) > 300
-        assert [one for one in found if one["ratio"] < one["needed"]] == []
+        contrasts = shown.page.evaluate(CONTRASTS)
+        assert len(contrasts) > 300
+        assert [contrast for contrast in contrasts if contrast["ratio"] < contrast["needed"]] == []
 
     def test_key_findings_come_first_and_lead_to_their_evidence(self, shown):
         page = shown.page
@@ -176,7 +176,7 @@ class TestReading:
         assert levels.count(1) == 1
         assert all(after <= before + 1 for before, after in pairwise(levels))
 
-    def test_images_and_figures_say_in_words_what_they_show(self, desktop):
+    def test_images_and_figures_have_text_alternatives(self, desktop):
         page = desktop.page
         assert page.locator(".gallery img").count() >= 24
         assert page.locator(".gallery img").evaluate_all("all => all.every(one => one.alt)")
@@ -185,7 +185,7 @@ class TestReading:
             image.scroll_into_view_if_needed()
             assert image.evaluate("one => one.decode().then(() => one.naturalWidth)") == 32
 
-    def test_contents_say_where_the_reader_is(self, desktop):
+    def test_contents_mark_the_current_section(self, desktop):
         page = desktop.page
         links = page.locator(".contents li li a")
         assert links.count() >= 6
@@ -202,9 +202,9 @@ class TestReading:
         assert desktop.page.locator(".contents").is_visible()
         assert -1 <= desktop.page.locator(".contents").evaluate("one => one.getBoundingClientRect().top") <= 1
 
-    def test_without_scripts_it_is_all_there(self, browser, report_page):
-        with opened(browser, report_page, width=DESKTOP, script=False) as found:
-            page = found.page
+    def test_page_is_complete_without_scripts(self, browser, report_page):
+        with opened(browser, report_page, width=DESKTOP, script=False) as opened_page:
+            page = opened_page.page
             assert page.locator(".still svg, .still img").count() == page.locator("figure").count()
             assert page.locator(f"{OVERVIEW} tbody tr").count() == 20
             assert "The first 20 of 26 rows; all of them are in tables/overview.csv." in page.inner_text("body")
@@ -212,8 +212,8 @@ class TestReading:
             assert not page.locator(".tools").first.is_visible()
 
 
-class TestPicking:
-    def test_a_model_that_is_searched_is_lit_everywhere(self, desktop):
+class TestSelection:
+    def test_searched_model_is_highlighted_everywhere(self, desktop):
         page = desktop.page
         draw_all(page)
         page.locator("#finder").fill("poor")
@@ -228,7 +228,7 @@ class TestPicking:
         assert rows.count() >= 8
         assert all("poor" in row.inner_text() for row in rows.all())
 
-    def test_in_a_figure_with_the_model_only_its_own_marks_stay(self, desktop):
+    def test_figure_dims_marks_of_other_models(self, desktop):
         page = desktop.page
         figure = page.locator("figure#figure-comparison-old")
         figure.scroll_into_view_if_needed()
@@ -241,7 +241,7 @@ class TestPicking:
         )
         assert figure.evaluate(names) == ["fair"]
 
-    def test_a_mark_is_clicked_and_clicked_again(self, desktop):
+    def test_clicking_a_mark_toggles_its_model(self, desktop):
         page = desktop.page
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
@@ -255,7 +255,7 @@ class TestPicking:
         settled(page, None)
         assert page.locator(".away, tr.picked").count() == 0
 
-    def test_a_name_on_an_axis_is_clicked(self, desktop):
+    def test_clicking_an_axis_name_selects_the_model(self, desktop):
         page = desktop.page
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
@@ -275,7 +275,7 @@ class TestPicking:
         assert page.locator("#found").inner_text() == ""
         assert page.locator("#finder").input_value() == ""
 
-    def test_part_of_a_name_is_enough_and_an_unknown_one_is_told(self, desktop):
+    def test_finder_accepts_parts_of_names_and_reports_unknown_ones(self, desktop):
         page = desktop.page
         page.locator("#finder").fill("wor")
         page.keyboard.press("Enter")
@@ -286,7 +286,7 @@ class TestPicking:
         page.keyboard.press("Enter")
         page.wait_for_function("() => document.getElementById('found').textContent === 'No model is called nobody.'")
 
-    def test_a_figure_that_comes_into_view_later_shows_the_pick(self, newly_opened):
+    def test_figure_drawn_later_shows_the_selection(self, newly_opened):
         page = newly_opened.page
         page.locator("#finder").fill("poor")
         settled(page, "poor")
@@ -295,7 +295,7 @@ class TestPicking:
         figure.scroll_into_view_if_needed()
         figure.locator(".away").first.wait_for()
 
-    def test_hovering_tells_a_models_numbers(self, desktop):
+    def test_tooltip_shows_the_numbers_of_a_model(self, desktop):
         page = desktop.page
         figure = page.locator("figure#figure-grade-new")
         figure.scroll_into_view_if_needed()
@@ -303,11 +303,11 @@ class TestPicking:
         mark = figure.locator(".mark-symbol.role-mark > path").first
         mark.hover()
         page.locator("#vg-tooltip-element.visible").wait_for()
-        told = page.locator("#vg-tooltip-element").inner_text()
-        assert mark.evaluate("one => one.__data__.datum.model") in told
-        assert re.search(r"\d\d\.\d% \[\d\d\.\d, \d\d\.\d\]", told)
+        tooltip = page.locator("#vg-tooltip-element").inner_text()
+        assert mark.evaluate("one => one.__data__.datum.model") in tooltip
+        assert re.search(r"\d\d\.\d% \[\d\d\.\d, \d\d\.\d\]", tooltip)
 
-    def test_hostile_names_are_only_names(self, desktop):
+    def test_hostile_names_are_inert(self, desktop):
         page = desktop.page
         draw_all(page)
         page.locator("#finder").fill(HOSTILE)
@@ -341,7 +341,7 @@ class TestTables:
         names = first_column(page)
         assert [name for name in names if name.isalnum() or "-" in name][:3] == ["alike", "extra-00", "extra-01"]
 
-    def test_a_filter_keeps_what_fits_and_says_how_much(self, shown):
+    def test_filter_keeps_matching_rows_and_counts_them(self, shown):
         page = shown.page
         page.locator(f"{OVERVIEW} input").fill("EXTRA-1")
         page.wait_for_function("() => document.querySelector('#table-overview output').textContent === '10 of 26 rows'")
@@ -357,7 +357,7 @@ class TestTables:
         page.locator(f"{OVERVIEW} .all").click()
         page.wait_for_function("() => document.querySelectorAll('#table-overview tbody tr').length === 20")
 
-    def test_a_picked_model_beyond_the_first_rows_is_seen(self, desktop):
+    def test_selected_model_beyond_the_first_rows_is_shown(self, desktop):
         page = desktop.page
         last = next(name for name in ("extra-00", "extra-01") if name not in first_column(page))
         page.locator("#finder").fill(last)
@@ -391,14 +391,14 @@ class TestControls:
             page.keyboard.press("Tab")
         assert len(seen) > 5
 
-    def test_motion_is_only_for_those_who_do_not_mind(self, newly_opened):
+    def test_reduced_motion_is_respected(self, newly_opened):
         page = newly_opened.page
         how = "getComputedStyle(document.documentElement).scrollBehavior"
         assert page.evaluate(how) == "smooth"
         page.emulate_media(reduced_motion="reduce")
         assert page.evaluate(how) == "auto"
 
-    def test_files_beside_the_page_are_there(self, desktop, report_page):
+    def test_linked_files_exist(self, desktop, report_page):
         links = desktop.page.locator(".files a, .note a").evaluate_all(
             "all => all.map(one => one.getAttribute('href'))"
         )
@@ -406,14 +406,14 @@ class TestControls:
         assert [link for link in links if not (report_page.parent / link).is_file()] == []
 
 
-class TestPaper:
-    def test_it_prints_findings_figures_and_notes_without_controls(self, printed):
+class TestPrint:
+    def test_print_has_findings_figures_and_notes_without_controls(self, printed):
         page, path = printed
         flat = " ".join(text_of(path).split())
         for headline in page.locator("#findings h3").all_inner_texts():
             assert headline in flat
         assert "The first 20 of 26 rows; all of them are in tables/overview.csv." in flat
-        assert "the ranges hold for all models together with 95% confidence" in flat
+        assert "rank ranges are simultaneous for all models, with 95% confidence" in flat
         for control in ("Find a model", "Show all", "Contents", "Filter", "See the evidence"):
             assert control not in flat
         for model in SKILLS:

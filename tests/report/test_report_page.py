@@ -1,4 +1,4 @@
-"""The page of a report as text: whole, small, safe, and what it says."""
+"""The HTML of a report page: security, compressed data, tables and contrast."""
 
 import base64
 import gzip
@@ -21,7 +21,7 @@ def unpacked(text):
 
 
 class Reader(HTMLParser):
-    """Gathers tags with their attributes, scripts and what is linked."""
+    """Collects tags with their attributes, and scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -50,12 +50,12 @@ def read(page):
 
 
 class TestSafety:
-    def test_it_asks_nothing_of_anyone(self, read):
+    def test_page_makes_no_requests(self, read):
         linked = [value for _, attrs in read.tags for key, value in attrs.items() if key in ("src", "href")]
         assert linked
         assert all(re.match(r"#|data:image/|figures/|tables/|results\.json$", value) for value in linked)
 
-    def test_only_its_own_two_scripts_may_run(self, read):
+    def test_policy_allows_only_the_two_own_scripts(self, read):
         policy = next(attrs["content"] for tag, attrs in read.tags if attrs.get("http-equiv"))
         assert policy.startswith("default-src 'none'; ")
         assert "unsafe-eval" not in policy
@@ -74,11 +74,11 @@ class TestSafety:
         assert "<script>alert" not in page
         assert sum(tag == "script" and "type" not in attrs for tag, attrs in read.tags) == 1
 
-    def test_ids_stand_once(self, read):
+    def test_ids_are_unique(self, read):
         ids = [attrs["id"] for _, attrs in read.tags if "id" in attrs]
         assert len(ids) == len(set(ids))
 
-    def test_every_link_within_it_has_a_target(self, read):
+    def test_every_internal_link_has_a_target(self, read):
         ids = {attrs["id"] for _, attrs in read.tags if "id" in attrs}
         links = {attrs["href"][1:] for tag, attrs in read.tags if tag == "a" and attrs["href"].startswith("#")}
         assert links <= ids
@@ -86,18 +86,18 @@ class TestSafety:
 
 
 class TestPacked:
-    def test_what_is_packed_comes_back(self):
+    def test_packed_round_trips(self):
         assert unpacked(packed_text("ä </script>")) == "ä </script>"
         assert json.loads(unpacked(packed({"a": [1, None, "ä"]}))) == {"a": [1, None, "ä"]}
 
-    def test_the_same_is_packed_the_same(self):
+    def test_packed_is_deterministic(self):
         assert packed_text("x" * 1000) == packed_text("x" * 1000)
 
-    def test_a_number_that_is_none_is_refused(self):
+    def test_packed_rejects_nan(self):
         with pytest.raises(ValueError, match=r"not JSON compliant|Out of range"):
             packed([float("nan")])
 
-    def test_a_hash_is_that_of_the_text(self):
+    def test_script_hash_matches_the_specification(self):
         """The value of the specification's own example (CSP 3, section 6.6.2)."""
         assert script_hash("alert('Hello, world.');") == "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"
 
@@ -108,8 +108,8 @@ def rows(count):
 
 class TestTables:
     def test_estimates_sort_by_their_exact_value(self):
-        one, other = (Estimate(value, 0.8, 0.9, 10, "") for value in (0.82941, 0.82944))
-        table = Table("t", (Column("a", "a"),), ((one,), (other,), (None,)))
+        lower, higher = (Estimate(value, 0.8, 0.9, 10, "") for value in (0.82941, 0.82944))
+        table = Table("t", (Column("a", "a"),), ((lower,), (higher,), (None,)))
         text = table_html(table, anchor="t", names=())
         data = json.loads(unpacked(re.search(r'class="data">([^<]+)<', text)[1]))
         assert data["keys"] == [[0.82941, 0.82944, None]]
@@ -125,13 +125,13 @@ class TestTables:
         assert '<button type="button">b</button>' in text
 
     @pytest.mark.parametrize(("count", "shown"), [(1, 1), (20, 20), (25, 25), (26, 20), (500, 20)])
-    def test_a_few_rows_more_are_not_held_back(self, count, shown):
+    def test_a_few_extra_rows_are_shown(self, count, shown):
         text = table_html(rows(count), anchor="t", names=())
         assert text.count("<tr>") == shown + 1
         assert (f"The first {shown} of {count:,} rows" in text) == (count > shown)
         assert f"<output>{count} row{'' if count == 1 else 's'}</output>" in text
 
-    def test_a_page_does_not_carry_more_than_anyone_reads(self):
+    def test_page_limits_the_rows_of_a_table(self):
         text = table_html(rows(MOST_ROWS + 1), anchor="t", names=())
         data = json.loads(unpacked(re.search(r'class="data">([^<]+)<', text)[1]))
         assert len(data["texts"]) == len(data["keys"][0]) == MOST_ROWS
@@ -141,7 +141,7 @@ class TestTables:
         assert list(table_endings(MOST_ROWS + 1)) == ["csv"]
         assert list(table_endings(MOST_ROWS)) == ["csv", "md", "tex"]
 
-    def test_an_empty_table_is_one(self):
+    def test_empty_table_has_zero_rows(self):
         assert "<output>0 rows</output>" in table_html(rows(0), anchor="t", names=())
 
 
@@ -151,8 +151,8 @@ def luminance(color):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one, other):
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+def contrast(first, second):
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -163,12 +163,12 @@ class TestColors:
         """WCAG AA: 4.5 to 1."""
         assert contrast(ink, paper) >= 4.5
 
-    def test_white_on_what_carries_it(self):
+    def test_white_text_on_dark_backgrounds(self):
         assert contrast(PAPER, INK) >= 4.5
         assert contrast(PAPER, COLORS[0]) >= 4.5
 
     def test_borders_of_controls(self):
-        """WCAG AA: 3 to 1 for what a control is recognized by; lines that only set parts off need none."""
+        """WCAG AA: 3 to 1 for the borders of controls; decorative lines have no minimum."""
         assert contrast(GRAY, PAPER) >= 3
         assert contrast(LINE, PAPER) > contrast(FAINT, PAPER) > 1.1
 

@@ -1,4 +1,4 @@
-"""Sections and the findings that a report tells first."""
+"""Sections of a report, and its key findings."""
 
 import pytest
 
@@ -29,56 +29,56 @@ def _(_: Undrawable):
 
 
 def section(anchor, question, *weights):
-    told = tuple(Finding(KIND, f"{anchor} {weight}", "Text.", weight) for weight in weights)
-    return Section(anchor, question, findings=told)
+    weighted = tuple(Finding(KIND, f"{anchor} {weight}", "Text.", weight) for weight in weights)
+    return Section(anchor, question, findings=weighted)
 
 
 def key_findings(*sections):
     report = Report("title", "", "", sections, (), Provenance())
-    return [one.finding.headline for one in report.key_findings]
+    return [key_finding.finding.headline for key_finding in report.key_findings]
 
 
 class TestKeyFindings:
-    def test_the_weightiest_come_first(self):
+    def test_findings_are_ordered_by_weight(self):
         assert key_findings(section("a", "A?", 0.3, 0.9), section("b", "B?", 0.5)) == ["a 0.9", "b 0.5", "a 0.3"]
 
-    def test_equal_ones_stay_in_order(self):
+    def test_ties_keep_the_order_of_sections(self):
         assert key_findings(section("a", "A?", 0.5), section("b", "B?", 0.5)) == ["a 0.5", "b 0.5"]
 
-    def test_there_are_at_most_seven(self):
+    def test_at_most_seven_findings(self):
         assert len(key_findings(*(section(f"s{n}", f"{n}?", 0.5) for n in range(9)))) == 7
 
-    def test_one_question_asked_of_many_sets_does_not_drown_the_others(self):
+    def test_one_question_on_many_sets_does_not_crowd_out_others(self):
         many = [section(f"set{n}", "Who is ahead?", 0.5 + n / 16) for n in range(9)]
-        found = key_findings(*many, section("lost", "Does it hold?", 0.2))
-        assert found[0] == "set8 1.0"
-        assert "lost 0.2" in found
-        assert len(found) == 7
+        headlines = key_findings(*many, section("lost", "Does it hold?", 0.2))
+        assert headlines[0] == "set8 1.0"
+        assert "lost 0.2" in headlines
+        assert len(headlines) == 7
 
-    def test_one_section_does_not_either(self):
-        found = key_findings(section("a", "A?", *(0.9 - n / 100 for n in range(9))), section("b", "B?", 0.1))
-        assert found[:2] == ["a 0.9", "a 0.89"]
-        assert "b 0.1" in found
+    def test_one_section_does_not_crowd_out_others(self):
+        headlines = key_findings(section("a", "A?", *(0.9 - n / 100 for n in range(9))), section("b", "B?", 0.1))
+        assert headlines[:2] == ["a 0.9", "a 0.89"]
+        assert "b 0.1" in headlines
 
-    def test_nothing_is_found_in_nothing(self):
+    def test_no_sections_give_no_findings(self):
         assert key_findings() == []
 
 
 class TestSection:
-    def test_a_result_without_a_figure_or_words_is_shown_as_a_table(self):
-        found = section_of(Section("a", "A?"), Plain())
-        assert found.tables[0].rows == TABLE.rows
-        assert found.tables[0].notes == ("a note", "no figure: there is no figure of a Plain")
-        assert (found.figures, found.findings) == ((), ())
+    def test_result_without_figure_and_findings_has_a_table(self):
+        filled = section_of(Section("a", "A?"), Plain())
+        assert filled.tables[0].rows == TABLE.rows
+        assert filled.tables[0].notes == ("a note", "no figure: there is no figure for a Plain")
+        assert (filled.figures, filled.findings) == ((), ())
 
-    def test_a_figure_that_cannot_be_drawn_says_why(self):
-        found = section_of(Section("a", "A?"), Undrawable())
-        assert found.tables[0].notes[-1] == "no figure: there is nothing to draw"
-        assert found.findings[0].headline == "It is so"
+    def test_undrawable_figure_adds_a_note(self):
+        filled = section_of(Section("a", "A?"), Undrawable())
+        assert filled.tables[0].notes[-1] == "no figure: there is nothing to draw"
+        assert filled.findings[0].headline == "It is so"
 
-    def test_tables_may_be_chosen(self):
-        other = Table("others", (Column("b", "b"),), ((2,),))
-        assert [table.title for table in section_of(Section("a", "A?"), Plain(), tables=(other, TABLE)).tables] == [
+    def test_tables_can_be_given(self):
+        second = Table("others", (Column("b", "b"),), ((2,),))
+        assert [table.title for table in section_of(Section("a", "A?"), Plain(), tables=(second, TABLE)).tables] == [
             "others",
             "numbers",
         ]

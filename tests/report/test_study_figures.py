@@ -1,4 +1,4 @@
-"""The figures of grades, comparisons and similarity: what is drawn, for few and for many."""
+"""The figures of grades, comparisons and similarity, for few and for many models."""
 
 import numpy as np
 import pytest
@@ -10,8 +10,8 @@ from regrade.studies import Basis, Scoring, compare_correctness, grade, similari
 SPACE = ClassSpace("two", ("a", "b"))
 
 
-def answers(count, images=200, seed=0):
-    """So many models on a set of two classes, better and better, and the set."""
+def predictions_of(count, images=200, seed=0):
+    """``count`` models of increasing accuracy on a set with two classes, with the set."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(2, size=images)
     parts = tuple(f"part {i % 12}" for i in range(images))
@@ -24,12 +24,12 @@ def answers(count, images=200, seed=0):
 
 
 def loaded(count, **options):
-    made = list(answers(count, **options))
-    return made[0][0], [scored for _, scored in made]
+    pairs = list(predictions_of(count, **options))
+    return pairs[0][0], [scored for _, scored in pairs]
 
 
 def rows(drawn, key):
-    """Those rows of a figure's data that have a key."""
+    """The rows of a figure's data that have a key."""
     return [row for data in drawn.spec["datasets"].values() for row in data if key in row]
 
 
@@ -38,7 +38,7 @@ def text(title):
 
 
 class TestGrade:
-    def test_a_dot_with_its_interval_for_each_model_best_first(self, tmp_path):
+    def test_each_model_has_a_point_with_interval_best_first(self, tmp_path):
         test_set, scored = loaded(5)
         result = grade(test_set, scored)
         drawn = figure(result)
@@ -55,7 +55,7 @@ class TestGrade:
         assert "clopper-pearson 95%" in subtitle
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
-    def test_slices_are_colors(self):
+    def test_slices_have_colors(self):
         test_set, scored = loaded(3)
         drawn = figure(grade(test_set, scored, slices=["part=part 1", "part=part 2"]))
         assert {p["kind"] for p in rows(drawn, "value")} == {"all", "part=part 1", "part=part 2"}
@@ -69,13 +69,13 @@ class TestGrade:
         svg = drawn.save(tmp_path / "f.svg").read_text()
         assert svg.count('aria-roledescription="point"') == 2 * 13  # each point in its own panel only
 
-    def test_of_very_many_models_the_best_are_drawn(self):
+    def test_of_many_models_only_the_best_are_drawn(self):
         test_set, scored = loaded(130)
         drawn = figure(grade(test_set, scored))
         assert len(rows(drawn, "value")) == 120
         assert "the best 120 of 130" in text(drawn.spec["title"])[1]
 
-    def test_without_a_label_there_is_nothing_to_draw(self):
+    def test_figure_without_labels_raises(self):
         test_set = TestSet("bare", SPACE, ("1",), np.array([-1]))
         scored = [(Predictions("m", "bare", "two", np.array([[0]])), Scoring(test_set))]
         with pytest.raises(UndefinedError, match="nothing to draw"):
@@ -100,15 +100,15 @@ class TestComparison:
         assert text(drawn.spec["title"])[0] == "m0 is ahead of the other 4 models"
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
 
-    def test_models_that_cannot_be_told_apart(self):
+    def test_models_without_a_detected_difference(self):
         drawn = figure(self.compared(self.CORRECT[1:4]))
         assert text(drawn.spec["title"])[0] == "Any of 3 of 3 models may be the best"
 
-    def test_a_pair_is_a_difference(self, tmp_path):
+    def test_pair_is_drawn_as_a_difference(self, tmp_path):
         result = self.compared(self.CORRECT[:2])
         drawn = figure(result)
         (point,) = rows(drawn, "value")
-        assert point["pair"] == "m0 less m1"
+        assert point["pair"] == "m0 − m1"
         assert point["value_low"] < point["value"] == round(100 * result.pairs[0].difference.value, 2)
         assert text(drawn.spec["title"])[0].startswith("m0 is ahead of m1 by")
         assert drawn.save(tmp_path / "f.svg").stat().st_size > 1000
@@ -131,10 +131,10 @@ class TestSimilarity:
         assert all(p["low"] <= p["observed"] <= p["high"] for p in points)
         svg = drawn.save(tmp_path / "f.svg").read_text()
         for model in result.models:
-            assert svg.count(f">{model}</text>") == 2  # beside and below
+            assert svg.count(f">{model}</text>") == 2  # on both axes
         assert svg.count(">1.00</text>") == 6
 
-    def test_every_name_of_67_models_is_there_once(self, tmp_path):
+    def test_each_name_of_67_models_occurs_once(self, tmp_path):
         test_set, scored = loaded(67)
         svg = figure(similarity(test_set, scored)).save(tmp_path / "f.svg").read_text()
         assert sum(svg.count(f">model's {i}</text>") for i in range(67)) == 67
@@ -167,7 +167,7 @@ class TestSimilarity:
         frames = [row for row in rows(figure(result), "high") if "observed" not in row]
         assert sorted(frame["high"] - frame["low"] for frame in frames) == [2, 2]
         assert text(figure(result).spec["title"])[0] == (
-            "2 of 10 pairs of models share errors more than independent models would"
+            "2 of 10 pairs of models share errors more often than independent models would"
         )
 
     def test_two_models_that_are_always_right(self, tmp_path):

@@ -1,4 +1,4 @@
-"""Tables as CSV, Markdown and LaTeX, whatever stands in them."""
+"""Tables as CSV, Markdown and LaTeX, with arbitrary content."""
 
 import csv
 import io
@@ -20,24 +20,24 @@ EMPTY = Table("nothing", (Column("a", "a"), Column("b", "b")), ())
 
 
 class TestCsv:
-    def test_an_estimate_is_spread_over_columns_as_fractions(self):
+    def test_estimate_has_one_column_per_number(self):
         assert to_csv(TABLE) == (
             "model,top1,top1_low,top1_high,top1_n,top1_method,novel,p\n"
             "a|b_c,0.5,0.25,0.75,40,exact 95%,1234,1e-09\n100% & more,,,,,,,0.25\n"
         )
 
-    def test_an_empty_table_keeps_its_heading(self):
+    def test_empty_table_keeps_its_heading(self):
         assert to_csv(EMPTY) == "a,b\n"
 
     @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), min_size=1))
-    def test_any_text_comes_back(self, texts):
+    def test_any_text_round_trips(self, texts):
         table = Table("t", (Column("x", "x"), Column("y", "y")), tuple((text, 1) for text in texts))
         rows = list(csv.reader(io.StringIO(to_csv(table), newline="")))
         assert rows == [["x", "y"], *([text, "1"] for text in texts)]
 
 
 class TestMarkdown:
-    def test_numbers_to_the_right_and_pipes_escaped(self):
+    def test_numbers_are_right_aligned_and_pipes_escaped(self):
         assert to_markdown(TABLE) == (
             "**accuracy, in %**\n\n"
             "| model | top-1 | novel | p |\n"

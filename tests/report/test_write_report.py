@@ -1,4 +1,4 @@
-"""A report as a folder: the page, figures, tables and results beside it, whole or not at all."""
+"""Writing a report folder atomically: the page, figures, tables and results."""
 
 import csv
 import json
@@ -18,19 +18,21 @@ SECTION = Section(
     "points", "Where is it?", "here", (Finding(KIND, "It is there", "At 1.", 0.5),), (FIGURE,), (TABLE, TABLE)
 )
 TROUBLE = Section("trouble", "What else?", trouble="This could not be answered: no one knows.")
-BEHIND = Provenance({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
-REPORT = Report("A <title>", "sub", "2026-11-15", (SECTION, TROUBLE), ("a", "b"), BEHIND, (("Why?", "It takes time."),))
+PROVENANCE = Provenance({"confidence": "95%", "regrade": "0"}, (TABLE,), {"test_sets": [{"digest": "abc"}]})
+REPORT = Report(
+    "A <title>", "sub", "2026-11-15", (SECTION, TROUBLE), ("a", "b"), PROVENANCE, (("Why?", "It takes time."),)
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    found = tmp_path_factory.mktemp("reports") / "deep" / "one"
-    assert write_report(REPORT, found) == found / "index.html"
-    return found
+    target = tmp_path_factory.mktemp("reports") / "deep" / "one"
+    assert write_report(REPORT, target) == target / "index.html"
+    return target
 
 
 class TestFiles:
-    def test_everything_is_beside_the_page(self, folder):
+    def test_folder_contains_all_files(self, folder):
         names = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
         stems = ("points", "points--2", "behind-1")
         tables = {f"tables/{name}.{end}" for name in stems for end in ("csv", "md", "tex")}
@@ -39,28 +41,28 @@ class TestFiles:
         }  # fmt: skip
         assert [path.name for path in folder.parent.iterdir()] == ["one"]
 
-    def test_figures_are_what_their_endings_say(self, folder):
+    def test_figures_have_the_format_of_their_suffix(self, folder):
         for ending, start in (("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
             assert (folder / f"figures/points.{ending}").read_bytes().startswith(start)
         assert "A point" in (folder / "figures/points.svg").read_text()
 
-    def test_tables_hold_the_numbers(self, folder):
+    def test_tables_contain_the_numbers(self, folder):
         with (folder / "tables/points.csv").open() as file:
             assert list(csv.reader(file)) == [["model", "n"], ["a", "1"], ["b", "2"]]
 
-    def test_no_section_takes_the_files_of_another(self, tmp_path):
+    def test_sections_do_not_share_file_names(self, tmp_path):
         """Test sets may be called `points` and `points-2`, and the first have two tables."""
         second = Section("points-2", "Where is it?", "there", tables=(replace(TABLE, rows=(("c", 3),)),))
         write_report(replace(REPORT, sections=(replace(SECTION, figures=()), second)), tmp_path / "R")
-        found = json.loads((tmp_path / "R" / "results.json").read_text())
-        paths = [path for section in found["sections"] for path in section["tables"]]
+        results = json.loads((tmp_path / "R" / "results.json").read_text())
+        paths = [path for section in results["sections"] for path in section["tables"]]
         assert len(set(paths)) == 3
         assert ["c," in (tmp_path / "R" / path).read_text() for path in paths] == [False, False, True]
 
-    def test_results_are_all_there(self, folder):
-        found = json.loads((folder / "results.json").read_text())
-        assert found["title"] == "A <title>"
-        assert found["key_findings"] == [
+    def test_results_contain_findings_sections_and_provenance(self, folder):
+        results = json.loads((folder / "results.json").read_text())
+        assert results["title"] == "A <title>"
+        assert results["key_findings"] == [
             {
                 "kind": "a point: where",
                 "headline": "It is there",
@@ -70,26 +72,29 @@ class TestFiles:
                 "section": "points",
             }
         ]
-        assert [section["anchor"] for section in found["sections"]] == ["points", "trouble"]
-        assert found["sections"][0]["tables"] == ["tables/points.csv", "tables/points--2.csv"]
-        assert found["sections"][1]["trouble"] == TROUBLE.trouble
-        assert found["behind"] == {"settings": {"confidence": "95%", "regrade": "0"}, "test_sets": [{"digest": "abc"}]}
+        assert [section["anchor"] for section in results["sections"]] == ["points", "trouble"]
+        assert results["sections"][0]["tables"] == ["tables/points.csv", "tables/points--2.csv"]
+        assert results["sections"][1]["trouble"] == TROUBLE.trouble
+        assert results["behind"] == {
+            "settings": {"confidence": "95%", "regrade": "0"},
+            "test_sets": [{"digest": "abc"}],
+        }
 
-    def test_the_page_says_what_could_not_be_answered_and_what_could_be_asked(self, folder):
+    def test_page_lists_troubles_and_open_questions(self, folder):
         page = (folder / "index.html").read_text()
         assert "<title>A &lt;title&gt;</title>" in page
         assert '<p class="trouble">This could not be answered: no one knows.</p>' in page
         assert "<strong>Why?</strong> It takes time." in page
         assert "Ranges in brackets are 95% intervals." in page
 
-    def test_images_are_in_the_page(self, tmp_path):
+    def test_gallery_images_are_embedded(self, tmp_path):
         tile = GalleryTile(b"\xff\xd8jpeg", (28, 28), "i<1>", "cat", "taken for dog (2)", "2 of 2 models wrong")
         section = Section("hard", "Which?", gallery=Gallery("The hardest", (tile,), ("how they were chosen",)))
         page = write_report(Report("t", "", "", (section,), (), Provenance()), tmp_path / "r").read_text()
         assert 'class="blocks" src="data:image/jpeg;base64,/9hqcGVn" width="28" height="28"' in page
         assert 'alt="i&lt;1&gt;: cat"' in page
         assert "how they were chosen" in page
-        assert "There is not enough here yet to say anything." in page
+        assert "There are no findings yet: add models or test sets." in page
         assert len(page) < 40_000  # the scripts that draw figures stay out
 
 
@@ -97,26 +102,26 @@ QUIET = replace(REPORT, sections=(replace(SECTION, figures=()),))
 
 
 class TestReplacing:
-    def test_what_is_there_stays_unless_forced(self, tmp_path):
+    def test_existing_report_is_replaced_only_with_force(self, tmp_path):
         write_report(QUIET, tmp_path / "r")
         before = (tmp_path / "r" / "index.html").read_text()
-        other = Report("Another", "", "", (), (), Provenance())
+        new = Report("Another", "", "", (), (), Provenance())
         with pytest.raises(AlreadyStored, match="is there already: give another name, or --force to replace it"):
-            write_report(other, tmp_path / "r")
+            write_report(new, tmp_path / "r")
         assert (tmp_path / "r" / "index.html").read_text() == before
-        write_report(other, tmp_path / "r", force=True)
+        write_report(new, tmp_path / "r", force=True)
         assert "Another" in (tmp_path / "r" / "index.html").read_text()
         assert not list((tmp_path / "r").glob("tables/points*"))
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
-    def test_what_is_no_report_is_never_replaced(self, tmp_path):
+    def test_folder_without_a_report_is_never_replaced(self, tmp_path):
         (tmp_path / "mine").mkdir()
         (tmp_path / "mine" / "thesis.tex").write_text("years of work")
         with pytest.raises(AlreadyStored, match=r"is something else \(no index.html and results.json\): it stays"):
             write_report(QUIET, tmp_path / "mine", force=True)
         assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
-    def test_a_refusing_disk_leaves_nothing_half_written(self, tmp_path, monkeypatch):
+    def test_full_disk_leaves_the_old_report(self, tmp_path, monkeypatch):
         from pathlib import Path
 
         write_report(QUIET, tmp_path / "r")
@@ -134,7 +139,7 @@ class TestReplacing:
         assert (tmp_path / "r" / "index.html").read_text() == before
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
-    def test_an_old_report_comes_back_where_the_new_one_cannot_take_its_place(self, tmp_path, monkeypatch):
+    def test_failed_rename_restores_the_old_report(self, tmp_path, monkeypatch):
         from pathlib import Path
 
         write_report(QUIET, tmp_path / "r")
@@ -153,7 +158,7 @@ class TestReplacing:
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
-def test_without_the_extra_the_command_to_get_it_is_told(tmp_path, monkeypatch):
+def test_missing_extra_names_the_install_command(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "vl_convert", None)
@@ -162,7 +167,7 @@ def test_without_the_extra_the_command_to_get_it_is_told(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_large_figure_becomes_a_image_in_the_page(tmp_path):
+def test_large_figure_becomes_an_image_in_the_page(tmp_path):
     values = [{"x": number, "y": number % 7} for number in range(3000)]
     chart = altair.Chart(altair.InlineData(values=values)).mark_point().encode(x="x:Q", y="y:Q")
     section = Section("many", "Many?", figures=(Figure("many", "Many points.", chart),))

@@ -1,4 +1,4 @@
-"""Comparisons against slow restatements and other implementations."""
+"""Comparisons, checked against slow reference implementations and other packages."""
 
 import itertools
 import json
@@ -28,7 +28,7 @@ def compare(models: tuple[str, ...], correct: np.ndarray, *, labels: str | None 
 
 
 @given(RIGHT)
-def test_pairs_against_a_slow_restatement(correct):
+def test_pairs_match_a_slow_reference(correct):
     result = compare(names(len(correct)), correct)
     n = correct.shape[1]
     assert [(p.first, p.second) for p in result.pairs] == list(itertools.combinations(names(len(correct)), 2))
@@ -52,7 +52,7 @@ def test_pairs_against_a_slow_restatement(correct):
 
 
 @given(RIGHT)
-def test_corrections_against_a_slow_restatement(correct):
+def test_corrections_match_a_slow_reference(correct):
     pairs = compare(names(len(correct)), correct).pairs
     exact = [p.p_values.exact for p in pairs]
     count = len(exact)
@@ -66,29 +66,29 @@ def test_corrections_against_a_slow_restatement(correct):
 
 
 @given(RIGHT)
-def test_ranks(correct):
+def test_ranks_match_a_slow_reference(correct):
     result = compare(names(len(correct)), correct)
     accuracies = {name: row.mean() for name, row in zip(names(len(correct)), correct, strict=True)}
     for rank in result.ranks:
-        assert rank.rank == 1 + sum(other > accuracies[rank.model] for other in accuracies.values())
+        assert rank.rank == 1 + sum(accuracy > accuracies[rank.model] for accuracy in accuracies.values())
         assert 1 <= rank.low <= rank.rank <= rank.high <= len(correct)
     assert [r.rank for r in result.ranks] == sorted(r.rank for r in result.ranks)
 
 
-def test_a_clear_winner_has_a_rank_of_its_own():
+def test_clear_winner_is_ranked_first_alone():
     correct = np.zeros((3, 1000), dtype=bool)
     correct[0], correct[1, :500], correct[2, 1:501] = True, True, True
     ranks = {r.model: (r.rank, r.low, r.high) for r in compare(names(3), correct).ranks}
     assert ranks == {"m0": (1, 1, 1), "m1": (2, 2, 3), "m2": (2, 2, 3)}
 
 
-def test_the_same_answers_do_not_differ():
+def test_equal_predictions_do_not_differ():
     (pair,) = compare(names(2), np.ones((2, 10), dtype=bool)).pairs
     assert (pair.difference.value, pair.p_values.exact, pair.holm, pair.images_needed) == (0, 1, 1, None)
     assert pair.difference.low < 0 < pair.difference.high
 
 
-def test_what_cannot_be_compared():
+def test_compare_rejects_one_model_and_no_images():
     with pytest.raises(InputError, match="at least two"):
         compare(("m",), np.ones((1, 5), dtype=bool))
     with pytest.raises(UndefinedError, match="no image"):
@@ -98,14 +98,14 @@ def test_what_cannot_be_compared():
 class TestTables:
     CORRECT = np.array([[1, 1, 1, 1, 0, 1], [1, 0, 0, 1, 0, 0], [0, 0, 1, 1, 0, 1]], dtype=bool)
 
-    def test_two_models_are_a_pair_and_more_are_ranks(self):
+    def test_table_shows_a_pair_or_ranks(self):
         assert compare(names(2), self.CORRECT[:2]).table().title.startswith("pairs on set")
         ranks = compare(names(3), self.CORRECT, labels="real").table()
         assert ranks.title == "ranks on set against real@1, accuracy in %"
         assert [row[3] for row in ranks.rows] == ["m0", "m2", "m1"]
         assert any("0 of 3 pairs differ at the 5% level" in note for note in ranks.notes)
 
-    def test_all_pairs_with_every_test(self):
+    def test_pair_table_has_every_test(self):
         table = compare(names(3), self.CORRECT).pair_table()
         assert len(table.rows) == 3
         records = table.records()
@@ -114,7 +114,7 @@ class TestTables:
         assert records[0]["difference"] == pytest.approx(3 / 6)
         assert records[0]["difference_low"] < records[0]["difference_high"]
 
-    def test_it_is_ready_for_json(self):
+    def test_as_dict_is_json_serializable(self):
         content = compare(names(3), self.CORRECT, confidence=0.9).as_dict()
         assert json.loads(json.dumps(content, allow_nan=False))["confidence"] == 0.9
         assert {p["difference"]["method"] for p in content["pairs"]} == {"paired score, 3 together 90%"}

@@ -1,4 +1,4 @@
-"""What a comparison says of novel predictions, slices and verdicts: nothing is silently wrong."""
+"""Comparisons with novel predictions, slices and review decisions."""
 
 import json
 
@@ -19,7 +19,7 @@ def predictions(model: str, classes: np.ndarray) -> tuple[Predictions, Scoring]:
 
 
 def labels(rule: MultilabelRule = MultilabelRule.IMAGES, review: ReviewFrame | None = None) -> ReviewedLabels:
-    """Every image's own label is correct; no one has judged anything else."""
+    """Only the original label of each image is judged, as correct."""
     own = LabelSet(
         "own", 1, "set", 4, np.arange(IMAGES), np.asarray(SET.labels), np.full(IMAGES, LabelState.CORRECT),
         np.ones(IMAGES, dtype=bool), ("",) * IMAGES, Unlisted.NOVEL,
@@ -31,17 +31,17 @@ RIGHT = np.asarray(SET.labels)
 HALF = np.where(np.arange(IMAGES) < 20, RIGHT, (RIGHT + 1) % 4)
 
 
-def test_novel_predictions_are_counted_and_what_they_could_change_is_told():
+def test_novel_predictions_are_counted_with_their_possible_effect():
     result = compare(SET, [predictions("good", RIGHT), predictions("half", HALF)], labels=labels())
     (pair,) = result.pairs
     assert [(rank.model, rank.novel) for rank in result.ranks] == [("good", 0), ("half", 20)]
     assert (pair.difference.value, pair.lowest, pair.highest) == (0.5, 0.0, 0.5)
-    assert "good is ahead of half" in pair.in_words(0.05) and "could turn it round" in pair.in_words(0.05)
+    assert "good is ahead of half" in pair.in_words(0.05) and "could reverse it" in pair.in_words(0.05)
     assert any("no one has judged" in note for note in result.basis.notes)
     assert "novel" in [column.key for column in result.rank_table().columns]
 
 
-def test_a_lead_that_no_verdict_can_turn_round_is_called_so():
+def test_lead_that_no_judgment_can_reverse_is_stated():
     most = np.where(np.arange(IMAGES) < 30, RIGHT, (RIGHT + 1) % 4)
     few = np.where(np.arange(IMAGES) < 2, RIGHT, RIGHT)
     few = np.where(np.arange(IMAGES) < 2, (RIGHT + 1) % 4, few)
@@ -53,14 +53,14 @@ def test_a_lead_that_no_verdict_can_turn_round_is_called_so():
     )  # fmt: skip
     novel = few.copy()
     novel[0] = (RIGHT[0] + 2) % 4  # the only prediction no one has judged
-    known = ReviewedLabels(MultilabelScoring(wrong, judged.scoring.rule))
-    result = compare(SET, [predictions("ahead", novel), predictions("behind", most)], labels=known)
+    reviewed = ReviewedLabels(MultilabelScoring(wrong, judged.scoring.rule))
+    result = compare(SET, [predictions("ahead", novel), predictions("behind", most)], labels=reviewed)
     (pair,) = result.pairs
     assert pair.lowest > 0 and pair.highest > pair.lowest
-    assert pair.in_words(0.05).endswith("whatever the novel predictions are")
+    assert pair.in_words(0.05).endswith("however the novel predictions are judged")
 
 
-def test_verdicts_of_a_review_count():
+def test_review_decisions_count():
     rows = np.arange(20, 40)
     frame = ReviewFrame(
         "set", "own@1", 4, rows, HALF[rows], np.zeros(20, int), np.arange(20), np.zeros(20),
@@ -80,8 +80,8 @@ def test_slice_rule_and_labels_are_part_of_the_result():
     assert any("over images" in note for note in content["notes"])
 
 
-def test_the_sentence_never_contradicts_the_exact_test():
-    """The interval leaves out 0, the exact test does not reject: no difference is detected."""
+def test_sentence_agrees_with_the_exact_test():
+    """The interval excludes 0 but the exact test does not reject: no difference is detected."""
     correct = np.zeros((2, 100), dtype=bool)
     correct[0, :14] = True
     correct[1, 14:19] = True
@@ -92,7 +92,7 @@ def test_the_sentence_never_contradicts_the_exact_test():
     assert "points ahead and" in pair.in_words(0.05)
 
 
-def test_a_p_value_too_small_for_a_number_is_not_shown_as_zero():
+def test_tiny_p_value_is_not_shown_as_zero():
     correct = np.zeros((2, 5000), dtype=bool)
     correct[0] = True
     result = compare_correctness(("a", "b"), correct, basis=Basis("set", 5000))
@@ -100,12 +100,12 @@ def test_a_p_value_too_small_for_a_number_is_not_shown_as_zero():
     assert "< 1e-300" in result.table().texts()[0]
 
 
-def test_printed_it_is_its_table():
+def test_str_is_the_table():
     result = compare(SET, [predictions("good", RIGHT), predictions("half", HALF)])
     assert str(result) == repr(result) == str(result.table())
     assert "good is ahead of half" in str(result)
 
 
-def test_one_model_is_no_comparison():
+def test_one_model_is_rejected():
     with pytest.raises(InputError, match="at least two models, got 1"):
         compare(SET, [predictions("good", RIGHT)])

@@ -1,4 +1,4 @@
-"""Errors under corruptions, mCE and relative mCE: by hand, against a plain loop, and their intervals by simulation."""
+"""Errors under corruptions, mCE and relative mCE: by hand, against a plain loop, and simulated coverage."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from regrade.core import ClassSpace, InputError, MismatchError, Predictions, TestSet
 from regrade.metrics import ALEXNET_CLEAN_ERROR, ALEXNET_ERRORS
 from regrade.stats import clustered_proportion, proportion
-from regrade.studies import CleanAnswers, Scoring, corruption_frame, corruption_grade
+from regrade.studies import CleanCorrectness, Scoring, corruption_frame, corruption_grade
 
 SPACE = ClassSpace("pair", ("right", "wrong"), ("right", "wrong"))
 TWO = ("fog", "snow")
@@ -16,7 +16,7 @@ FIVE = ("1", "2", "3", "4", "5")
 
 
 def corrupted_set(images, corruptions=TWO, severities=FIVE, *, column=True, order=None) -> TestSet:
-    """Every image under everything, all of class 0."""
+    """Every image under every corruption and severity, all of class 0."""
     rows = [(c, s, i) for c in corruptions for s in severities for i in images]
     rows = rows if order is None else [rows[k] for k in order]
     groups = {"corruption": tuple(r[0] for r in rows), "severity": tuple(r[1] for r in rows)}
@@ -32,7 +32,7 @@ def answers(test_set: TestSet, wrong, model="m") -> tuple[Predictions, Scoring]:
 
 
 def random_wrong(rng, images: int, corruptions: int = 2) -> np.ndarray:
-    """Shape (corruptions, 5, images): hard images are hard everywhere."""
+    """Shape (corruptions, 5, images): hard images are hard under every corruption."""
     hardness = rng.beta(0.6, 1.2, images)
     return rng.random((corruptions, 5, images)) < hardness
 
@@ -57,25 +57,25 @@ class TestExtremes:
         assert grade.as_dict()["hardest"] == {"name": "snow", "open": [], "settled": True}
 
     @pytest.mark.parametrize("wrong", [False, True])
-    def test_nothing_stands_out_where_all_is_right_or_wrong(self, wrong):
+    def test_no_extreme_if_all_predictions_are_right_or_wrong(self, wrong):
         test_set = corrupted_set(IMAGES)
         grade = corruption_grade(test_set, [answers(test_set, np.full(40, wrong), model) for model in "ab"])
         assert grade.most_robust.open == ("b",) and not grade.hardest.settled
 
-    def test_one_model_and_one_corruption_stand_alone(self):
+    def test_one_model_and_one_corruption_have_no_extremes(self):
         test_set = corrupted_set(IMAGES, ("fog",))
         grade = corruption_grade(test_set, [answers(test_set, np.zeros(20))])
         assert grade.most_robust is None and grade.hardest is None
 
 
 class TestValues:
-    def test_by_hand(self):
+    def test_values_by_hand(self):
         wrong = np.zeros((2, 5, 4), dtype=bool)
         wrong[0, 3:, 0] = wrong[0, 4, 1] = True  # fog: 3 of 20
         wrong[1] = True
         wrong[1, 0, :2] = False  # snow: 18 of 20
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.array([True, False, True, True])})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.array([True, False, True, True])})
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)], clean=clean))
         fog, snow = ALEXNET_ERRORS["fog"], ALEXNET_ERRORS["snow"]
         assert list(rows) == ["all", "snow", "fog"], "in the order of the paper"
@@ -87,13 +87,13 @@ class TestValues:
         assert [rows[k].relative.value for k in rows] == pytest.approx([sum(relative) / 2, *relative])
         assert rows["all"].clean == proportion(1, 4) and rows["fog"].clean is None
 
-    def test_alexnet_itself_scores_one(self):
-        """10,000 images on which just so many are wrong as AlexNet has wrong."""
+    def test_alexnet_has_an_mce_of_one(self):
+        """10,000 images with AlexNet's number of errors."""
         images = tuple(f"{number:05d}" for number in range(10_000))
         test_set = corrupted_set(images, tuple(ALEXNET_ERRORS))
         shares = np.array(list(ALEXNET_ERRORS.values()))[:, None, None]
         wrong = np.broadcast_to(np.arange(10_000) < 10_000 * shares, (15, 5, 10_000))
-        clean = CleanAnswers(corrupted_set_clean(images), {"m": np.arange(10_000) >= 10_000 * ALEXNET_CLEAN_ERROR})
+        clean = CleanCorrectness(corrupted_set_clean(images), {"m": np.arange(10_000) >= 10_000 * ALEXNET_CLEAN_ERROR})
         grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
         assert grade.rows[0].ratio.value == pytest.approx(1, abs=2e-4)
         assert grade.rows[0].relative.value == pytest.approx(1, abs=1e-3)
@@ -107,7 +107,7 @@ class TestValues:
         first = corruption_grade(plain, [answers(plain, wrong)])
         assert corruption_grade(mixed, [answers(mixed, wrong[order])]).rows == first.rows
 
-    def test_images_are_known_by_their_ids_too(self):
+    def test_images_are_identified_by_id_without_an_image_column(self):
         wrong = random_wrong(np.random.default_rng(1), 4)
         by_column, by_id = corrupted_set(IMAGES), corrupted_set(IMAGES, column=False)
         first, second = (corruption_grade(s, [answers(s, wrong)]).rows for s in (by_column, by_id))
@@ -130,16 +130,16 @@ class TestValues:
         got = corruption_grade(part, [answers(part, wrong)]).rows
         assert got == corruption_grade(three, [answers(three, wrong[..., :3])]).rows
 
-    def test_severities_that_are_not_all_there_have_no_reference(self):
+    def test_missing_severities_have_no_reference(self):
         test_set = corrupted_set(IMAGES, severities=("1", "3"))
         wrong = np.random.default_rng(4).random(16) < 0.5
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.ones(4, dtype=bool)})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.ones(4, dtype=bool)})
         grade = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean)
         assert all(row.ratio is None and row.relative is None for row in grade.rows)
         assert "no CE" in grade.notes[1]
         assert [column.key for column in grade.table().columns] == ["model", "corruption", "error", "clean"]
 
-    def test_corruptions_of_one_s_own_have_no_reference(self):
+    def test_custom_corruptions_have_no_reference(self):
         test_set = corrupted_set(IMAGES, corruptions=("fog", "rain"))
         wrong = random_wrong(np.random.default_rng(5), 4)
         rows = by_corruption(corruption_grade(test_set, [answers(test_set, wrong)]))
@@ -162,8 +162,8 @@ class TestIntervals:
         assert rows["snow"].error == replace(snow, method="clustered korn-graubard, 2 together 95%")
         assert rows["snow"].ratio.high == pytest.approx(snow.high / ALEXNET_ERRORS["snow"])
 
-    def test_seventy_five_copies_of_an_image_are_not_seventy_five_images(self):
-        """Where an image is wrong under all or nothing, the interval is that of the images alone."""
+    def test_copies_of_an_image_are_not_independent(self):
+        """If an image is wrong under all corruptions or none, the interval equals that of the images alone."""
         images = tuple(f"{n:03d}" for n in range(100))
         test_set = corrupted_set(images)
         wrong = np.broadcast_to(np.arange(100) < 30, (2, 5, 100))
@@ -172,9 +172,9 @@ class TestIntervals:
         assert (error.low, error.high) == pytest.approx((alone.low, alone.high), abs=0.01)
 
     @pytest.mark.parametrize("share", [0, 1])
-    def test_all_right_or_all_wrong_is_no_certainty(self, share):
+    def test_interval_has_a_width_if_all_are_right_or_wrong(self, share):
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(IMAGES), {"m": np.full(4, not share)})
+        clean = CleanCorrectness(corrupted_set_clean(IMAGES), {"m": np.full(4, not share)})
         grade = corruption_grade(test_set, [answers(test_set, np.full(40, share))], clean=clean)
         bounds = proportion(4 * share, 4)
         most = np.mean([1 / ALEXNET_ERRORS[name] for name in TWO])
@@ -184,7 +184,7 @@ class TestIntervals:
 
     @pytest.mark.parametrize("images", [20, 200])
     def test_coverage(self, images):
-        """How often the interval holds the value of a population of images, at 95 %."""
+        """How often the 95 % interval covers the value of a population of images."""
         rng = np.random.default_rng(images)
         hardness = rng.beta(0.6, 1.2, 20_000)
         reference = np.array([ALEXNET_ERRORS[name] for name in ("snow", "fog")])
@@ -197,7 +197,7 @@ class TestIntervals:
         for _ in range(400):
             drawn = rng.choice(20_000, images)
             wrong = rng.random((2, 5, images)) < hardness[drawn]
-            clean = CleanAnswers(clean_set, {"m": rng.random(images) >= clean_share[drawn]})
+            clean = CleanCorrectness(clean_set, {"m": rng.random(images) >= clean_share[drawn]})
             row = corruption_grade(test_set, [answers(test_set, wrong)], clean=clean).rows[0]
             held += (
                 row.ratio.low <= true_mce <= row.ratio.high,
@@ -206,43 +206,43 @@ class TestIntervals:
         assert (held / 400 > 0.92).all() and (held / 400 < 0.985).all()
 
 
-class TestRefused:
-    def test_no_such_groups(self):
+class TestErrors:
+    def test_missing_group_columns_raise(self):
         plain = corrupted_set_clean(IMAGES)
         with pytest.raises(InputError, match="test set clean has no group column 'corruption'"):
             corruption_frame(plain)
 
-    def test_gaps(self):
+    def test_missing_combination_raises(self):
         whole = corrupted_set(IMAGES)
         part = corrupted_set(IMAGES, order=range(len(whole) - 1))
-        with pytest.raises(InputError, match="lacks snow of severity 5 for image 'd': every image is needed"):
+        with pytest.raises(InputError, match="lacks snow of severity 5 for image 'd': add the missing examples"):
             corruption_frame(part)
 
-    def test_an_image_twice(self):
+    def test_duplicate_image_raises(self):
         twice = corrupted_set(IMAGES)
         groups = {**twice.groups, "image": tuple("a" if i == "b" else i for i in twice.groups["image"])}
         odd = TestSet("c", SPACE, twice.ids, twice.labels, groups)
         with pytest.raises(InputError, match="has an image twice under the same corruption"):
             corruption_frame(odd)
 
-    def test_images_that_cannot_be_told(self):
+    def test_unidentified_images_raise(self):
         plain = corrupted_set(IMAGES, column=False)
         numbered = TestSet("c", SPACE, tuple(map(str, range(len(plain)))), plain.labels, plain.groups)
-        with pytest.raises(InputError, match="does not say which examples are the same image"):
+        with pytest.raises(InputError, match="does not say which examples show the same image"):
             corruption_frame(numbered)
 
-    def test_other_clean_images(self):
+    def test_different_clean_images_raise(self):
         test_set = corrupted_set(IMAGES)
-        clean = CleanAnswers(corrupted_set_clean(("a", "b")), {"m": np.ones(2, dtype=bool)})
+        clean = CleanCorrectness(corrupted_set_clean(("a", "b")), {"m": np.ones(2, dtype=bool)})
         with pytest.raises(MismatchError, match="2 of 4 images are not in clean, for instance 'c'"):
             corruption_grade(test_set, [answers(test_set, np.zeros(40))], clean=clean)
 
-    def test_no_models(self):
+    def test_no_models_raise(self):
         with pytest.raises(InputError, match="no model has predictions on c yet"):
             corruption_grade(corrupted_set(IMAGES), [])
 
 
-def test_as_data():
+def test_as_dict():
     test_set = corrupted_set(IMAGES)
     grade = corruption_grade(test_set, [answers(test_set, random_wrong(np.random.default_rng(7), 4))])
     data = grade.as_dict()

@@ -1,4 +1,4 @@
-"""The grade against slow restatements, and where a number is not defined."""
+"""The grade, checked against slow reference implementations, and undefined values."""
 
 from dataclasses import replace
 
@@ -47,7 +47,7 @@ def row_of(result: Grade, model: str = "m", slice_: str = EVERYTHING) -> GradeRo
 
 @st.composite
 def worlds(draw):
-    """Labels (some missing), top-5 answers (some missing) and judged labels, of a few images."""
+    """Labels (some missing), top-5 predictions (some missing) and judged labels of a few images."""
     n = draw(st.integers(1, 12))
     labels = draw(st.lists(st.integers(-1, CLASSES - 1), min_size=n, max_size=n))
     top5 = [
@@ -78,7 +78,7 @@ def value(estimate: Estimate | None) -> float | None:
 
 
 @given(worlds(), st.sampled_from(MultilabelRule), st.booleans())
-def test_against_a_slow_restatement(world, rule, collapsed):
+def test_grade_matches_a_slow_reference(world, rule, collapsed):
     labels, top5, states, covered, problems, complete = world
     scored = [c and not p for c, p in zip(covered, problems, strict=True)]
     if rule is MultilabelRule.CLASSES:  # needs a label for each
@@ -138,8 +138,8 @@ def test_top1_on_the_images_that_the_labels_score(world, rule):
         assert estimate.low < estimate.high
 
 
-def test_a_change_by_labels_is_over_the_same_images():
-    """Labels of hard images only, which accept nothing but the images' own labels, change nothing."""
+def test_labels_change_is_over_the_same_images():
+    """Labels of hard images only, which accept only the original labels, change nothing."""
     labels = ReviewedLabels(
         MultilabelScoring(label_set({(i, 0): 1 for i in range(4)}, [True] * 4 + [False] * 6, [""] * 10, True))
     )
@@ -171,7 +171,7 @@ class TestCalibration:
         assert "calibration_error" in [column.key for column in result.table().columns]
 
     @pytest.mark.parametrize("kind", [ScoreKind.LOGITS, None])
-    def test_other_scores_have_none(self, kind):
+    def test_other_scores_have_no_calibration_error(self, kind):
         predicted = Predictions(
             "m",
             "set",
@@ -183,8 +183,8 @@ class TestCalibration:
         assert row_of(graded(a_test_set([0] * 4), predicted)).calibration_error is None
 
 
-class TestWhatIsUndefined:
-    def test_top_5_of_answers_with_one_class(self):
+class TestUndefined:
+    def test_top5_of_predictions_with_one_class(self):
         row = row_of(graded(a_test_set([0, 1]), answers([[0], [0]])))
         assert row.top1.value == 0.5
         assert row.top5 is None
@@ -196,11 +196,11 @@ class TestWhatIsUndefined:
     def test_unlabeled_examples_do_not_count(self):
         assert row_of(graded(a_test_set([0, -1, -1]), answers([[0], [0], [1]]))).top1.n == 1
 
-    def test_an_answer_that_is_missing_is_wrong_and_counted(self):
+    def test_missing_prediction_is_wrong_and_counted(self):
         row = row_of(graded(a_test_set([0, 1]), answers([[0], [NO_ANSWER]])))
         assert (row.top1.value, row.top1.n, row.unanswered) == (0.5, 2, 1)
 
-    def test_a_missing_answer_is_never_novel(self):
+    def test_missing_prediction_is_not_novel(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({}, [True, True], ["", ""])))
         row = row_of(graded(a_test_set([0, 1]), answers([[0], [NO_ANSWER]]), labels=labels))
         assert row.novel == 1
@@ -211,8 +211,8 @@ class TestWhatIsUndefined:
         row = row_of(graded(a_test_set([0, 1]), answers([[0], [0]]), labels=labels))
         assert row.multilabel is None and row.multilabel_upper is None and row.reviewed is None
 
-    def test_one_image_a_class_has_the_interval_of_a_plain_share(self):
-        """Within a class nothing varies that could be measured; the mean over classes is the mean over images."""
+    def test_one_image_per_class_has_the_interval_of_a_proportion(self):
+        """With one image per class, the mean over classes is the mean over images."""
         states = {(i, i): LabelState.CORRECT for i in range(4)}
         labels = label_set(states, [True] * 6, [""] * 6)
         scoring = MultilabelScoring(labels, MultilabelRule.CLASSES)
@@ -222,14 +222,14 @@ class TestWhatIsUndefined:
         assert (row.multilabel.value, row.multilabel.n) == (4 / 6, 6)
         assert row.multilabel.method == "clopper-pearson 95%"
 
-    def test_a_mean_over_classes_of_an_image_without_a_label(self):
+    def test_mean_over_classes_needs_original_labels(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({}, [True, True], ["", ""]), MultilabelRule.CLASSES))
-        with pytest.raises(InputError, match="no label of its own"):
+        with pytest.raises(InputError, match="has no original label"):
             graded(a_test_set([0, -1]), answers([[0], [0]]), labels=labels)
         outside = ReviewedLabels(MultilabelScoring(label_set({}, [True, False], ["", ""]), MultilabelRule.CLASSES))
         assert row_of(graded(a_test_set([0, -1]), answers([[0], [0]]), labels=outside)).multilabel.n == 1
 
-    def test_no_model(self):
+    def test_no_model_raises(self):
         with pytest.raises(InputError, match="no model has predictions"):
             graded(a_test_set([0]))
 
@@ -253,12 +253,12 @@ class TestSlices:
         assert row_of(result, slice_="a").top1.n == 1
 
     def test_an_empty_slice_raises(self):
-        with pytest.raises(InputError, match="'c' of set holds no example"):
+        with pytest.raises(InputError, match="'c' of set contains no examples"):
             slice_masks(a_test_set([0, 1]), ["c"])
-        with pytest.raises(InputError, match="'none' of set holds no example"):
+        with pytest.raises(InputError, match="'none' of set contains no examples"):
             slice_masks(a_test_set([0, 1]), ["none"])
 
-    def test_a_slice_whose_images_nobody_judged(self):
+    def test_slice_without_judged_images(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({(0, 0): 1}, [True, False], ["", ""])))
         result = graded(a_test_set([0, 1]), answers([[0], [1]]), labels=labels, slices=["b"])
         assert row_of(result, slice_="b").multilabel is None
@@ -275,18 +275,18 @@ class TestSlices:
         assert sum(p.n * p.value for p in parts) == pytest.approx(whole.n * whole.value if whole else 0)
 
 
-class TestTogether:
-    def test_intervals_of_slices_hold_together(self):
+class TestSimultaneousIntervals:
+    def test_intervals_of_slices_are_simultaneous(self):
         """Each of three slices at 1 - 0.05 / 3, and the whole at 0.95."""
         test_set = a_test_set([0] * 30, {"region": tuple("nse" * 10)})
         result = graded(test_set, answers([[0]] * 27 + [[1]] * 3), slices=["region"])
-        one, whole = row_of(result, slice_="region=n").top1, row_of(result).top1
+        part, whole = row_of(result, slice_="region=n").top1, row_of(result).top1
         strict = clopper_pearson(9, 10, confidence=1 - 0.05 / 3)
-        assert (one.low, one.high) == (float(strict.low), float(strict.high))
-        assert (one.method, whole.method) == ("clopper-pearson, 3 together 95%", "clopper-pearson 95%")
+        assert (part.low, part.high) == (float(strict.low), float(strict.high))
+        assert (part.method, whole.method) == ("clopper-pearson, 3 together 95%", "clopper-pearson 95%")
         assert "intervals of slices hold for all 3 slices of a model together" in result.notes
 
-    def test_multilabel_accuracies_of_slices_hold_together(self):
+    def test_multilabel_intervals_of_slices_are_simultaneous(self):
         states = {(n, 0): 1 for n in range(4)}
         labels = ReviewedLabels(MultilabelScoring(label_set(states, [True] * 4, [""] * 4)))
         test_set = a_test_set([0] * 4, {"region": tuple("nnss")})
@@ -297,10 +297,10 @@ class TestTogether:
 
     def test_a_slice_of_one_image_has_an_interval(self):
         test_set = a_test_set([0, 0, 0], {"region": ("n", "s", "s")})
-        one = row_of(graded(test_set, answers([[1], [0], [0]]), slices=["region"]), slice_="region=n").top1
-        assert (one.value, one.low, one.n) == (0, 0, 1) and one.high == pytest.approx(1 - 0.0125)
+        top1 = row_of(graded(test_set, answers([[1], [0], [0]]), slices=["region"]), slice_="region=n").top1
+        assert (top1.value, top1.low, top1.n) == (0, 0, 1) and top1.high == pytest.approx(1 - 0.0125)
 
-    def test_slices_that_were_chosen_to_be_hard_are_named(self):
+    def test_slices_selected_as_hard_are_named(self):
         hard = SliceSet("hard", "set", 2, {"hard": np.array([True, False])}, chosen_hard=True)
         test_set = replace(a_test_set([0, 0]), slice_sets=(hard,))
         result = graded(test_set, answers([[1], [0]]), slices=["hard", "a"])
@@ -323,7 +323,7 @@ class TestOrder:
 
 
 class TestTables:
-    def test_columns_that_say_nothing_are_left_out(self):
+    def test_empty_columns_are_left_out(self):
         table = graded(a_test_set([0]), answers([[0]])).table()
         assert [c.key for c in table.columns] == ["model", "top1"]
         assert table.texts() == [["m", "100.0 [2.5, 100.0]"]]
@@ -340,12 +340,12 @@ class TestTables:
         assert result.table().title == "set against judged@1, in %"
         assert any("list them with regrade labels novel" in note for note in result.notes)
 
-    def test_what_counts_as_right_is_said(self):
+    def test_notes_say_what_counts_as_correct(self):
         labels = ReviewedLabels(MultilabelScoring(label_set({}, [True], [""]), MultilabelRule.CLASSES, {0: (1,)}))
         notes = " ".join(graded(a_test_set([0]), answers([[0]]), labels=labels).notes)
         assert "right if correct or unclear, collapsed classes accepted; mean over classes; 1 image" in notes
 
-    def test_the_json_has_the_promised_fields(self):
+    def test_json_fields(self):
         content = graded(a_test_set([0]), answers([[0]])).as_dict()
         assert (content["test_set"], content["labels"]) == ("set", None)
         (row,) = content["rows"]

@@ -1,4 +1,4 @@
-"""Two versions of labels held against each other: by hand, against themselves and turned round, and in simulation."""
+"""Comparison of two label versions: by hand, identical and swapped versions, and simulated coverage."""
 
 import json
 
@@ -20,7 +20,7 @@ def images(size):
 
 
 def labels(size, states, problems=(), *, version=1, uncovered=()):
-    """Labels from states by (image, class), and the images that are problematic."""
+    """Labels from states by (image, class), and problematic images."""
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     covered = np.ones(size, dtype=bool)
     covered[list(uncovered)] = False
@@ -30,8 +30,8 @@ def labels(size, states, problems=(), *, version=1, uncovered=()):
     )  # fmt: skip
 
 
-def judged(found, rule=MultilabelRule.IMAGES):
-    return ReviewedLabels(MultilabelScoring(found, rule))
+def judged(label_set, rule=MultilabelRule.IMAGES):
+    return ReviewedLabels(MultilabelScoring(label_set, rule))
 
 
 def answers(model, *classes):
@@ -39,7 +39,7 @@ def answers(model, *classes):
 
 
 def changed(test_set, models, before, after, **options):
-    scored = [(one, Scoring(test_set)) for one in models]
+    scored = [(predictions, Scoring(test_set)) for predictions in models]
     rule = options.pop("rule", MultilabelRule.IMAGES)
     return label_change(test_set, scored, before=judged(before, rule), after=judged(after, rule), **options)
 
@@ -54,10 +54,10 @@ THREE = answers("three", 0, 0, 0, 0, 0, 0)
 
 
 class TestByHand:
-    def test_what_changed(self):
+    def test_diff(self):
         diff = label_diff(BEFORE, AFTER)
-        found = zip(diff.examples.tolist(), diff.classes.tolist(), diff.was.tolist(), diff.now.tolist(), strict=True)
-        assert list(found) == [(0, 1, 3, 1), (1, 1, 1, 0), (2, 1, 2, 3), (3, 1, 0, 1)]
+        changes = zip(diff.examples.tolist(), diff.classes.tolist(), diff.was.tolist(), diff.now.tolist(), strict=True)
+        assert list(changes) == [(0, 1, 3, 1), (1, 1, 1, 0), (2, 1, 2, 3), (3, 1, 0, 1)]
         assert diff.counts() == {
             "correct added": 1,
             "unclear now wrong": 1,
@@ -67,23 +67,23 @@ class TestByHand:
             "image no longer problematic": 1,
         }
 
-    def test_what_it_did(self):
-        found = changed(images(6), [ONE, TWO, THREE], BEFORE, AFTER)
-        one, three, two = found.models
-        assert (one.model, two.model, three.model) == ("one", "two", "three")
+    def test_model_changes(self):
+        result = changed(images(6), [ONE, TWO, THREE], BEFORE, AFTER)
+        first, third, second = result.models
+        assert (first.model, second.model, third.model) == ("one", "two", "three")
         # images 0 to 4 count before, 0 to 3 and 5 after: 0 to 3 in both
-        assert (one.before.value, one.before.n) == (2 / 5, 5)
-        assert (one.after.value, one.after.n) == (3 / 5, 5)
-        assert (one.difference.value, one.difference.n, one.gained, one.lost) == (1 / 4, 4, 2, 1)
-        assert (one.left, one.came) == (1, 1)
-        assert (one.novel_before, one.novel_after) == (1, 1)
-        assert (two.difference.value, two.before.value, two.after.value) == (0, 3 / 5, 3 / 5)
-        assert [(row.model, row.rank_before, row.rank_after) for row in found.models] == [
+        assert (first.before.value, first.before.n) == (2 / 5, 5)
+        assert (first.after.value, first.after.n) == (3 / 5, 5)
+        assert (first.difference.value, first.difference.n, first.gained, first.lost) == (1 / 4, 4, 2, 1)
+        assert (first.left, first.came) == (1, 1)
+        assert (first.novel_before, first.novel_after) == (1, 1)
+        assert (second.difference.value, second.before.value, second.after.value) == (0, 3 / 5, 3 / 5)
+        assert [(row.model, row.rank_before, row.rank_after) for row in result.models] == [
             ("one", 3, 2), ("three", 1, 1), ("two", 2, 2),
         ]  # fmt: skip
-        assert one.difference.low < 0 < one.difference.high
+        assert first.difference.low < 0 < first.difference.high
 
-    def test_the_interval_is_that_of_a_paired_comparison(self):
+    def test_interval_solves_tangos_score_equation(self):
         """Both ends solve Tango's score equation, written here as in his paper."""
         size = 44
         before = labels(size, {(n, 0): CORRECT for n in range(size)} | {(0, 1): CORRECT})
@@ -94,24 +94,24 @@ class TestByHand:
         assert _score(row.difference.high, 2, 1, size) == pytest.approx(-1.959964, abs=1e-4)
 
     def test_unclear_counts_over_classes(self):
-        found = changed(images(6), [ONE], BEFORE, AFTER, rule=MultilabelRule.CLASSES)
-        assert "accuracies are means over classes, the difference is one over images" in found.notes
-        (row,) = found.models
+        result = changed(images(6), [ONE], BEFORE, AFTER, rule=MultilabelRule.CLASSES)
+        assert "accuracies are means over classes, the difference is one over images" in result.notes
+        (row,) = result.models
         assert (row.gained, row.lost) == (2, 2)  # image 2 was unclear, and is wrong now
         assert row.before.value == 3 / 5
 
     def test_tables(self):
-        found = changed(images(6), [ONE, TWO], BEFORE, AFTER)
-        assert found.pair_table().rows[0] == ("i0", "b", "bee", "wrong", "correct")
-        assert found.pair_table().rows[-1] == ("i5", None, None, "problematic: drawing", "not problematic")
-        assert ("correct added", 1) in found.count_table().rows
-        assert found.table().notes[0].startswith("changed: 1 correct added, 1 unclear now wrong")
-        assert json.loads(json.dumps(found.as_dict()))["models"][0]["difference"]["n"] == 4
-        assert changed(images(6), [], BEFORE, AFTER).table() == found.count_table()
+        result = changed(images(6), [ONE, TWO], BEFORE, AFTER)
+        assert result.pair_table().rows[0] == ("i0", "b", "bee", "wrong", "correct")
+        assert result.pair_table().rows[-1] == ("i5", None, None, "problematic: drawing", "not problematic")
+        assert ("correct added", 1) in result.count_table().rows
+        assert result.table().notes[0].startswith("changed: 1 correct added, 1 unclear now wrong")
+        assert json.loads(json.dumps(result.as_dict()))["models"][0]["difference"]["n"] == 4
+        assert changed(images(6), [], BEFORE, AFTER).table() == result.count_table()
 
 
 def _score(difference, b, c, n):
-    """Tango's statistic from the textbook's form of the constrained estimate."""
+    """Tango's statistic, from the textbook form of the constrained estimate."""
     first, second = -b - c + (2 * n - b + c) * difference, -c * difference * (1 - difference)
     q = (np.sqrt(first**2 - 8 * n * second) - first) / (4 * n)
     return (b - c - n * difference) / np.sqrt(n * (2 * q + difference * (1 - difference)))
@@ -137,44 +137,45 @@ ANSWERS = st.lists(st.integers(0, 2), min_size=SIZE, max_size=SIZE)
 class TestProperties:
     @given(VERSION, ANSWERS)
     @settings(max_examples=40, deadline=None)
-    def test_nothing_differs_from_itself(self, version, classes):
-        found = changed(images(SIZE), [answers("m", *classes)], version, version)
-        assert not found.diff and found.diff.counts() == {}
-        (row,) = found.models
+    def test_identical_versions_have_no_diff(self, version, classes):
+        result = changed(images(SIZE), [answers("m", *classes)], version, version)
+        assert not result.diff and result.diff.counts() == {}
+        (row,) = result.models
         assert (row.gained, row.lost, row.left, row.came) == (0, 0, 0, 0)
         assert row.difference is None or row.difference.value == 0
 
     @given(VERSION, VERSION, ANSWERS)
     @settings(max_examples=60, deadline=None)
-    def test_turned_round_it_is_the_negative(self, first, second, classes):
-        one, other = (
+    def test_swapped_versions_negate_the_difference(self, first, second, classes):
+        forward, backward = (
             changed(images(SIZE), [answers("m", *classes)], *pair) for pair in ((first, second), (second, first))
         )
-        assert one.diff.examples.tolist() == other.diff.examples.tolist()
-        assert (one.diff.was.tolist(), one.diff.now.tolist()) == (other.diff.now.tolist(), other.diff.was.tolist())
-        there, back = one.models[0], other.models[0]
-        assert (there.gained, there.lost, there.left, there.came) == (back.lost, back.gained, back.came, back.left)
-        assert (there.before, there.after) == (back.after, back.before)
-        if there.difference is not None:
-            assert there.difference.value == -back.difference.value
-            assert there.difference.low == pytest.approx(-back.difference.high, abs=1e-12)
+        assert forward.diff.examples.tolist() == backward.diff.examples.tolist()
+        assert forward.diff.was.tolist() == backward.diff.now.tolist()
+        assert forward.diff.now.tolist() == backward.diff.was.tolist()
+        forth, back = forward.models[0], backward.models[0]
+        assert (forth.gained, forth.lost, forth.left, forth.came) == (back.lost, back.gained, back.came, back.left)
+        assert (forth.before, forth.after) == (back.after, back.before)
+        if forth.difference is not None:
+            assert forth.difference.value == -back.difference.value
+            assert forth.difference.low == pytest.approx(-back.difference.high, abs=1e-12)
 
     @given(VERSION, VERSION)
     @settings(max_examples=40, deadline=None)
-    def test_the_changes_lead_from_one_to_the_other(self, first, second):
+    def test_diff_transforms_the_first_version_into_the_second(self, first, second):
         diff = label_diff(first, second)
         states = {(e, c): LabelState(s) for e, c, s in zip(first.examples, first.classes, first.states, strict=True)}
         for example, label, was, now in zip(diff.examples, diff.classes, diff.was, diff.now, strict=True):
             assert states.pop((example, label), LabelState.UNJUDGED) == was
             if now != LabelState.UNJUDGED:
                 states[example, label] = LabelState(now)
-        problems = set(np.flatnonzero(first.problematic)) ^ {one.example for one in diff.problems}
+        problems = set(np.flatnonzero(first.problematic)) ^ {change.example for change in diff.problems}
         again = labels(SIZE, states, problems, uncovered=np.flatnonzero(~second.covered))
         assert again.digest == second.digest
 
 
-def test_the_paired_interval_holds_what_it_promises():
-    """Images change for better, for worse or become problematic by chance: 95 of 100 intervals hold the truth."""
+def test_coverage_of_the_paired_interval():
+    """Images improve, worsen or become problematic at random: 95 of 100 intervals cover the truth."""
     rng = np.random.default_rng(4)
     size, runs, better, worse = 150, 1000, 0.08, 0.03
     test_set, model = images(size), answers("m", *([1] * size))
@@ -184,20 +185,20 @@ def test_the_paired_interval_holds_what_it_promises():
         problems = set(np.flatnonzero(rng.random(size) < 0.1))
         before = {(n, 1): CORRECT if f in (1, 2) else WRONG for n, f in enumerate(fate)}
         after = {(n, 1): CORRECT if f in (0, 2) else WRONG for n, f in enumerate(fate)}
-        found = changed(test_set, [model], labels(size, before), labels(size, after, problems, version=2))
-        estimate = found.models[0].difference
+        result = changed(test_set, [model], labels(size, before), labels(size, after, problems, version=2))
+        estimate = result.models[0].difference
         assert estimate.n == size - len(problems)
         inside += estimate.low <= better - worse <= estimate.high
     assert 0.94 < inside / runs < 0.97
 
 
-class TestTrouble:
-    def test_labels_of_other_sets(self):
+class TestErrors:
+    def test_labels_of_different_sets_raise(self):
         with pytest.raises(MismatchError, match="different test sets"):
             label_diff(BEFORE, labels(7, {}))
 
-    def test_two_rules(self):
-        with pytest.raises(InputError, match="one rule"):
+    def test_different_rules_raise(self):
+        with pytest.raises(InputError, match="by the same rule"):
             label_change(images(6), [], before=judged(BEFORE), after=judged(AFTER, MultilabelRule.CLASSES))
 
     def test_no_image_that_both_score(self):
@@ -213,6 +214,6 @@ class TestTrouble:
 
     def test_a_mean_over_classes_needs_labels(self):
         bare = TestSet("images", SPACE, ("i0",), np.array([-1], dtype=np.int32))
-        found = labels(1, {(0, 0): CORRECT})
-        with pytest.raises(InputError, match="no label of its own"):
-            changed(bare, [answers("m", 0)], found, found, rule=MultilabelRule.CLASSES)
+        label_set = labels(1, {(0, 0): CORRECT})
+        with pytest.raises(InputError, match="has no original label"):
+            changed(bare, [answers("m", 0)], label_set, label_set, rule=MultilabelRule.CLASSES)

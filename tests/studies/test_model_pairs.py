@@ -1,4 +1,4 @@
-"""Pairs of very many models take some bytes each, and are otherwise a sequence like any other."""
+"""Pairs of many models: a sequence with a few bytes per pair."""
 
 import itertools
 import tracemalloc
@@ -20,7 +20,7 @@ def compared(models: int = MODELS, images: int = IMAGES, **more) -> Comparison:
 
 
 def peak_bytes(models: int) -> int:
-    """What a comparison and its table of ranks take at their peak, beyond what is there before."""
+    """The additional peak memory of a comparison and its table of ranks."""
     tracemalloc.start()
     try:
         compared(models, 20).table()
@@ -34,7 +34,7 @@ class TestSequence:
     def pairs(self):
         return compared().pairs
 
-    def test_pairs_are_in_order_and_all_there(self, pairs):
+    def test_iteration_yields_all_pairs_in_order(self, pairs):
         assert len(pairs) == MODELS * (MODELS - 1) // 2
         names = [f"m{i}" for i in range(MODELS)]
         assert [(pair.first, pair.second) for pair in pairs] == list(itertools.combinations(names, 2))
@@ -73,7 +73,7 @@ class TestCounts:
 
 
 class TestSelectedDifferences:
-    def test_intervals_leave_out_zero_exactly_where_a_pair_differs(self):
+    def test_interval_excludes_zero_exactly_if_a_pair_differs(self):
         pairs = compared(images=400).pairs
         differs = [pair.holm <= 0.05 for pair in pairs]
         assert [not pair.difference.low <= 0 <= pair.difference.high for pair in pairs] == differs
@@ -106,20 +106,20 @@ class TestSelectedDifferences:
         assert all(pair.difference.low < 0 < pair.difference.high for pair in result.pairs)
         assert result.best().low < result.best().high
 
-    def test_the_best_is_stated_with_an_interval_that_knows_it_was_picked(self):
+    def test_interval_of_the_best_is_corrected_for_selection(self):
         result = compared()
         best = result.best()
         assert best.value == result.ranks[0].accuracy.value and best.low < result.ranks[0].accuracy.low
-        assert any("was picked as the best of 30; knowing that: " in note for note in result.rank_table().notes)
+        assert any("corrected for selecting the best of 30 models: " in note for note in result.rank_table().notes)
 
-    def test_the_table_says_what_the_intervals_hold_for(self):
+    def test_table_explains_the_intervals(self):
         notes = compared().pair_table().notes
         assert any("false coverage rate" in note for note in notes)
         assert any("of 435 selected 95%" in note and "together 95%" in note for note in notes)
         assert not any("false coverage rate" in note for note in compared(2).pair_table().notes)
 
     def test_false_coverage_rate(self):
-        """Of the pairs called different, the intervals of at most 5% miss on average; the rest hold together."""
+        """At most 5% of the intervals of pairs called different miss on average; the rest hold simultaneously."""
         rng, rates = np.random.default_rng(0), np.linspace(0.6, 0.8, 6)
         missed, rest_missed = [], 0
         for _ in range(150):
@@ -144,26 +144,24 @@ def test_memory_of_a_comparison_grows_by_some_bytes_per_pair():
     assert (large - small) / pairs < 250
 
 
-def test_pair_table_is_made_as_it_is_read():
+def test_pair_table_is_lazy():
     table = compared().pair_table()
-    made = []
-    rows = iter(table.rows)
-    made.append(next(rows))
-    assert made[0][:2] == ("m0", "m1") and len(table.rows) == 435
+    first = next(iter(table.rows))
+    assert first[:2] == ("m0", "m1") and len(table.rows) == 435
     assert table.records()[-1]["second"] == "m29"
     assert {"difference", "difference_low", "difference_high", "difference_n"} <= set(table.records()[0])
 
 
-def test_pair_table_shows_what_novel_predictions_could_change():
+def test_pair_table_bounds_the_effect_of_novel_predictions():
     keys = {column.key for column in compared(novel=np.arange(MODELS)).pair_table().columns}
     assert {"lowest", "highest"} <= keys
     assert "lowest" not in {column.key for column in compared().pair_table().columns}
 
 
 class TestImagesNeeded:
-    """Images needed and the smallest detectable difference go with the verdict: the exact test, corrected by Holm."""
+    """Images needed and smallest detectable difference refer to the exact test, corrected by Holm."""
 
-    def test_images_needed_at_the_level_that_holm_leaves(self):
+    def test_images_needed_at_holms_level(self):
         pairs = compared().pairs
         undecided = sum(pair.holm > 0.05 for pair in pairs)
         for pair in list(pairs)[::40]:
@@ -174,7 +172,7 @@ class TestImagesNeeded:
                 assert pair.images_needed == expected
             assert pair.smallest_difference == pytest.approx(smallest_difference(IMAGES, disagreement, alpha=alpha))
 
-    def test_pair_level_is_where_holm_turns(self):
+    def test_pair_level_is_holms_threshold(self):
         """A pair with a p-value just below its level would be declared different, just above it would not."""
         pairs = compared().pairs
         exact = np.array([pair.p_values.exact for pair in pairs])
@@ -184,12 +182,12 @@ class TestImagesNeeded:
                 changed[row] = pairs.pair_levels[row] * factor
                 assert (holm(changed)[row] <= pairs.level) == differs
 
-    def test_no_pair_without_a_verdict_needs_fewer_images_than_there_are(self):
+    def test_undetected_difference_never_needs_fewer_images(self):
         unclear = [pair for pair in compared().pairs if pair.holm > 0.05 and pair.images_needed]
         assert len(unclear) > 50
         assert all(pair.images_needed > IMAGES for pair in unclear)
 
-    def test_identical_models_have_neither(self):
+    def test_identical_models_need_no_number_of_images(self):
         correct = np.ones((2, 50), dtype=bool)
         (pair,) = compare_correctness(("a", "b"), correct, basis=Basis("set", 50)).pairs
         assert (pair.images_needed, pair.smallest_difference) == (None, None)
@@ -234,8 +232,8 @@ class TestEquivalence:
         assert pairs.equivalent() is None and pairs[0].equivalence is None
         assert {pair.result for pair in pairs} == {PairResult.DIFFERENT, PairResult.NOT_DETECTED}
 
-    def test_models_that_differ_by_the_margin_are_seldom_called_equivalent(self):
-        """Five models 4 points below a sixth: in at most 5 % of draws is any of these pairs called equivalent."""
+    def test_false_equivalence_rate(self):
+        """Five models 4 points below a sixth: in at most 5 % of draws, any of these pairs is called equivalent."""
         rng, wrong, draws = np.random.default_rng(3), 0, 200
         for _ in range(draws):
             shared = rng.random(3000) < 0.8

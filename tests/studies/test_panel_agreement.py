@@ -1,4 +1,4 @@
-"""Agreement of a panel: worked by hand, against statsmodels, and what is undefined says so."""
+"""Agreement of a panel: by hand, against statsmodels, and undefined measures."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ PEOPLE = ("Ada", "Bob", "Cleo")
 
 
 def votes_of(*items: str, people=PEOPLE, seconds=None) -> list[PanelVote]:
-    """Votes by item, each a letter a person; a dot is no vote."""
+    """Votes by item, one letter per person; a dot is no vote."""
     return [
         PanelVote(number, person, letter, seconds=seconds)
         for number, letters in enumerate(items)
@@ -26,16 +26,16 @@ def agree(votes, *, overlap=3):
     return panel_agreement(votes, queue="q", of="verdict", overlap=overlap)
 
 
-def reviewers(found):
-    return {one.person: one for one in found.reviewers}
+def reviewers(agreement):
+    return {reviewer.person: reviewer for reviewer in agreement.reviewers}
 
 
 class TestByHand:
-    FOUND = agree(votes_of("ccc", "ccw", "www", "cwu"))
+    AGREEMENT = agree(votes_of("ccc", "ccw", "www", "cwu"))
 
-    def test_the_panel(self):
+    def test_measures(self):
         """Pairs that are equal: 3 + 1 + 3 + 0 of 12. Answers: 6 c, 5 w, 1 u of 12."""
-        (measures,) = self.FOUND.measures
+        (measures,) = self.AGREEMENT.measures
         assert measures.equal.value == pytest.approx(7 / 12)
         chance = (6**2 + 5**2 + 1**2) / 12**2
         assert measures.fleiss.value == pytest.approx((7 / 12 - chance) / (1 - chance))
@@ -43,43 +43,43 @@ class TestByHand:
         alpha = 1 - (1 - 7 / 12) / (1 - without_putting_back)
         assert measures.krippendorff.value == pytest.approx(alpha)
         assert measures.undefined == ()
-        assert (self.FOUND.votes, self.FOUND.items) == (12, 4)
-        for one in (measures.equal, measures.fleiss, measures.krippendorff):
-            assert one.low < one.value < one.high and one.n == 4
+        assert (self.AGREEMENT.votes, self.AGREEMENT.items) == (12, 4)
+        for estimate in (measures.equal, measures.fleiss, measures.krippendorff):
+            assert estimate.low < estimate.value < estimate.high and estimate.n == 4
 
-    def test_everyone_against_what_most_others_say(self):
+    def test_reviewers_compared_with_the_majority_of_others(self):
         """On the second item the others of Ada and Bob are tied; on the last everyone's are."""
-        found = reviewers(self.FOUND)
-        assert found["Ada"].with_others == found["Bob"].with_others == proportion(2, 2)
-        assert found["Cleo"].with_others == proportion(2, 3)
-        assert {one.votes for one in self.FOUND.reviewers} == {4}
+        people = reviewers(self.AGREEMENT)
+        assert people["Ada"].with_others == people["Bob"].with_others == proportion(2, 2)
+        assert people["Cleo"].with_others == proportion(2, 3)
+        assert {reviewer.votes for reviewer in people.values()} == {4}
 
-    def test_ones_own_vote_does_not_count(self):
+    def test_own_vote_does_not_count_towards_the_majority(self):
         """With it, the first item would be a tie for Ada and Bob."""
-        found = reviewers(agree(votes_of("ccww", "cwww", people=(*PEOPLE, "Dan")), overlap=4))
-        assert found["Ada"].with_others == proportion(0, 2)  # c, against (c, w, w) and (w, w, w)
-        assert found["Bob"].with_others == proportion(1, 2)  # c against (c, w, w); w against (c, w, w)
+        people = reviewers(agree(votes_of("ccww", "cwww", people=(*PEOPLE, "Dan")), overlap=4))
+        assert people["Ada"].with_others == proportion(0, 2)  # c, against (c, w, w) and (w, w, w)
+        assert people["Bob"].with_others == proportion(1, 2)  # c against (c, w, w); w against (c, w, w)
 
-    def test_with_two_people_the_other_is_the_panel(self):
-        found = reviewers(agree(votes_of("cc", "cw", "ww"), overlap=2))
-        assert found["Ada"].with_others == found["Bob"].with_others == proportion(2, 3)
+    def test_with_two_people_the_majority_is_the_other_person(self):
+        people = reviewers(agree(votes_of("cc", "cw", "ww"), overlap=2))
+        assert people["Ada"].with_others == people["Bob"].with_others == proportion(2, 3)
 
     def test_severity_of_mistakes_is_measured_too(self):
         votes = [
             PanelVote(item, person, "spurious", severity)
-            for item, said in enumerate((("major", "major"), ("minor", "major"), ("minor", "minor")))
-            for person, severity in zip(PEOPLE, said, strict=False)
+            for item, severities in enumerate((("major", "major"), ("minor", "major"), ("minor", "minor")))
+            for person, severity in zip(PEOPLE, severities, strict=False)
         ]
         category, severity = agree(votes, overlap=2).measures
         assert category.equal.value == 1 and category.fleiss is None
         assert severity.of == "severity" and severity.equal.value == pytest.approx(2 / 3)
         assert severity.fleiss.value == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
 
-    def test_the_median_of_the_seconds(self):
+    def test_median_seconds(self):
         votes = [PanelVote(item, "Ada", "c", seconds=float(item)) for item in range(1, 10)]
-        found = agree([*votes, PanelVote(1, "Bob", "c")])
-        assert found.reviewers[0].seconds.value == found.seconds.value == 5
-        assert found.reviewers[1].seconds is None
+        agreement = agree([*votes, PanelVote(1, "Bob", "c")])
+        assert agreement.reviewers[0].seconds.value == agreement.seconds.value == 5
+        assert agreement.reviewers[1].seconds is None
 
 
 class TestOracle:
@@ -87,11 +87,11 @@ class TestOracle:
         rng = np.random.default_rng(5)
         table = rng.multinomial(4, (0.5, 0.3, 0.2), 60)
         letters = ["".join(letter * count for letter, count in zip("cwu", row, strict=True)) for row in table]
-        found = agree(votes_of(*letters, people=("A", "B", "C", "D")), overlap=4)
-        assert found.measures[0].fleiss.value == pytest.approx(fleiss_kappa(table))
+        agreement = agree(votes_of(*letters, people=("A", "B", "C", "D")), overlap=4)
+        assert agreement.measures[0].fleiss.value == pytest.approx(fleiss_kappa(table))
 
-    def test_it_does_not_matter_who_voted(self):
-        """Three of five people vote on each item: Fleiss' kappa asks for as many votes, not for the same people."""
+    def test_measures_do_not_depend_on_who_voted(self):
+        """Three of five people vote on each item: Fleiss' kappa needs as many votes, not the same people."""
         rng = np.random.default_rng(6)
         rows = rng.choice(list("cwu"), (40, 3), p=(0.6, 0.3, 0.1))
         same = agree(votes_of(*("".join(row) for row in rows)))
@@ -106,18 +106,18 @@ class TestOracle:
 
 class TestUndefined:
     def test_one_person(self):
-        found = agree(votes_of("c", "w"), overlap=1)
-        (measures,) = found.measures
+        agreement = agree(votes_of("c", "w"), overlap=1)
+        (measures,) = agreement.measures
         assert (measures.equal, measures.fleiss, measures.krippendorff) == (None, None, None)
         assert measures.undefined == ("no item has the votes of two people yet",)
-        assert found.reviewers[0].with_others is None
-        assert "–" in str(found) and "two people" in str(found)
-        assert "Ada: the others" in str(found.reviewer_table())
+        assert agreement.reviewers[0].with_others is None
+        assert "–" in str(agreement) and "two people" in str(agreement)
+        assert "Ada: the others" in str(agreement.reviewer_table())
 
     def test_no_votes(self):
         assert agree([]).reviewers == () and "two people" in str(agree([]))
 
-    def test_all_say_the_same(self):
+    def test_unanimous_votes(self):
         (measures,) = agree(votes_of("ccc", "ccc", "ccc")).measures
         assert measures.equal.value == 1 and measures.equal.low < 1
         assert measures.fleiss is None and measures.krippendorff is None
@@ -126,7 +126,7 @@ class TestUndefined:
             "no Krippendorff's alpha",
         ]
 
-    def test_votes_are_missing(self):
+    def test_missing_votes(self):
         """Kappa has one item with all votes; the rest counts for alpha and equal answers."""
         (measures,) = agree(votes_of("ccw", "cc.", "cw.", "c..")).measures
         assert measures.fleiss is None and measures.undefined == (
@@ -138,37 +138,37 @@ class TestUndefined:
         (measures,) = agree(votes_of("ccw")).measures
         assert measures.equal is None and measures.krippendorff is None and len(measures.undefined) == 3
 
-    def test_others_that_are_always_tied(self):
-        found = agree(votes_of("ccw", "ccw"))
-        assert [one.with_others is None for one in found.reviewers] == [True, True, False]
-        assert found.as_dict()["reviewers"][0]["with_others"] is None
+    def test_tied_others(self):
+        agreement = agree(votes_of("ccw", "ccw"))
+        assert [reviewer.with_others is None for reviewer in agreement.reviewers] == [True, True, False]
+        assert agreement.as_dict()["reviewers"][0]["with_others"] is None
 
 
 letters = st.text("cwu.", min_size=3, max_size=3)
 
 
 @given(st.lists(letters, min_size=1, max_size=12))
-def test_a_reviewer_is_as_often_alike_as_counting_says(items):
-    found = reviewers(agree(votes_of(*items)))
+def test_reviewer_agreement_matches_a_slow_reference(items):
+    people = reviewers(agree(votes_of(*items)))
     for place, person in enumerate(PEOPLE):
-        alike = []
-        for said in items:
-            others = [letter for n, letter in enumerate(said) if n != place and letter != "."]
-            if said[place] != "." and others and not (len(others) == 2 and others[0] != others[1]):
-                alike.append(said[place] == others[0])
-        got = found[person].with_others if person in found else None
-        assert got == (proportion(sum(alike), len(alike)) if alike else None)
+        agrees = []
+        for votes in items:
+            rest = [letter for n, letter in enumerate(votes) if n != place and letter != "."]
+            if votes[place] != "." and rest and not (len(rest) == 2 and rest[0] != rest[1]):
+                agrees.append(votes[place] == rest[0])
+        got = people[person].with_others if person in people else None
+        assert got == (proportion(sum(agrees), len(agrees)) if agrees else None)
 
 
 @given(st.lists(letters, min_size=2, max_size=12), st.randoms())
-def test_names_and_order_change_nothing(items, random):
+def test_names_and_order_do_not_matter(items, random):
     votes = votes_of(*items)
     shuffled = random.sample(votes, len(votes))
-    renamed = [PanelVote(100 - one.item, one.person, one.answer * 2) for one in shuffled]
-    one, two = agree(votes), agree(renamed)
-    assert one.reviewers == two.reviewers
+    renamed = [PanelVote(100 - vote.item, vote.person, vote.answer * 2) for vote in shuffled]
+    original, changed = agree(votes), agree(renamed)
+    assert original.reviewers == changed.reviewers
     for name in ("equal", "fleiss", "krippendorff"):
-        mine, other = getattr(one.measures[0], name), getattr(two.measures[0], name)
-        assert (mine is None) == (other is None)
-        if mine is not None:
-            assert mine.value == pytest.approx(other.value)
+        before, after = getattr(original.measures[0], name), getattr(changed.measures[0], name)
+        assert (before is None) == (after is None)
+        if before is not None:
+            assert before.value == pytest.approx(after.value)

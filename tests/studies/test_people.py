@@ -1,4 +1,4 @@
-"""People beside models: by hand, against slow restatements, and on simulated people whose skill and speed are known."""
+"""People and models: by hand, against slow reference implementations, and on simulated people."""
 
 import json
 from dataclasses import replace
@@ -43,11 +43,11 @@ SET = TestSet("zoo", ZOO, tuple("abcdefgh"), np.array([0, 0, 1, 1, 2, 2, 3, 3], 
 __ = NO_ANSWER
 
 
-def person(name, classes, seconds=None, asked=None):
+def person(name, classes, seconds=None, shown=None):
     given = np.array(classes, dtype=np.int32)[:, None]
     times = None if seconds is None else AnswerTimes(np.zeros(len(given)), np.array(seconds, dtype=float))
-    asked = None if asked is None else np.array(asked, dtype=bool)
-    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, asked=asked, times=times)
+    shown = None if shown is None else np.array(shown, dtype=bool)
+    return Predictions(f"person:{name}", SET.name, ZOO.name, given, by=Answerer.PERSON, asked=shown, times=times)
 
 
 def model(name, classes):
@@ -60,12 +60,12 @@ NET = model("net", [0, 1, 1, 2, 2, 2, 3, 3])  # wrong on b, d
 
 
 def study(*who, labels=None, test_set=SET, seed=0, **options):
-    scored = [(one, Scoring(test_set)) for one in who]
+    scored = [(predictions, Scoring(test_set)) for predictions in who]
     return people(test_set, scored, rng=np.random.default_rng(seed), labels=labels, **options)
 
 
 def row(result, who, subset="all"):
-    return next(one for one in result.rows if (one.who, one.subset) == (who, subset))
+    return next(row for row in result.rows if (row.who, row.subset) == (who, subset))
 
 
 class TestByHand:
@@ -92,19 +92,19 @@ class TestByHand:
         assert row(self.result, "mean of people", "organisms").change.value == pytest.approx(8 / 12 - 11 / 16)
         assert row(self.result, "net", "fast (at most 60 s)").chance is None
 
-    def test_every_person_against_every_model(self):
-        found = {(pair.first, pair.second): (pair.only_first, pair.only_second) for pair in self.result.tests}
-        assert found == {("person:Ann", "net"): (1, 1), ("person:Bob", "net"): (1, 2)}
+    def test_tests_of_every_person_and_model(self):
+        discordant = {(pair.first, pair.second): (pair.only_first, pair.only_second) for pair in self.result.tests}
+        assert discordant == {("person:Ann", "net"): (1, 1), ("person:Bob", "net"): (1, 2)}
         for pair in self.result.tests:
             expected = mcnemar(pair.only_first, pair.only_second)
             assert pair.p_values.exact == expected.exact
             assert pair.p_values.chi_square_corrected == expected.corrected
 
-    def test_images_that_all_miss(self):
+    def test_missed_images(self):
         missed = self.result.missed
-        assert [one.image for one in missed.people] == ["d"]
-        assert [one.image for one in missed.models] == ["b", "d"]
-        assert [(one.image, one.label) for one in missed.everyone] == [("d", "pug")]
+        assert [image.image for image in missed.people] == ["d"]
+        assert [image.image for image in missed.models] == ["b", "d"]
+        assert [(image.image, image.label) for image in missed.everyone] == [("d", "pug")]
 
     def test_agreement(self):
         assert self.result.agreement.equal.value == pytest.approx(5 / 8)
@@ -134,8 +134,8 @@ class TestByHand:
         assert "all they labeled" not in [column.heading for column in self.result.table().columns]
 
 
-def test_a_person_who_labeled_half():
-    half = person("Half", [0, 0, 1, 1, __, __, __, __], asked=[1, 1, 1, 1, 0, 0, 0, 0])
+def test_person_with_half_of_the_images():
+    half = person("Half", [0, 0, 1, 1, __, __, __, __], shown=[1, 1, 1, 1, 0, 0, 0, 0])
     result = study(ANN, half, NET)
     assert result.basis.images == 4
     assert row(result, "person:Half").accuracy == proportion(4, 4)
@@ -147,16 +147,16 @@ def test_a_person_who_labeled_half():
     assert any("without times: person:Half" in note for note in result.notes)
 
 
-def test_no_answer_to_an_image_that_was_asked_is_wrong():
+def test_missing_answer_is_wrong():
     silent = person("Silent", [__, 0, 1, 1, 2, 2, 3, 3])
     result = study(silent, NET)
     assert row(result, "person:Silent").accuracy == proportion(7, 8)
 
 
-def test_people_with_no_image_in_common():
-    first = person("F", [0, 0, 1, 1, __, __, __, __], asked=[1, 1, 1, 1, 0, 0, 0, 0])
-    second = person("S", [__, __, __, __, 2, 2, 3, 3], asked=[0, 0, 0, 0, 1, 1, 1, 1])
-    with pytest.raises(UndefinedError, match=r"asked of all these people .*person:F 4, person:S 4.*choose some"):
+def test_people_without_common_images_raise():
+    first = person("F", [0, 0, 1, 1, __, __, __, __], shown=[1, 1, 1, 1, 0, 0, 0, 0])
+    second = person("S", [__, __, __, __, 2, 2, 3, 3], shown=[0, 0, 0, 0, 1, 1, 1, 1])
+    with pytest.raises(UndefinedError, match=r"shown to all of these people .*person:F 4, person:S 4.*choose some"):
         study(first, second, NET)
 
 
@@ -166,7 +166,7 @@ def test_two_people_and_no_model():
     assert len(result.missed.people) == 1
     assert "for all models" not in str(result)
     assert result.missed_table().notes == ()
-    assert study(ANN, person("Cy", SET.labels)).missed_table().notes == ("no image is wrong for all people",)
+    assert study(ANN, person("Cy", SET.labels)).missed_table().notes == ("no image is missed by all people",)
 
 
 def test_one_person_and_a_model():
@@ -174,16 +174,16 @@ def test_one_person_and_a_model():
     assert result.agreement is None and result.fast is None and result.times == () and result.speed == ()
     assert "mean of people" not in result.names(Contender.MEAN)
     assert result.agreement_table().rows == () and result.time_table().rows == ()
-    assert "what person:Ann has wrong is wrong for all people" in result.missed_table().notes[-1]
+    assert "every image that person:Ann gets wrong counts as missed by all people" in result.missed_table().notes[-1]
     faultless = study(person("Ann", SET.labels), NET).missed_table()
     assert faultless.notes[:-1] == () and {line[2] for line in faultless.rows} == {"models"}
     assert study(person("Ann", SET.labels), model("net", SET.labels)).missed_table().notes[0] == (
-        "no image is wrong for all people, nor for all models"
+        "no image is missed by all people, nor by all models"
     )
     assert all(name in result.sizes for name in ("all", "objects")) and len(result.sizes) == 4
 
 
-def test_without_people_or_company():
+def test_no_people_or_a_single_participant_raise():
     with pytest.raises(InputError, match="no person has answers"):
         study(NET, model("other", NET.top1))
     with pytest.raises(InputError, match="at least two"):
@@ -216,8 +216,8 @@ class TestMultilabel:
         rows, classes, states = (np.array(column) for column in zip(*judged, strict=True))
         reasons = tuple("painting" if image == "b" else "" for image in SET.ids)
         covered = np.ones(8, dtype=bool)
-        found = LabelSet("v", 1, "zoo", 4, rows, classes, states, covered, reasons, Unlisted.NOVEL)
-        return ReviewedLabels(MultilabelScoring(found, rule))
+        label_set = LabelSet("v", 1, "zoo", 4, rows, classes, states, covered, reasons, Unlisted.NOVEL)
+        return ReviewedLabels(MultilabelScoring(label_set, rule))
 
     def test_only_correct_counts_and_problematic_images_do_not(self):
         result = study(ANN, BOB, NET, labels=self.labels(MultilabelRule.IMAGES))
@@ -233,14 +233,14 @@ class TestMultilabel:
         assert any("over images" in note for note in result.basis.notes)
 
 
-class TestOtherStudiesLeaveOutWhatWasNotAsked:
-    half = person("Half", [0, 0, 1, __, __, __, __, __], asked=[1, 1, 1, 1, 0, 0, 0, 0])
+class TestOtherStudiesWithPartialAnswers:
+    half = person("Half", [0, 0, 1, __, __, __, __, __], shown=[1, 1, 1, 1, 0, 0, 0, 0])
 
     def test_grade(self):
-        result = grade(SET, [(one, Scoring(SET)) for one in (self.half, NET)], slices=["objects"])
-        rows = {(one.model, one.slice): one for one in result.rows}
+        result = grade(SET, [(predictions, Scoring(SET)) for predictions in (self.half, NET)], slices=["objects"])
+        rows = {(row.model, row.slice): row for row in result.rows}
         assert rows["person:Half", "all"].top1 == proportion(3, 4)
-        assert rows["person:Half", "all"].unanswered == 1  # it was asked about d, and said nothing
+        assert rows["person:Half", "all"].unanswered == 1  # was asked about d, and did not answer
         assert rows["person:Half", "objects"].top1 is None
         assert rows["net", "all"].top1 == proportion(6, 8)
         assert "asked about some of the images only, and graded on these: person:Half (4)" in result.notes
@@ -251,32 +251,32 @@ class TestOtherStudiesLeaveOutWhatWasNotAsked:
         assert result.rows[0].multilabel == proportion(2, 3)
 
     def test_compare(self):
-        result = compare(SET, [(one, Scoring(SET)) for one in (self.half, NET)])
+        result = compare(SET, [(predictions, Scoring(SET)) for predictions in (self.half, NET)])
         assert result.basis.images == 4
         assert (result.pairs[0].only_first, result.pairs[0].only_second) == (1, 0)
         assert "only the images that count for every model" in result.basis.notes
 
 
 class TestTiming:
-    def test_the_median_is_over_those_who_have_a_time(self):
+    def test_median_ignores_missing_times(self):
         seconds = np.array([[10, np.nan, np.nan], [30, 50, np.nan], [80, 70, np.nan]])
         np.testing.assert_array_equal(median_seconds(seconds), [30, 60, np.nan])
-        found = fast_images(median_seconds(seconds), 60)
-        assert (found.timed, found.at_most, found.less) == (2, 2, 1)
+        fast = fast_images(median_seconds(seconds), 60)
+        assert (fast.timed, fast.at_most, fast.less) == (2, 2, 1)
 
-    def test_bands_share_out_all_images_with_a_time(self):
+    def test_bands_partition_the_timed_images(self):
         rng = np.random.default_rng(0)
         seconds = rng.exponential(30, 103)
         seconds[::10] = np.nan
         right = rng.random(103) < 0.8
         bands = speed_bands("a", seconds, right, confidence=0.95)
-        known = np.isfinite(seconds)
-        assert sum(band.accuracy.n for band in bands) == known.sum()
-        assert sum(round(band.accuracy.value * band.accuracy.n) for band in bands) == right[known].sum()
-        assert all(one.longest <= two.shortest for one, two in pairwise(bands))
+        timed_images = np.isfinite(seconds)
+        assert sum(band.accuracy.n for band in bands) == timed_images.sum()
+        assert sum(round(band.accuracy.value * band.accuracy.n) for band in bands) == right[timed_images].sum()
+        assert all(quicker.longest <= slower.shortest for quicker, slower in pairwise(bands))
         assert speed_bands("a", seconds[:3], right[:3], confidence=0.95) == ()
 
-    def test_no_time_at_all(self):
+    def test_no_times(self):
         assert time_spent("a", np.full(5, np.nan), confidence=0.95) is None
 
 
@@ -292,8 +292,8 @@ def simulated(seed, images=1000):
     return study(*everyone, test_set=target, seed=seed, subsets=["without dogs", "objects"])
 
 
-def test_simulated_people_come_out_as_they_are():
-    """Over repetitions: intervals cover skill, gains on subsets and speed, and the tests find who is better."""
+def test_simulated_people_are_recovered():
+    """Over repetitions, intervals cover skill, subset changes and speed, and tests detect who is better."""
     results = [simulated(seed) for seed in range(30)]
     dogs = len(SPACE.group("dogs")) / 1000
     covered: dict[str, list[bool]] = {"all": [], "without dogs": [], "objects": [], "change": [], "median": []}
@@ -301,8 +301,8 @@ def test_simulated_people_come_out_as_they_are():
         for name, skill in {**{f"person:{k}": v for k, v in SKILLS.items()}, **NETS}.items():
             overall = dogs * skill.dogs + (1 - dogs) * skill.elsewhere
             for subset, truth in (("all", overall), ("without dogs", skill.elsewhere), ("objects", skill.elsewhere)):
-                found = row(result, name, subset).accuracy
-                covered[subset].append(found.low <= truth <= found.high)
+                accuracy = row(result, name, subset).accuracy
+                covered[subset].append(accuracy.low <= truth <= accuracy.high)
             change = row(result, name, "without dogs").change
             covered["change"].append(change.low <= skill.elsewhere - overall <= change.high)
         mean = row(result, "mean of people")
@@ -319,26 +319,30 @@ def test_simulated_people_come_out_as_they_are():
     better = [pair for result in results for pair in result.tests if (pair.first, pair.second) == ("person:C", "weak")]
     assert all(pair.holm < 0.05 and pair.difference.value > 0 for pair in better)
     equal = [pair for result in results for pair in result.tests if (pair.first, pair.second) == ("person:B", "strong")]
-    assert np.mean([pair.p_values.mid_p < 0.05 for pair in equal]) < 0.35  # 93.2% against 94.8%: seldom told apart
+    assert (
+        np.mean([pair.p_values.mid_p < 0.05 for pair in equal]) < 0.35
+    )  # 93.2% and 94.8%: rarely a significant difference
     gains = [row(result, "person:A", "without dogs").chance.p_value for result in results]
     assert np.mean(np.array(gains) <= 0.05) > 0.9  # dogs are hard for A
     none = [row(result, "weak", "without dogs").chance.p_value for result in results]
     assert np.mean(np.array(none) <= 0.05) < 0.15  # and not for the weak model
 
 
-def test_the_class_bootstrap_of_a_person_is_that_of_their_answers():
-    """Draw as many classes without replacement, and count the draws that change as much, either way."""
+def test_class_bootstrap_matches_a_slow_reference():
+    """Draw as many classes without replacement, and count the draws with at least the same change."""
     result = simulated(3)
     target = test_set(1000)
     right = answers(target, "person:A", SKILLS["A"], np.random.default_rng(3)).top1 == target.labels
     rng = np.random.default_rng(99)
     change = right[~target.slice("dogs")].mean() - right.mean()
     drawn = np.array([right[rng.permutation(1000)[:882]].mean() - right.mean() for _ in range(4000)])
-    found = row(result, "person:A", "without dogs")
-    assert found.change.value == pytest.approx(change)
+    subset_row = row(result, "person:A", "without dogs")
+    assert subset_row.change.value == pytest.approx(change)
     smaller = min((drawn >= change - 1e-12).sum(), (drawn <= change + 1e-12).sum())
-    assert found.chance.p_value == pytest.approx(2 * (1 + smaller) / 4001, abs=0.01)
-    assert (found.chance.low, found.chance.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=2e-3)
+    assert subset_row.chance.p_value == pytest.approx(2 * (1 + smaller) / 4001, abs=0.01)
+    assert (subset_row.chance.low, subset_row.chance.high) == pytest.approx(
+        np.quantile(drawn, [0.025, 0.975]), abs=2e-3
+    )
 
 
 def test_the_same_seed_gives_the_same_result():
@@ -354,8 +358,8 @@ def test_all_images_fast_or_none(slow):
         assert row(result, "net", "fast (at most 60 s)").change is None
 
 
-def test_one_who_was_asked_little_is_named():
-    little = person("Cy", [0, 0, 1] + [__] * 5, asked=[True] * 3 + [False] * 5)
+def test_person_with_few_images_is_named():
+    little = person("Cy", [0, 0, 1] + [__] * 5, shown=[True] * 3 + [False] * 5)
     assert any(
         "person:Cy was asked about 3 images only, person:Ann about 8" in note for note in study(ANN, little, NET).notes
     )
@@ -363,6 +367,6 @@ def test_one_who_was_asked_little_is_named():
 
 
 @pytest.mark.parametrize("seconds", [0, -5, float("nan")])
-def test_fast_is_more_than_no_time(seconds):
+def test_fast_seconds_must_be_positive(seconds):
     with pytest.raises(InputError, match="more than 0 seconds"):
         study(ANN, NET, fast_seconds=seconds)

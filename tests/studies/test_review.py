@@ -1,4 +1,4 @@
-"""Samples of novel predictions: fair draws, and an estimate that is right on average."""
+"""Reviews of novel predictions: random samples, and unbiased estimates."""
 
 from dataclasses import replace
 
@@ -35,23 +35,23 @@ SPACE = ClassSpace("dozen", tuple("abcdefghijkl"))
 
 
 def draw_review(novel: Novel, *, size: int, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
-    """A review of which the first so many were given out."""
+    """A review of which the first ``size`` pairs were drawn."""
     return replace(studies.draw_review(novel, by=by, rng=rng), drawn=size)
 
 
 class World:
-    """Models on images for which the truth about every class is known, and only part of it is in the labels."""
+    """Models on images with known truth for every class, only part of which is in the labels."""
 
     def __init__(self) -> None:
         rng = np.random.default_rng(11)
         self.originals = rng.integers(0, CLASSES, IMAGES).astype(np.int32)
         states = [LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG]
         self.truth = rng.choice(states, (IMAGES, CLASSES), p=(0.4, 0.2, 0.4))
-        known = rng.random((IMAGES, CLASSES)) < 0.4
+        judged = rng.random((IMAGES, CLASSES)) < 0.4
         self.test_set = TestSet("set", SPACE, tuple(f"i{n}" for n in range(IMAGES)), self.originals)
-        examples, classes = np.nonzero(known)
+        examples, classes = np.nonzero(judged)
         self.labels = LabelSet(
-            "judged", 1, "set", CLASSES, examples, classes, self.truth[known].astype(np.int8),
+            "judged", 1, "set", CLASSES, examples, classes, self.truth[judged].astype(np.int8),
             np.ones(IMAGES, dtype=bool), ("",) * IMAGES, Unlisted.NOVEL,
         )  # fmt: skip
         popular = rng.integers(0, CLASSES, IMAGES)
@@ -67,7 +67,7 @@ class World:
         return novel_predictions(self.test_set, self.predictions, MultilabelScoring(self.labels))
 
     def judged(self, frame: ReviewFrame, upto: int | None = None) -> ReviewFrame:
-        """The frame with true verdicts on the first pairs of its sample."""
+        """The frame with true decisions on the first pairs of its sample."""
         states = frame.states.copy()
         rows = frame.given_out(0, frame.drawn if upto is None else upto)
         states[rows] = self.truth[frame.examples[rows], frame.classes[rows]]
@@ -100,14 +100,14 @@ def world() -> World:
 
 
 class TestNovel:
-    def test_against_a_slow_restatement(self, world):
+    def test_novel_predictions_match_a_slow_reference(self, world):
         novel = world.novel()
-        known = set(zip(world.labels.examples.tolist(), world.labels.classes.tolist(), strict=True))
+        judged = set(zip(world.labels.examples.tolist(), world.labels.classes.tolist(), strict=True))
         votes: dict[tuple[int, int], int] = {}
         best: dict[tuple[int, int], float] = {}
         for predictions in world.predictions:
             for image, (answer,) in enumerate(predictions.classes.tolist()):
-                if (image, answer) not in known:
+                if (image, answer) not in judged:
                     votes[image, answer] = votes.get((image, answer), 0) + 1
                     best[image, answer] = max(best.get((image, answer), 0.0), float(predictions.scores[image, 0]))
         pairs = list(zip(novel.examples.tolist(), novel.classes.tolist(), strict=True))
@@ -136,7 +136,7 @@ class TestNovel:
 
 class TestDraw:
     @given(st.data(), st.sampled_from(StratifyBy), st.integers(0, 1000))
-    def test_as_many_as_asked_in_proportion_to_the_strata(self, data, by, seed):
+    def test_sample_is_proportional_to_the_strata(self, data, by, seed):
         novel = World().novel()
         size = data.draw(st.integers(1, len(novel.votes)))
         frame = draw_review(novel, size=size, by=by, rng=np.random.default_rng(seed))
@@ -173,7 +173,7 @@ class TestDraw:
             spread = np.sqrt(share * (1 - share) / draws)
             assert (np.abs(counts[inside] / draws - share) < 5 * spread + 1e-9).all()
 
-    def test_going_on_continues_the_same_order(self, world):
+    def test_continuing_keeps_the_order(self, world):
         frame = draw_review(world.novel(), size=0, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         first, more = frame.given_out(0, 30), frame.given_out(30, 50)
         assert not set(first) & set(more)
@@ -200,8 +200,8 @@ class TestEstimate:
 
     @pytest.mark.parametrize("rule", MultilabelRule)
     @pytest.mark.parametrize("by", StratifyBy)
-    def test_on_average_the_estimate_is_the_truth(self, world, rule, by):
-        """And its interval, which also speaks of images not drawn, holds the truth of these images almost always."""
+    def test_estimate_is_unbiased(self, world, rule, by):
+        """Its interval, which also covers the sampling of images, contains the truth of these images almost always."""
         draws = 150
         novel = world.novel()
         values, held = np.empty((draws, MODELS)), 0
@@ -217,7 +217,7 @@ class TestEstimate:
         assert (np.abs(errors) < 4 * values.std(axis=0) / np.sqrt(draws) + 5e-4).all(), errors
         assert held / (draws * MODELS) > 0.95
 
-    def test_stopping_early_is_still_fair(self, world):
+    def test_stopping_early_is_unbiased(self, world):
         draws, m = 200, 2
         values = []
         for seed in range(draws):
@@ -227,7 +227,7 @@ class TestEstimate:
         assert abs(error) < 4 * np.std(values) / np.sqrt(draws) + 5e-4
 
     @pytest.mark.parametrize("rule", MultilabelRule)
-    def test_anytime_interval_holds_at_all_looks_and_ends_in_the_truth(self, world, rule):
+    def test_anytime_interval_covers_at_all_looks_and_converges(self, world, rule):
         novel = world.novel()
         looks, missed, runs = (20, 60, 120, len(novel.votes)), 0, 6
         for seed in range(runs):
@@ -249,7 +249,7 @@ class TestEstimate:
         assert any(note.startswith("valid at any stopping point") for note in result.notes)
         assert result.as_dict()["rows"][0]["anytime"]["method"] == "confidence sequence 95%"
 
-    def test_anytime_differences_hold_at_all_looks_and_end_in_the_truth(self, world):
+    def test_anytime_differences_cover_at_all_looks_and_converge(self, world):
         novel = world.novel()
         looks, runs = (20, 60, 120, len(novel.votes)), 6
         missed, narrowed = 0, 0
@@ -276,13 +276,13 @@ class TestEstimate:
         assert any(note.startswith("valid at any stopping point") for note in table.notes)
         assert result.as_dict()["pairs"][0]["anytime"]["method"] == "confidence sequence 95%"
 
-    def test_anytime_difference_of_equal_models_is_nothing(self, world):
+    def test_anytime_difference_of_equal_models_is_zero(self, world):
         frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         same = replace(world.predictions[0], model="copy")
         pair = world.compare(world.judged(frame), [world.predictions[0], same]).pairs[0]
         assert (pair.anytime.low, pair.anytime.value, pair.anytime.high) == (0, 0, 0)
 
-    def test_anytime_difference_needs_a_verdict_and_no_problematic_image(self, world):
+    def test_anytime_difference_needs_a_decision_and_no_problematic_image(self, world):
         frame = draw_review(world.novel(), size=40, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         assert all(pair.anytime is None for pair in world.compare(frame).pairs)
         assert all(pair.anytime is None for pair in world.compare(None).pairs)
@@ -296,16 +296,16 @@ class TestEstimate:
         assert not any(note.startswith("no difference is valid") for note in without)
 
     def test_counting_novel_predictions_wrong_is_far_from_the_truth(self, world):
-        """What the estimate is for: the bounds leave a wide gap."""
+        """The reason for the estimate: the bounds are far apart."""
         row = world.grade(MultilabelRule.IMAGES, None)["m0"]
         assert row.multilabel_upper.value - row.multilabel.value > 0.3
         assert row.reviewed is None
 
-    def test_no_verdict_yet_is_no_estimate(self, world):
+    def test_no_estimate_without_decisions(self, world):
         frame = draw_review(world.novel(), size=20, by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         assert all(row.reviewed is None for row in world.grade(MultilabelRule.IMAGES, frame).values())
 
-    def test_predictions_that_were_not_in_the_frame_are_no_estimate(self, world):
+    def test_no_estimate_for_predictions_outside_the_frame(self, world):
         novel = novel_predictions(world.test_set, world.predictions[:4], MultilabelScoring(world.labels))
         frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         rows = world.grade(MultilabelRule.IMAGES, world.judged(frame))
@@ -314,20 +314,20 @@ class TestEstimate:
 
 
 class Flawed(World):
-    """The same where people find some images problematic, whatever class they look at."""
+    """The same world, in which some images are problematic for every class."""
 
     def __init__(self) -> None:
         super().__init__()
         self.bad = np.random.default_rng(5).random(IMAGES) < 0.15
         self.truth[self.bad] = LabelState.PROBLEMATIC
         listed = np.isin(np.arange(IMAGES), self.novel().examples)
-        self.bad &= listed  # a problematic image that no one was asked about is not known to anyone
+        self.bad &= listed  # a problematic image that was never shown stays unknown
 
     def true_accuracy(self, model: int, rule: MultilabelRule) -> float:
-        known = np.zeros((IMAGES, CLASSES), dtype=np.int8)
-        known[self.labels.examples, self.labels.classes] = self.labels.states
+        listed_states = np.zeros((IMAGES, CLASSES), dtype=np.int8)
+        listed_states[self.labels.examples, self.labels.classes] = self.labels.states
         answers = np.arange(IMAGES), self.best[model]
-        states = np.where(known[answers] > 0, known[answers], self.truth[answers])
+        states = np.where(listed_states[answers] > 0, listed_states[answers], self.truth[answers])
         right = np.isin(states, rule.accepted) & ~self.bad
         if rule is MultilabelRule.IMAGES:
             return float(right[~self.bad].mean())
@@ -354,7 +354,7 @@ class TestProblematic:
             assert (row.novel, row.multilabel.n, row.reviewed.n) == (0, *[IMAGES - flawed.bad.sum()] * 2)
 
     @pytest.mark.parametrize("rule", MultilabelRule)
-    def test_on_average_the_estimate_is_the_truth(self, flawed, rule):
+    def test_estimate_is_unbiased(self, flawed, rule):
         draws = 150
         novel = flawed.novel()
         values, held = np.empty((draws, MODELS)), 0
@@ -368,7 +368,7 @@ class TestProblematic:
         assert (np.abs(errors) < 4 * values.std(axis=0) / np.sqrt(draws) + 2e-3).all(), errors
         assert held / (draws * MODELS) > 0.95
 
-    def test_one_verdict_takes_the_image_from_everyone(self, flawed):
+    def test_problematic_image_is_excluded_for_all_models(self, flawed):
         novel = flawed.novel()
         frame = draw_review(novel, size=5, by=StratifyBy.NOTHING, rng=np.random.default_rng(0))
         states = frame.states.copy()
@@ -379,7 +379,7 @@ class TestProblematic:
         assert frame.problematic.tolist() == [image]
         scoring = MultilabelScoring(flawed.labels)
         for predictions in flawed.predictions:
-            now = studies.with_verdicts(
+            now = studies.apply_review(
                 predictions, scoring.judge(predictions, flawed.test_set), frame, MultilabelRule.IMAGES
             )
             assert not (now.scored[image] or now.right[image] or now.novel[image])
@@ -387,14 +387,14 @@ class TestProblematic:
         assert image not in novel.without_judged(frame).examples
         labels = ReviewedLabels(scoring, frame)
         scored = [(p, Scoring(flawed.test_set)) for p in flawed.predictions]
-        told = "left out, as the review finds them problematic: 1 image (a drawing 1)"
+        note = "left out, as the review finds them problematic: 1 image (a drawing 1)"
         graded = grade(flawed.test_set, scored, labels=labels)
-        assert told in graded.notes and any(f"{IMAGES - 1} images" in note for note in graded.notes)
+        assert note in graded.notes and any(f"{IMAGES - 1} images" in text for text in graded.notes)
         compared = studies.compare(flawed.test_set, scored, labels=labels)
-        assert compared.basis.images == IMAGES - 1 and told in compared.basis.notes
+        assert compared.basis.images == IMAGES - 1 and note in compared.basis.notes
 
-    def test_people_who_do_not_agree_with_themselves(self, flawed):
-        """An image is problematic if any verdict says so; judging everything then still gives what all of them say."""
+    def test_inconsistent_decisions_on_problematic_images(self, flawed):
+        """An image is problematic if any decision says so; judging everything still gives the exact result."""
         novel = flawed.novel()
         frame = draw_review(novel, size=len(novel.votes), by=StratifyBy.VOTES, rng=np.random.default_rng(0))
         frame = flawed.judged(frame)
@@ -414,7 +414,7 @@ class TestProblematic:
             assert row.reviewed is not None and row.multilabel.n < IMAGES  # images outside the review are left
 
 
-def test_a_review_of_nothing_but_problematic_images_leaves_bounds_only():
+def test_review_with_only_problematic_images_gives_bounds_only():
     space = ClassSpace("two", ("a", "b"))
     test_set = TestSet("s", space, ("x", "y", "z"), np.array([0, 0, 0]))
     labels = LabelSet(

@@ -1,14 +1,14 @@
-"""Reports: how results are shown, as tables, as figures and in words.
+"""Reports: showing results as tables, figures and findings.
 
-A figure is registered by its module, and the modules are named in figures.py, which is read when one is first drawn: a
-command that prints a table does not wait for altair.
+Each figure module registers its figure; figures.py imports these modules when a figure is first drawn, so that a
+command that only prints a table does not import altair.
 """
 
 from regrade.report.drawing import Drawing
 from regrade.report.figure import Figure, figure
 from regrade.report.finding import Finding, FindingKind, finding_kinds, findings, verdict_kinds, verdicts
 from regrade.report.maps import map_figure
-from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, Look, pairs_page
+from regrade.report.pairs_page import MOST_PAIRS, VERDICTS, ThumbnailLoader, pairs_page
 from regrade.report.sections import Gallery, GalleryTile, KeyFinding, Provenance, Report, Section, anchor_of, section_of
 from regrade.report.terminal import print_table
 from regrade.report.text import csv_parts, to_csv, to_latex, to_markdown
@@ -24,10 +24,10 @@ __all__ = [
     "Gallery",
     "GalleryTile",
     "KeyFinding",
-    "Look",
     "Provenance",
     "Report",
     "Section",
+    "ThumbnailLoader",
     "anchor_of",
     "check_replaceable",
     "csv_parts",

@@ -12,7 +12,7 @@ from regrade.report.parts import heading, inline, interval, interval_text, layer
 from regrade.report.style import COLORS, GRAY
 from regrade.studies import Comparison
 
-_MODELS = 120  # lines up to which a figure can be read
+_MODELS = 120  # the most rows that are readable
 
 
 @figure.register
@@ -31,7 +31,7 @@ def _ranks(result: Comparison) -> Figure:
         for rank in result.ranks[:_MODELS]
     ]  # fmt: skip
     count, models = len(rows), len(result.ranks)
-    cut = f"; the best {_MODELS} of {models:,}" if models > _MODELS else ""
+    shown = f"; the best {_MODELS} of {models:,}" if models > _MODELS else ""
     base = altair.Chart(inline(rows)).encode(
         y=altair.Y("model:N", sort=[row["model"] for row in rows], axis=name_axis(count)),
         tooltip=[altair.Tooltip(f"{key}:N") for key in ("model", "ranks", "accuracy")],
@@ -51,9 +51,9 @@ def _ranks(result: Comparison) -> Figure:
         height=count * name_step(count),
         title=heading(
             _ranks_title(result),
-            f"Ranks by accuracy on {amount(result.basis.images, 'image')} of {result.basis.title}, with ranges that "
-            f"hold for all models together ({100 * result.basis.confidence:g}%). {result.apart:,} of "
-            f"{len(result.pairs):,} pairs differ (exact McNemar tests, Holm){cut}",
+            f"Ranks by accuracy on {amount(result.basis.images, 'image')} of {result.basis.title}, with simultaneous "
+            f"{100 * result.basis.confidence:g}% ranges for all models. {result.apart:,} of {len(result.pairs):,} "
+            f"pairs differ (exact McNemar tests, Holm){shown}",
         ),
     )
     alt = f"{_ranks_title(result)}. Ranks of {models} models on {result.basis.title} with their intervals."
@@ -61,7 +61,7 @@ def _ranks(result: Comparison) -> Figure:
 
 
 def _ranks_title(result: Comparison) -> str:
-    """Who is ahead: one model, or as many as could be."""
+    """The leading model, or how many models may be the best."""
     leaders = [rank.model for rank in result.ranks if rank.low == 1]
     models = len(result.ranks)
     if len(leaders) == 1:
@@ -73,7 +73,7 @@ def _difference(result: Comparison) -> Figure:
     (pair,) = result.pairs
     words = pair.in_words(result.basis.level, margin=result.basis.equivalence)
     row: dict[str, Any] = {
-        "pair": f"{pair.first} less {pair.second}",
+        "pair": f"{pair.first} − {pair.second}",
         **interval(pair.difference),
         "difference": interval_text(pair.difference, digits=2),
         "p (exact McNemar)": f"{pair.p_values.exact:.2g}",

@@ -1,4 +1,4 @@
-"""What a comparison says in words: who is ahead, who may be, and which steps of the ranking are real."""
+"""Findings of a comparison: which model is ahead, and which neighbors in the ranking differ."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ register_verdicts(
 
 @verdicts.register
 def comparison_verdicts(result: Comparison) -> frozenset[Enum]:
-    """What the tests conclude of the pairs."""
+    """The conclusions of the tests of all pairs."""
     return frozenset(pair.result for pair in result.pairs)
 
 
 @findings.register
 def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
-    """The one pair there is; or of many models who may be the best, and which steps of the ranking are shown."""
+    """For two models their difference; for more, the candidates for the best and the neighbors that differ."""
     if len(result.pairs) == 1:
         return (_pair(result),)
     if len(result.ranks) < 2:
@@ -56,14 +56,14 @@ def comparison_findings(result: Comparison) -> tuple[Finding, ...]:
 
 def _pair(result: Comparison) -> Finding:
     (pair,), level = result.pairs, 1 - result.basis.confidence
-    found = pair.difference
-    settled = pair.holm <= level and (found.low > 0 or found.high < 0)
+    difference = pair.difference
+    settled = pair.holm <= level and (difference.low > 0 or difference.high < 0)
     ahead, behind = pair.first, pair.second
-    if found.value < 0:
+    if difference.value < 0:
         ahead, behind = behind, ahead
-        found = Estimate(-found.value, -found.high, -found.low, found.n, found.method)
+        difference = Estimate(-difference.value, -difference.high, -difference.low, difference.n, difference.method)
     text = (
-        f"The difference is {points(found)} on the same {amount(found.n, 'image')} (exact McNemar test, "
+        f"The difference is {points(difference)} on the same {amount(difference.n, 'image')} (exact McNemar test, "
         f"p = {pair.p_values.exact:.2g})."
     )
     on = f"on {result.basis.title}"
@@ -79,18 +79,18 @@ def _pair(result: Comparison) -> Finding:
 def _leaders(result: Comparison) -> Finding:
     leaders, models = [rank for rank in result.ranks if rank.low == 1], len(result.ranks)
     first, on, best = result.ranks[0], result.basis.title, result.best()
-    picked = f"The interval holds although {first.model} was picked as the best of {models:,}."
+    corrected = f"The interval is corrected for selecting the best of {models:,} models."
     if len(leaders) == 1:
         text = (
             f"{first.model} is right on {share(best)} of {amount(result.basis.images, 'image')}, and on the same "
-            f"images each of the other {models - 1:,} is significantly less accurate. {picked}"
+            f"images each of the other {models - 1:,} is significantly less accurate. {corrected}"
         )
         return Finding(_LEADER, f"{first.model} is ahead of all others on {on}", text, 0.6)
-    others = [rank.model for rank in leaders if rank is not first]
-    fail = "does not" if result.basis.images == 1 else "do not"
+    candidates = [rank.model for rank in leaders if rank is not first]
     text = (
-        f"{first.model} has the highest accuracy, {share(best)}, but {amount(result.basis.images, 'image')} {fail} "
-        f"tell it from {listed(others)}. {picked} Rank ranges hold for all {models:,} models together."
+        f"{first.model} has the highest accuracy, {share(best)}, but on {amount(result.basis.images, 'image')} it is "
+        f"not significantly ahead of {listed(candidates)}. {corrected} Rank ranges are simultaneous for all "
+        f"{models:,} models."
     )
     if len(leaders) == models:
         return Finding(_ANY_LEADS, f"Any of the {models:,} models may be the best on {on}", text, 0.65)
@@ -98,18 +98,17 @@ def _leaders(result: Comparison) -> Finding:
 
 
 def _steps(result: Comparison) -> Finding:
-    """Neighbors in the ranking that are shown to differ."""
+    """Neighbors in the ranking that differ significantly."""
     steps, on = result.steps(), f"on {result.basis.title}"
     shown = int(steps.sum())
     text = (
         f"Of {len(steps):,} pairs of neighbors {shown:,} {'differs' if shown == 1 else 'differ'} significantly, and "
-        f"{result.apart:,} of all {len(result.pairs):,} pairs. The others are not shown to be equal: they may "
-        "differ by less than these images can detect."
+        f"{result.apart:,} of all {len(result.pairs):,} pairs. The others are not necessarily equal: they may differ "
+        "by less than these images can detect."
     )
     if shown == len(steps):
-        return Finding(_ALL_STEPS, f"A difference is shown for every step in the ranking {on}", text, 0.45)
+        return Finding(_ALL_STEPS, f"Each model differs from the next one in the ranking {on}", text, 0.45)
     if shown == 0:
-        return Finding(_NO_STEP, f"No model is shown to be ahead of the next {on}", text, 0.5)
-    return Finding(
-        _STEPS, f"A difference is shown for {shown:,} of {len(steps):,} steps in the ranking {on}", text, 0.5
-    )
+        return Finding(_NO_STEP, f"No difference detected between neighbors in the ranking {on}", text, 0.5)
+    verb = "differs" if shown == 1 else "differ"
+    return Finding(_STEPS, f"{shown:,} of {len(steps):,} neighboring pairs in the ranking {verb} {on}", text, 0.5)

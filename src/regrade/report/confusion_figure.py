@@ -1,4 +1,4 @@
-"""The figure of a study of confusion: the scores, errors by score, who fails on hard images, and errors to expect."""
+"""The figure of a confusion study: scores, errors by score, errors on hard images, and expected errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from regrade.core import Estimate
 from regrade.core.amounts import amount
-from regrade.report.confusion_findings import harder_for, moved
+from regrade.report.confusion_findings import harder_for, with_difference
 from regrade.report.figure import Figure, figure
 from regrade.report.parts import (
     heading,
@@ -30,8 +30,8 @@ from regrade.studies import Confusion
 from regrade.studies.confusion import ConfusedModel
 
 _WIDTH = 400
-_CURVES, _ROWS = 3, 14  # models that can be told apart: as curves, and as lines
-_FULL = 25  # images below which a bin is drawn together with the next one
+_CURVES, _ROWS = 3, 14  # the most models that are readable as curves and as rows
+_FULL = 25  # a bin with fewer images is merged with the next one
 _BARS = 40  # bins of the histogram
 _METHODS = (
     ("by_score", "by confusion score"),
@@ -43,11 +43,11 @@ _METHODS = (
 
 @figure.register
 def confusion_figure(result: Confusion) -> Figure:
-    """Panels from top to bottom, as far as there is something to draw."""
+    """Panels from top to bottom; a panel without data is left out."""
     panels: list[Any] = [_histogram(result)]
     if result.models:
         panels.append(_curves(result))
-    if moved(result.models):
+    if with_difference(result.models):
         panels.append(_transfer(result))
     if result.other:
         panels.append(_expected(result))
@@ -56,7 +56,8 @@ def confusion_figure(result: Confusion) -> Figure:
     subtitle = (
         f"{amount(result.images, 'image')} of {result.test_set}, scored by {amount(len(ensemble.members), 'member')} "
         f"of {ensemble.name} at {amount(len(ensemble.epochs), 'epoch')}. The confusion score is the mean entropy of "
-        f"their averaged probabilities: 0 is always sure, {ensemble.top:.1f} {ensemble.unit} all classes equally likely"
+        f"their averaged probabilities: 0 means always certain, {ensemble.top:.1f} {ensemble.unit} that all classes "
+        "are equally likely"
     )
     chart = altair.VConcatChart(vconcat=panels, spacing=30, title=heading(title, subtitle)).resolve_scale(
         color="independent", shape="independent", x="independent", y="independent"
@@ -65,18 +66,18 @@ def confusion_figure(result: Confusion) -> Figure:
 
 
 def _title(result: Confusion) -> str:
-    return harder_for(result) or f"Which images confuse {result.ensemble.name}, and who errs on them?"
+    return harder_for(result) or f"Which images confuse {result.ensemble.name}, and which models err on them?"
 
 
 def _panel(title: str, subtitle: str) -> altair.TitleParams:
-    """A panel's heading, beginning where its axis does."""
-    found = panel_heading(title, subtitle, width=_WIDTH)
-    found.frame = "group"
-    return found
+    """A panel's heading, aligned with its axis."""
+    aligned = panel_heading(title, subtitle, width=_WIDTH)
+    aligned.frame = "group"
+    return aligned
 
 
 def _histogram(result: Confusion) -> altair.Chart:
-    """Shares of images by score, hard ones in another color."""
+    """The histogram of images by score, hard images in another color."""
     edges = np.linspace(0, _largest(result), _BARS + 1)
     hard = result.hard.inside if result.hard else np.zeros(result.images, dtype=bool)
     parts = {"hard": hard, "the rest": ~hard} if result.hard else {"images": ~hard}
@@ -91,7 +92,7 @@ def _histogram(result: Confusion) -> altair.Chart:
     names = list(parts)
     colors = [COLORS[1], COLORS[5]] if result.hard else [COLORS[5]]
     middle = result.distribution.quantiles.get(0.5)
-    told = "" if middle is None else f" Half of the images are below {middle.value:.2f} {result.ensemble.unit}."
+    half = "" if middle is None else f" Half of the images are below {middle.value:.2f} {result.ensemble.unit}."
     chosen = "" if result.hard is None else f" Hard: {result.hard.rule}, {result.hard.images:,} of {result.images:,}."
     return (
         altair.Chart(inline(rows))
@@ -113,7 +114,7 @@ def _histogram(result: Confusion) -> altair.Chart:
                 altair.Tooltip("to:Q", title="to below"),
             ],
         )
-        .properties(title=_panel("How confusing are the images?", (told + chosen).strip()), width=_WIDTH, height=150)
+        .properties(title=_panel("How confusing are the images?", (half + chosen).strip()), width=_WIDTH, height=150)
     )  # fmt: skip
 
 
@@ -126,25 +127,25 @@ def _score_scale(result: Confusion) -> altair.Scale:
 
 
 def _largest(result: Confusion) -> float:
-    """Where the axis of scores ends: beyond the largest score, if there can be larger ones."""
+    """The upper end of the score axis: slightly above the largest score, at most the largest possible one."""
     return min(result.ensemble.top, 1.05 * max(float(result.scores.max()), result.bins.width))
 
 
 def _curves(result: Confusion) -> altair.LayerChart:
-    """The error of a few models by score, each with its intervals; sparse bins are drawn together."""
+    """The error of a few models by score, with intervals; sparse bins are merged."""
     models = _few(result)
-    names = [one.model for one in models]
+    names = [model.model for model in models]
     joined = _joined(result, models)
     shift = 0.12 * _largest(result) / max(len(joined), 12)
     rows: list[dict[str, Any]] = []
-    for place, one in enumerate(models):
+    for place, model in enumerate(models):
         for low, high, places in joined:
-            error = _error_in(one, low, high, result.confidence)
+            error = _error_in(model, low, high, result.confidence)
             if error is None:
                 continue
             at = float(result.scores[places].mean()) + shift * (place - (len(models) - 1) / 2)
             rows.append({
-                "model": one.model, "at": round(at, 4), **interval(error), "shown": interval_text(error),
+                "model": model.model, "at": round(at, 4), **interval(error), "shown": interval_text(error),
                 "images": error.n, "score": f"{low:.2f} to {high:.2f}",
             })  # fmt: skip
     tooltip = [
@@ -156,8 +157,9 @@ def _curves(result: Confusion) -> altair.LayerChart:
     )
     y = altair.Y("value:Q", axis=percent_axis("error"), scale=altair.Scale(domain=[0, 100], nice=False))
     least = min((row["images"] for row in rows), default=0)
-    correlations = [one.curve.single.value for one in models if one.curve.single]
-    told = f" r over images: {min(correlations):.2f} to {max(correlations):.2f}." if correlations else ""
+    correlations = [model.curve.single.value for model in models if model.curve.single]
+    ends = f"{min(correlations):.2f} to {max(correlations):.2f}" if correlations else ""
+    correlation = f" Correlation over images: {ends}." if ends else ""
     return layered(
         base.mark_rule(strokeWidth=2, opacity=0.6).encode(y=altair.Y("value_low:Q"), y2="value_high:Q"),
         base.mark_line(strokeWidth=1, opacity=0.5).encode(y=y),
@@ -165,9 +167,9 @@ def _curves(result: Confusion) -> altair.LayerChart:
     ).properties(
         data=inline(rows),
         title=_panel(
-            "Do models err where the score is high?",
-            f"Error by score with {100 * result.confidence:g}% intervals; bins of few images are joined, to "
-            f"at least {least:,}.{told}",
+            "Do models err more where the score is high?",
+            f"Error by score with {100 * result.confidence:g}% intervals; sparse bins are merged, to at least "
+            f"{least:,} images.{correlation}",
         ),
         width=_WIDTH,
         height=220,
@@ -175,37 +177,37 @@ def _curves(result: Confusion) -> altair.LayerChart:
 
 
 def _few(result: Confusion) -> list[ConfusedModel]:
-    """The ensemble itself, and of the others the best, the middle and the worst."""
-    others = result.outsiders
-    places = sorted({0, len(others) // 2, len(others) - 1}) if others else []
-    own = [one for one in result.models if one.inside][:1]
-    return [*own, *(others[place] for place in places[:_CURVES])]
+    """The ensemble itself, and the best, the median and the worst of the other models."""
+    outsiders = result.outsiders
+    places = sorted({0, len(outsiders) // 2, len(outsiders) - 1}) if outsiders else []
+    own = [model for model in result.models if model.inside][:1]
+    return [*own, *(outsiders[place] for place in places[:_CURVES])]
 
 
 def _joined(result: Confusion, models: Sequence[ConfusedModel]) -> list[tuple[float, float, Any]]:
-    """Spans of neighboring bins that hold enough images, with the places of these; those left over join the last."""
-    edges = sorted({(each.low, each.high) for one in models for each in one.curve.bins})
+    """Neighboring bins merged until they contain enough images, with their images; a remainder joins the last."""
+    edges = sorted({(bin_.low, bin_.high) for model in models for bin_ in model.curve.bins})
     spans: list[tuple[float, float]] = []
     start, seen = None, 0
     for low, high in edges:
         start = low if start is None else start
-        seen += min(_size(one, low) for one in models)
+        seen += min(_size(model, low) for model in models)
         if seen >= _FULL:
             spans.append((start, high))
             start, seen = None, 0
     if start is not None:
         first = spans.pop()[0] if spans else start
         spans.append((first, edges[-1][1]))
-    found = [(low, high, (result.scores >= low) & (result.scores < high + 1e-9)) for low, high in spans]
-    return [(low, high, places) for low, high, places in found if places.any()]
+    merged = [(low, high, (result.scores >= low) & (result.scores < high + 1e-9)) for low, high in spans]
+    return [(low, high, places) for low, high, places in merged if places.any()]
 
 
-def _size(one: ConfusedModel, low: float) -> int:
-    return next((each.error.n for each in one.curve.bins if each.low == low), 0)
+def _size(model: ConfusedModel, low: float) -> int:
+    return next((bin_.error.n for bin_ in model.curve.bins if bin_.low == low), 0)
 
 
-def _error_in(one: ConfusedModel, low: float, high: float, confidence: float) -> Estimate | None:
-    inside = [each.error for each in one.curve.bins if low <= each.low and each.high <= high + 1e-9]
+def _error_in(model: ConfusedModel, low: float, high: float, confidence: float) -> Estimate | None:
+    inside = [bin_.error for bin_ in model.curve.bins if low <= bin_.low and bin_.high <= high + 1e-9]
     images = sum(error.n for error in inside)
     wrong = sum(round(error.value * error.n) for error in inside)
     return proportion(wrong, images, confidence=confidence) if images else None
@@ -226,22 +228,22 @@ def _shape(names: list[str]) -> altair.Shape:
 
 
 def _transfer(result: Confusion) -> altair.LayerChart:
-    """A line a model from its error on the rest to that on hard images."""
-    models = moved(result.models)
+    """One row per model, with a line from its error on the rest to that on hard images."""
+    models = with_difference(result.models)
     shown = [models[i] for i in np.unique(np.linspace(0, len(models) - 1, min(len(models), _ROWS)).round().astype(int))]
     rows, links = [], []
-    for one in shown:
-        found = one.transfer
-        if found is None or found.hard is None or found.rest is None or found.difference is None:
+    for model in shown:
+        transfer = model.transfer
+        if transfer is None or transfer.hard is None or transfer.rest is None or transfer.difference is None:
             continue
-        difference = interval_text(found.difference).replace("%", " points")
-        for part, estimate in (("hard images", found.hard), ("the rest", found.rest)):
+        difference = interval_text(transfer.difference).replace("%", " points")
+        for part, estimate in (("hard images", transfer.hard), ("the rest", transfer.rest)):
             rows.append({
-                "model": one.model, "images": part, **interval(estimate), "shown": interval_text(estimate),
+                "model": model.model, "images": part, **interval(estimate), "shown": interval_text(estimate),
                 "difference": difference,
             })  # fmt: skip
-        links.append({"model": one.model, "from": percent(found.rest.value), "to": percent(found.hard.value)})
-    names = [one.model for one in shown]
+        links.append({"model": model.model, "from": percent(transfer.rest.value), "to": percent(transfer.hard.value)})
+    names = [model.model for model in shown]
     parts = ["hard images", "the rest"]
     y = altair.Y("model:N", sort=names, axis=name_axis(len(names), labelLimit=160))
     base = altair.Chart(inline(rows)).encode(
@@ -260,45 +262,45 @@ def _transfer(result: Confusion) -> altair.LayerChart:
     x = altair.X("value:Q", scale=altair.Scale(zero=True), axis=percent_axis("error"))
     shape = altair.Shape("images:N", sort=parts, scale=altair.Scale(domain=parts, range=[SHAPES[2], SHAPES[0]]))
     link = altair.Chart(inline(links)).mark_rule(color=GRAY, strokeDash=[2, 3], opacity=0.7)
-    told = f"{len(shown)} of {len(models)} models, from best to worst" if len(shown) < len(models) else "best first"
-    order = "" if result.ranking is None else f". Order kept: Kendall's tau {_bounds(result.ranking)}"
+    which = f"{len(shown)} of {len(models)} models, from best to worst" if len(shown) < len(models) else "best first"
+    order = "" if result.ranking is None else f". Kendall's tau of both errors: {_bounds(result.ranking)}"
     return layered(
         link.encode(y=y, x="from:Q", x2="to:Q"),
         base.mark_rule(strokeWidth=3, opacity=0.5).encode(x="value_low:Q", x2="value_high:Q"),
         base.mark_point(size=60).encode(x=x, shape=shape),
     ).properties(
         title=_panel(
-            "Who fails on the hard images?",
-            f"Errors on hard images and on the rest with {100 * result.confidence:g}% intervals; {told}{order}",
+            "Which models err on the hard images?",
+            f"Errors on hard images and on the rest with {100 * result.confidence:g}% intervals; {which}{order}",
         ),
         width=_WIDTH,
         height=len(names) * name_step(len(names)),
     )
 
 
-def _bounds(found: Estimate) -> str:
-    return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+def _bounds(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 def _expected(result: Confusion) -> altair.LayerChart:
-    """What each method expects of a few models on the other set, and the actual error where it is known."""
-    other = result.other
-    errors = other.errors if other else ()
+    """The expected errors of a few models on the unlabeled set by each method, and the actual error if known."""
+    unlabeled = result.other
+    errors = unlabeled.errors if unlabeled else ()
     places = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 8)).round().astype(int))
     shown = [errors[i] for i in places]
     rows, actual = [], []
-    for one in shown:
+    for expected in shown:
         for key, name in _METHODS:
-            estimate = getattr(one, key)
+            estimate = getattr(expected, key)
             if estimate is not None:
                 rows.append({
-                    "model": one.model, "method": name, **interval(estimate), "shown": interval_text(estimate)
+                    "model": expected.model, "method": name, **interval(estimate), "shown": interval_text(estimate)
                 })  # fmt: skip
-        if one.actual:
+        if expected.actual:
             actual.append({
-                "model": one.model, **interval(one.actual), "shown": interval_text(one.actual),
+                "model": expected.model, **interval(expected.actual), "shown": interval_text(expected.actual),
             })  # fmt: skip
-    names = [one.model for one in shown]
+    names = [expected.model for expected in shown]
     methods = [name for _, name in _METHODS if any(row["method"] == name for row in rows)]
     y = altair.Y(
         "model:N", sort=names, axis=name_axis(len(names), labelLimit=160), scale=altair.Scale(paddingInner=0.35)
@@ -331,12 +333,12 @@ def _expected(result: Confusion) -> altair.LayerChart:
             band.mark_tick(color=INK, thickness=2).encode(x=altair.X("value:Q")),
             *marks,
         ]
-    where = other.test_set if other else ""
-    known = " Gray: the actual error with its interval, from labels that were not used." if actual else ""
+    where = unlabeled.test_set if unlabeled else ""
+    gray = " Gray: the actual error with its interval, from labels that were not used." if actual else ""
     return layered(*marks).properties(
         title=_panel(
-            f"What error is to be expected on {where}?",
-            f"Without its labels, in up to four ways, with {100 * result.confidence:g}% intervals.{known}",
+            f"Expected error on {where}",
+            f"Estimated without its labels by up to four methods, with {100 * result.confidence:g}% intervals.{gray}",
         ),
         width=_WIDTH,
         height=len(names) * (12 * max(len(methods), 2) + 12),

@@ -1,4 +1,4 @@
-"""What a study of confusion says in words: are confusing images hard for others, and what error is to be expected?"""
+"""Findings of a confusion study: whether confusing images are hard for other models, and the expected error."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ _EXPECTED = no_claim("confusion: expected error", _LEVEL_TEST)
 
 @findings.register
 def confusion_findings(result: Confusion) -> tuple[Finding, ...]:
-    """Whether hard images are hard for others, whether models keep their order there, and what is to be expected."""
-    found = [*_transfer(result), *_own(result), *_ranking(result), *_expected(result)]
-    return tuple(sorted(found, key=lambda one: -one.weight)[:_MOST])
+    """Whether hard images are hard for other models, whether models keep their order there, and the expected error."""
+    candidates = [*_transfer(result), *_own(result), *_ranking(result), *_expected(result)]
+    return tuple(sorted(candidates, key=lambda finding: -finding.weight)[:_MOST])
 
 
-def moved(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
-    """The models that were seen both on hard images and on the rest."""
-    return [one for one in models if one.transfer and one.transfer.difference]
+def with_difference(models: tuple[ConfusedModel, ...]) -> list[ConfusedModel]:
+    """The models with errors both on hard images and on the rest."""
+    return [model for model in models if model.transfer and model.transfer.difference]
 
 
 def shown_harder(models: list[ConfusedModel]) -> int:
-    """How many of them are shown to err more on hard images, by intervals that hold for all of them together."""
+    """How many of the models err significantly more on hard images, by simultaneous intervals for all of them."""
     differences = [model.transfer.difference for model in models if model.transfer and model.transfer.difference]
     return sum(widened(part, len(differences), confidence=confidence_of(part)).low > 0 for part in differences)
 
 
 def harder_for(result: Confusion) -> str | None:
-    """The headline on models outside the ensemble; none where no model is shown to err more on hard images."""
-    models = moved(result.outsiders)
+    """The headline on models outside the ensemble; None if no model errs significantly more on hard images."""
+    models = with_difference(result.outsiders)
     harder = shown_harder(models)
     if not harder:
         return None
@@ -67,44 +67,43 @@ def harder_for(result: Confusion) -> str | None:
 
 
 def _transfer(result: Confusion) -> list[Finding]:
-    models = moved(result.outsiders)
+    models = with_difference(result.outsiders)
     if not models or result.hard is None:
         return []
     hard, rest = (
         100 * median(getattr(model.transfer, part).value for model in models if model.transfer)
         for part in ("hard", "rest")
     )
-    errors = f"Their median error there is {hard:.1f}% against {rest:.1f}% on the rest"
+    errors = f"Their median error there is {hard:.1f}%, compared with {rest:.1f}% on the rest"
     if len(models) == 1:
         own = models[0].transfer
-        shares = "" if not (own and own.hard and own.rest) else f"{share(own.hard)} against {share(own.rest)}"
+        shares = "" if not (own and own.hard and own.rest) else f"{share(own.hard)}, compared with {share(own.rest)}"
         errors = f"Its error there is {shares} on the rest"
-    together = f", tested for each of {len(models):,} models at a level that holds for all" if len(models) > 1 else ""
+    together = f", tested for each of {len(models):,} models with a correction for all" if len(models) > 1 else ""
     text = (
-        f"{errors}{together}; hard are {result.hard.rule} ({result.hard.images:,} of "
-        f"{amount(result.images, 'image')}), chosen without a look at any label."
+        f"{errors}{together}. Hard images are {result.hard.rule} ({result.hard.images:,} of "
+        f"{amount(result.images, 'image')}), selected without using labels."
     )
     headline = harder_for(result)
     if headline:
         return [Finding(_HARDER, headline, text, 0.7)]
     name = result.ensemble.name
-    return [Finding(_NOT_HARDER, f"Images that confuse {name} are not shown to be hard for other models", text, 0.5)]
+    return [Finding(_NOT_HARDER, f"No evidence that images that confuse {name} are hard for other models", text, 0.5)]
 
 
 def _own(result: Confusion) -> list[Finding]:
-    """The score against the ensemble's own errors, where there is no one else."""
+    """The score and the ensemble's own errors, if there are no other models."""
     if result.outsiders or not result.models:
         return []
-    one = result.models[0]
-    r = one.curve.single
+    model = result.models[0]
+    r = model.curve.single
     if r is None:
         return []
-    text = f"Over {amount(r.n, 'image')} the correlation of score and error is {plain(r)} for {one.model}."
+    text = f"Over {amount(r.n, 'image')} the correlation of score and error is {plain(r)} for {model.model}."
     if r.low > 0:
-        return [
-            Finding(_OWN_ERRORS, f"{one.model} errs where the ensemble was unsure while it was trained", text, 0.45)
-        ]
-    return [Finding(_NOT_OWN_ERRORS, "The confusion score is not shown to tell errors from right answers", text, 0.4)]
+        headline = f"{model.model} errs more on images on which the ensemble was uncertain during training"
+        return [Finding(_OWN_ERRORS, headline, text, 0.45)]
+    return [Finding(_NOT_OWN_ERRORS, "No positive correlation between confusion score and errors detected", text, 0.4)]
 
 
 def _ranking(result: Confusion) -> list[Finding]:
@@ -113,37 +112,39 @@ def _ranking(result: Confusion) -> list[Finding]:
         return []
     text = (
         f"Kendall's tau between the errors of {amount(tau.n, 'model')} on hard images and on the rest is {plain(tau)}; "
-        "1 is the same order."
+        "1 means the same order."
     )
     if tau.low >= 0.6:
         return [Finding(_ORDER_KEPT, "The order of models is largely kept on confusing images", text, 0.4)]
     if tau.high < 0.6:
         return [Finding(_ORDER_CHANGES, "The order of models changes on confusing images", text, 0.65)]
-    return [Finding(_ORDER_OPEN, "Whether models keep their order on confusing images is not settled", text, 0.3)]
+    headline = "Not enough data to tell whether models keep their order on confusing images"
+    return [Finding(_ORDER_OPEN, headline, text, 0.3)]
 
 
 def _expected(result: Confusion) -> list[Finding]:
     if result.other is None:
         return []
     rows = result.other.errors
-    first = min(rows, key=lambda one: one.by_score.value)
+    first = min(rows, key=lambda row: row.by_score.value)
     where = result.other.test_set
     text = (
-        f"By score, {first.model} is expected to err on {share(first.by_score)}, against {share(first.labeled)} on "
-        f"{result.test_set}, if images of one score err alike in both."
+        f"Estimated from the score, {first.model} errs on {share(first.by_score)}, compared with "
+        f"{share(first.labeled)} on {result.test_set}. This assumes equal error rates at equal scores in both sets."
     )
     gaps = {row.model: row.gap for row in rows if row.gap}
     if not gaps:
-        return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
+        return [Finding(_EXPECTED, f"Expected error on {where}, estimated without its labels", text, 0.5)]
     wider = [widened(gap, len(gaps), confidence=result.confidence) for gap in gaps.values()]
     off = [gap for gap in wider if gap.low > 0 or gap.high < 0]
     text += f" The labels of {where} are known: {_gaps_in_words(gaps)}{_order_in_words(rows)} {_CORRECTED}"
     if not off:
-        text += f" No model of {len(gaps):,} is shown to err more or less than expected."
-        return [Finding(_EXPECTED, f"The error to expect on {where}, without its labels", text, 0.5)]
+        text += f" No difference between expected and actual error detected for any of {amount(len(gaps), 'model')}."
+        return [Finding(_EXPECTED, f"Expected error on {where}, estimated without its labels", text, 0.5)]
     above = sum(gap.value > 0 for gap in off)
     side = "too high" if above == len(off) else "off" if above else "too low"
-    headline = f"The error expected by score on {where} is {side} for {len(off):,} of {amount(len(gaps), 'model')}"
+    models = amount(len(gaps), "model")
+    headline = f"The error estimated from the score on {where} is {side} for {len(off):,} of {models}"
     return [Finding(_LEVEL_OFF, headline, text, 0.6)]
 
 
@@ -151,15 +152,15 @@ _CORRECTED = "Counts are corrected for the number of models."
 
 
 def _gaps_in_words(gaps: Mapping[str, Estimate]) -> str:
-    """The largest gap, and the middle one of several."""
-    model, gap = max(gaps.items(), key=lambda item: abs(item[1].value))
-    middle = 100 * median(abs(each.value) for each in gaps.values())
+    """The largest gap and, for several models, the median."""
+    model, largest = max(gaps.items(), key=lambda item: abs(item[1].value))
+    middle = 100 * median(abs(gap.value) for gap in gaps.values())
     of_all = "" if len(gaps) == 1 else f"; half of the models are within {middle:.1f} points"
-    return f"expected less actual error is {points(gap)} for {model}{', the largest' if of_all else ''}{of_all}."
+    return f"expected minus actual error is {points(largest)} for {model}{', the largest' if of_all else ''}{of_all}."
 
 
 def _order_in_words(rows: Sequence[ExpectedError]) -> str:
-    """Whether expected and actual errors put models into the same order; nothing where there are too few."""
+    """The rank correlation of expected and actual errors; empty if there are too few models."""
     errors = [(row.by_score.value, row.actual.value) for row in rows if row.actual]
     try:
         rho = spearman(*zip(*errors, strict=True))

@@ -1,4 +1,4 @@
-"""What a grade under corruptions says in words: who bears them best, and which hurts most."""
+"""Findings of a grade under corruptions: the most robust model, and the hardest corruption."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _HARDEST_OPEN = no_claim("corruption: hardest corruption is open", _KINDS_TEST)
 
 @findings.register
 def corruption_findings(result: CorruptionGrade) -> tuple[Finding, ...]:
-    """The most robust model, what corruptions cost it, and the corruption that costs it most."""
+    """The most robust model with its error, and the corruption with its highest error."""
     overall = [row for row in result.rows if row.corruption == EVERYTHING]
     kinds = [row for row in result.rows if row.model == overall[0].model and row.corruption != EVERYTHING]
-    told = (_most_robust(result, overall), _hardest(result, overall[0], kinds))
-    return tuple(one for one in told if one)
+    candidates = (_most_robust(result, overall), _hardest(result, overall[0], kinds))
+    return tuple(finding for finding in candidates if finding)
 
 
 def _most_robust(result: CorruptionGrade, overall: list[CorruptionRow]) -> Finding:
     best = overall[0]
-    clean = f", against {share(best.clean)} on clean images" if best.clean else ""
+    clean = f", compared with {share(best.clean)} on clean images" if best.clean else ""
     text = f"{best.model} errs on {share(best.error)} of corrupted images of {result.test_set}{clean}."
     if result.most_robust is None:
         return Finding(_ERROR, f"{best.model} errs on {100 * best.error.value:.1f}% of corrupted images", text, 0.5)
@@ -40,9 +40,11 @@ def _most_robust(result: CorruptionGrade, overall: list[CorruptionRow]) -> Findi
     if result.most_robust.settled:
         among = amount(len(overall), "model")
         headline = f"{best.model} is the most robust of {among} on {result.test_set}"
-        return Finding(_MOST_ROBUST, headline, f"{text}: less robust on the same images, as is every other.", 0.6)
-    text += f". {listed((best.model, *result.most_robust.open))} are not told apart, so the order may be chance."
-    return Finding(_MOST_ROBUST_OPEN, f"Which model is the most robust on {result.test_set} is not shown", text, 0.5)
+        text += "; it and every other model are less robust on the same images."
+        return Finding(_MOST_ROBUST, headline, text, 0.6)
+    text += f". No difference detected between {listed((best.model, *result.most_robust.open))}."
+    headline = f"Not enough data to tell which model is the most robust on {result.test_set}"
+    return Finding(_MOST_ROBUST_OPEN, headline, text, 0.5)
 
 
 def _hardest(result: CorruptionGrade, best: CorruptionRow, kinds: list[CorruptionRow]) -> Finding | None:
@@ -54,7 +56,7 @@ def _hardest(result: CorruptionGrade, best: CorruptionRow, kinds: list[Corruptio
     if hardest.settled:
         headline = f"{hardest.name} is the hardest of {amount(len(kinds), 'corruption')} for {model}"
         return Finding(_HARDEST, f"{headline} on {result.test_set}", text, 0.4)
-    verb = "is" if len(hardest.open) == 1 else "are"
-    text += f" {listed(hardest.open)} {verb} not shown to be milder."
-    headline = f"Which corruption is the hardest for {model} on {result.test_set} is not shown"
+    verb = "does" if len(hardest.open) == 1 else "do"
+    text += f" {listed(hardest.open)} {verb} not have a significantly lower error."
+    headline = f"Not enough data to tell which corruption is the hardest for {model} on {result.test_set}"
     return Finding(_HARDEST_OPEN, headline, text, 0.35)

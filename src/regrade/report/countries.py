@@ -28,7 +28,7 @@ class Country:
 
 @dataclass(frozen=True)
 class MapPlace:
-    """What a group stands for on a map: some countries, and where its name is written."""
+    """A group on a map: its countries, and the position of its name."""
 
     group: str
     countries: tuple[Country, ...]
@@ -81,21 +81,21 @@ _SPELLINGS = {
 
 
 def places(groups: Sequence[str]) -> tuple[MapPlace, ...] | None:
-    """What groups stand for on a map, if all but a few of them are countries or known regions, else none.
+    """The places of groups on a map if at least three quarters are countries or known regions, else None.
 
     Groups are all countries (by name or ISO code) or all regions (of the United Nations, the World Bank, GeoDE or
-    Dollar Street); a group that is neither is left out, and none is told where more than a quarter is.
+    Dollar Street); unknown groups are left out.
     """
     for lookup in (_region, _country):
-        found = [place for group in groups if (place := lookup(group))]
-        if found and len(found) >= 0.75 * len(groups):
-            return tuple(found)
+        matches = [place for group in groups if (place := lookup(group))]
+        if matches and len(matches) >= 0.75 * len(groups):
+            return tuple(matches)
     return None
 
 
 @cache
 def outlines() -> dict[str, Any]:
-    """The outlines of countries as TopoJSON, each with its numeric ISO code as id; of small ones there are none."""
+    """The outlines of countries as TopoJSON, with the numeric ISO code as id; small countries have no outline."""
     return json.loads(_text("world.json"))
 
 
@@ -121,7 +121,7 @@ def _country(group: str) -> MapPlace | None:
 
 
 def _spelled(name: str) -> str:
-    """A name in small letters without accents; words run together, such as EastAsia, are taken apart."""
+    """A name in lower case without accents; joined words such as EastAsia are separated."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())
     plain = unicodedata.normalize("NFKD", apart).encode("ascii", "ignore").decode().casefold()
     return re.sub(r"[\s_]+", " ", plain)
@@ -134,25 +134,25 @@ def _rows() -> tuple[Mapping[str, str], ...]:
 
 @cache
 def _by_name() -> Mapping[str, Country]:
-    found: dict[str, Country] = {}
+    by_name: dict[str, Country] = {}
     for row in _rows():
-        country = _made(row)
+        country = _country_of(row)
         also = [name for name in row["also"].split(";") if name]
         for name in (row["name"], row["alpha2"], row["alpha3"], row["code"], f"{country.code:03}", *also):
-            found[_spelled(name)] = country
-    return found
+            by_name[_spelled(name)] = country
+    return by_name
 
 
 @cache
 def _members() -> Mapping[str, tuple[Country, ...]]:
-    found: dict[str, list[Country]] = {}
+    members: dict[str, list[Country]] = {}
     for row in _rows():
         for region in {row["continent"], row["part"], row["world_bank"]} - {""}:
-            found.setdefault(region, []).append(_made(row))
-    return {region: tuple(countries) for region, countries in found.items()}
+            members.setdefault(region, []).append(_country_of(row))
+    return {region: tuple(countries) for region, countries in members.items()}
 
 
-def _made(row: Mapping[str, str]) -> Country:
+def _country_of(row: Mapping[str, str]) -> Country:
     return Country(int(row["code"]), row["name"], float(row["latitude"]), float(row["longitude"]))
 
 

@@ -1,4 +1,4 @@
-"""Drawing the figures of a report in processes of their own, while the studies go on."""
+"""Drawing the figures of a report in separate processes while the studies run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,15 @@ from regrade.report.figure import VEGA_LITE, Figure, converter
 from regrade.report.page import without_title
 
 _PROCESSES = 2
-_FILE_SCALE = 2.0  # pixels of a PNG for each of the figure's own: 200 to the inch where 560 of them are 14 cm wide
+_FILE_SCALE = 2.0  # PNG pixels per figure pixel: about 200 dpi for a figure of 560 pixels printed 14 cm wide
 _PAGE_SCALE, _PAGE_COLORS = 1.5, 64
-_KEPT: list[str] = []  # the scripts, once they are made: they are the same for every report
-_LARGE = 130_000  # bytes of an SVG from which a image of it is smaller
+_KEPT: list[str] = []  # the scripts, once built: they are the same for every report
+_LARGE = 130_000  # bytes of an SVG from which a PNG is smaller
 
 
 @dataclass(frozen=True)
 class DrawnFigure:
-    """A figure in all forms of a report: as files, and without its title for the page, as SVG or as PNG if that is
-    smaller.
-    """
+    """A figure in all formats of a report: as files, and without its title for the page, as SVG or a smaller PNG."""
 
     svg: bytes
     png: bytes
@@ -37,14 +35,14 @@ class DrawnFigure:
 
 @dataclass(frozen=True)
 class _Bundle:
-    """A wish for the scripts that draw, instead of a drawing."""
+    """A request for the scripts that draw figures in a page, instead of a figure."""
 
 
 class Drawing:
-    """Draws figures one after another, each asked for early and taken later. Use it as a context."""
+    """Draws figures in the background: request one early with `begin`, get it later with `of`. A context manager."""
 
     def __enter__(self) -> Self:
-        converter()  # without it nothing can be drawn, and that is told now
+        converter()  # raises early if the converter is not installed
         with ExitStack() as stack:
             self._help = stack.enter_context(Helpers(_drawn))
             self._pool = stack.enter_context(ThreadPoolExecutor(_PROCESSES))
@@ -58,19 +56,19 @@ class Drawing:
         self._stack.close()
 
     def begin(self, figure: Figure) -> None:
-        """Ask for a figure, unless it was asked for before."""
+        """Start drawing a figure, unless it was started before."""
         if self._scripts is None:
             self._scripts = self._pool.submit(self._bundle)
         if id(figure) not in self._begun:
             self._begun[id(figure)] = figure, self._pool.submit(self._help, figure.spec)
 
     def of(self, figure: Figure) -> DrawnFigure:
-        """A figure, drawn."""
+        """The drawn figure; waits until it is finished."""
         self.begin(figure)
         return self._begun[id(figure)][1].result()
 
     def scripts(self) -> str:
-        """The scripts that draw figures in a page; none where there was no figure."""
+        """The scripts that draw figures in a page; empty if no figure was drawn."""
         return "" if self._scripts is None else self._scripts.result()
 
     def _bundle(self) -> str:
@@ -79,12 +77,12 @@ class Drawing:
         return _KEPT[0]
 
 
-def _drawn(wish: dict[str, Any] | _Bundle) -> DrawnFigure | str:
+def _drawn(request: dict[str, Any] | _Bundle) -> DrawnFigure | str:
     convert = converter()
-    if isinstance(wish, _Bundle):
+    if isinstance(request, _Bundle):
         return str(convert.javascript_bundle(vl_version=VEGA_LITE))
     to_svg = partial(convert.vegalite_to_svg, vl_version=VEGA_LITE)
-    whole, bare = to_svg(wish), to_svg(without_title(wish))
+    whole, bare = to_svg(request), to_svg(without_title(request))
     small = _few_colors(convert.svg_to_png(bare, scale=_PAGE_SCALE)) if len(bare) > _LARGE else b""
     return DrawnFigure(
         whole.encode(), convert.svg_to_png(whole, scale=_FILE_SCALE), convert.svg_to_pdf(whole), bare, small

@@ -17,14 +17,14 @@ from regrade.store import replace_file
 if TYPE_CHECKING:
     import altair
 
-_PRINT_SCALE = 3.0  # pixels of a PNG for each of the figure's own: 300 to the inch where 560 of them are 14 cm wide
+_PRINT_SCALE = 3.0  # PNG pixels per figure pixel: about 300 dpi for a figure of 560 pixels printed 14 cm wide
 VEGA_LITE = "6.4"
-"""The version of Vega-Lite, which altair writes."""
+"""The version of Vega-Lite that altair writes."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its name; ``alt`` says in words what it shows."""
+    """A chart with its name; ``alt`` is its text alternative."""
 
     name: str
     alt: str
@@ -32,19 +32,19 @@ class Figure:
 
     @cached_property
     def spec(self) -> dict[str, Any]:
-        """The figure in Vega-Lite, in the look of all figures."""
+        """The Vega-Lite specification, with the common style."""
         drawn = self.chart.to_dict()
         return {**drawn, "config": config(), "description": self.alt, "usermeta": {"embedOptions": {"actions": False}}}
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure in the form that a file's ending names: .html (interactive, offline), .svg, .png or .pdf.
+        """Write the figure in the format of the file's suffix: .html (interactive, offline), .svg, .png or .pdf.
 
-        A .json is the figure in Vega-Lite.
+        A .json file contains the Vega-Lite specification.
         """
         target = Path(path)
         ending = target.suffix.lower()
         if ending not in _FORMS:
-            raise InputError(f"a figure cannot be saved as {target.name!r}: give one of {', '.join(_FORMS)}")
+            raise InputError(f"a figure cannot be saved as {target.name!r}: use one of {', '.join(_FORMS)}")
         replace_file(target, _FORMS[ending](self.spec))
         return target
 
@@ -55,16 +55,16 @@ class Figure:
 @singledispatch
 def figure(result: object) -> Figure:
     """The figure of a study's result."""
-    import regrade.report.figures  # noqa: F401 - each registers itself; they wait until one is drawn
+    import regrade.report.figures  # noqa: F401 - registers all figures; imported when the first one is drawn
 
     draw = figure.dispatch(type(result))
     if draw is figure.dispatch(object):
-        raise InputError(f"there is no figure of a {type(result).__name__}")
+        raise InputError(f"there is no figure for a {type(result).__name__}")
     return draw(result)
 
 
 def converter() -> Any:
-    """What turns Vega-Lite into images and pages; without it the command to get it is told."""
+    """The module that converts Vega-Lite to images and pages; raises with the install command if it is missing."""
     try:
         import vl_convert
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""All figures there are: each module registers how one kind of result is drawn."""
+"""Imports all figure modules; each registers the figure of one kind of result."""
 
 from regrade.report import (
     comparison_figure,

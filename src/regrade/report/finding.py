@@ -1,4 +1,4 @@
-"""A finding: what a result says in words, as strongly as its interval allows."""
+"""Findings: the conclusions of a result in words, no stronger than its intervals and tests allow."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class FindingKind:
-    """What all findings of one kind have in common: a name, and the test that decides whether they are stated.
+    """A kind of finding: its name, and the test that decides whether it is stated.
 
-    ``claims`` is true where the headline can be false of the population that the data are a sample of. Such a kind
-    needs a null check: data without the effect, in which it is stated in no more runs than its level allows.
+    ``claims`` is true if the headline is a claim about the population that the data were sampled from. Such a kind
+    needs a null check: on data without the effect, it must not be stated more often than its level allows.
     """
 
     name: str
@@ -25,10 +25,10 @@ class FindingKind:
 
 @dataclass(frozen=True)
 class Finding:
-    """A headline of a few words, and a sentence or two with the numbers and their intervals.
+    """A short headline, and one or two sentences with the numbers and their intervals.
 
-    ``weight`` says how much a reader who has one minute should care: near 1 for what overturns a first impression,
-    near 0.5 for what anyone would ask, near 0 for what is only good to know.
+    ``weight`` is the importance for a reader with one minute: near 1 for what contradicts a first impression, near 0.5
+    for what most readers would ask, near 0 for background information.
     """
 
     kind: FindingKind
@@ -52,18 +52,18 @@ _VERDICT_KINDS: dict[Enum, FindingKind] = {}
 
 
 def claim(name: str, test: str) -> FindingKind:
-    """Register a kind of finding that claims more than what was counted, by this test."""
+    """Register a kind of finding that makes a claim about the population, decided by this test."""
     return _registered(FindingKind(name, test, claims=True))
 
 
 def no_claim(name: str, test: str = "") -> FindingKind:
-    """Register a kind that only describes the data at hand, or says that a test left the question open."""
+    """Register a kind that only describes the data, or says that a test was inconclusive."""
     return _registered(FindingKind(name, test, claims=False))
 
 
 def _registered(kind: FindingKind) -> FindingKind:
     if kind.name in _KINDS:
-        raise ValueError(f"there are two kinds of finding named {kind.name!r}")
+        raise ValueError(f"a kind of finding named {kind.name!r} is already registered")
     _KINDS[kind.name] = kind
     return kind
 
@@ -89,7 +89,7 @@ def verdict_kinds() -> Mapping[Enum, FindingKind]:
 
 @singledispatch
 def verdicts(result: object) -> frozenset[Enum]:
-    """The verdicts that the tables of a study's result print, each once; empty for results without any."""
+    """The distinct verdicts that the tables of a study's result print; empty if there are none."""
     import regrade.report.reading  # noqa: F401 - each module registers its verdicts
 
     read = verdicts.dispatch(type(result))
@@ -98,8 +98,8 @@ def verdicts(result: object) -> frozenset[Enum]:
 
 @singledispatch
 def findings(result: object) -> tuple[Finding, ...]:
-    """What a study's result says in words, the weightiest first; nothing where no one has said how to read it."""
-    import regrade.report.reading  # noqa: F401 - each registers itself
+    """The findings of a study's result, highest weight first; empty if none are defined for this kind of result."""
+    import regrade.report.reading  # noqa: F401 - each module registers its findings
 
     read = findings.dispatch(type(result))
     return () if read is findings.dispatch(object) else read(result)

@@ -1,4 +1,4 @@
-"""The figure of generalization: every model on the original test set against a new one, with the line through them."""
+"""The figure of a generalization study: accuracy on new test sets versus the original, with the line through models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regrade.studies.shift_line import NOT_ENOUGH_SPREAD, with_interval
 
 _WIDE, _HEIGHT = WIDTH - 70, 400
 _MOST_LABELS = 9
-_BESIDE = {"left": 2, "right": -2}  # pixels from a leading line to its name
+_BESIDE = {"left": 2, "right": -2}  # pixels from the end of a leader line to the name
 _TICKS: tuple[Sequence[float], ...] = (
     (1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99),
     range(5, 100, 5),
@@ -26,7 +26,7 @@ _TICKS: tuple[Sequence[float], ...] = (
     range(1, 100),
     [tenth / 10 for tenth in range(1, 1000)],
 )
-"""Percents where a bent axis may have ticks, ever closer: the first that has enough in what is shown is taken."""
+"""Candidate ticks of a nonlinear axis in percent, from coarse to fine; the first with enough visible ticks is used."""
 _FEWEST_TICKS = 4
 _DIGITS = 5
 _PERCENT = {
@@ -38,7 +38,7 @@ _PERCENT = {
 
 @figure.register
 def generalization_figure(result: Generalization) -> Figure:
-    """One panel a new test set, below each other: points with both intervals, y = x, and the line with its band."""
+    """One panel per new test set, stacked: points with both intervals, y = x, and the line with its band."""
     panels = [_panel(result, shift) for shift in result.shifts]
     title = heading(_finding(result), *_key(result))
     if len(panels) == 1:
@@ -56,10 +56,11 @@ def generalization_figure(result: Generalization) -> Figure:
 def _finding(result: Generalization) -> str:
     first = result.shifts[0]
     if len(result.shifts) > 1:
-        return f"What becomes of {first.models} models' accuracies on {len(result.shifts)} new test sets"
+        return f"Accuracies of {first.models} models on {len(result.shifts)} new test sets"
     change = first.mean_change
     if change.low <= 0 <= change.high:
-        return f"No change of {first.models} models' accuracies is shown from {result.original} to {first.new_set}"
+        sets = f"from {result.original} to {first.new_set}"
+        return f"No change in the mean accuracy of {first.models} models detected {sets}"
     verb = "lose" if change.value < 0 else "gain"
     return (
         f"{first.models} models {verb} {100 * abs(change.value):.1f} points from {result.original} to {first.new_set}"
@@ -67,14 +68,14 @@ def _finding(result: Generalization) -> str:
 
 
 def _key(result: Generalization) -> tuple[str, ...]:
-    """What is drawn; with one panel its line in words too."""
+    """A description of the marks; with one panel, also of its line."""
     percent = f"{100 * result.confidence:g}%"
-    drawn = f"A point is a model with its {percent} intervals. Dashed: no change."
+    drawn = f"Each point is a model with its {percent} intervals. Dashed: no change."
     lined = any(shift.line(result.scale).slope is not None for shift in result.shifts)
     if lined:
         drawn += f" Solid: the line on the {result.scale.value} scale, with its {percent} band over models and images."
     if lined and not all(row.standard for row in result.rows):
-        drawn += " The line is through standard models, dots; the others are diamonds."
+        drawn += " The line is fitted through standard models (dots); diamonds are the other models."
     return (drawn, _line_in_words(result, result.shifts[0])) if len(result.shifts) == 1 else (drawn,)
 
 
@@ -135,7 +136,7 @@ _TOOLTIP = {
 
 
 class _Frame:
-    """Where things are in a panel: accuracies on the scale, and the part of it that is shown."""
+    """The coordinates of a panel: accuracies on the scale, and the visible range."""
 
     def __init__(self, scale: Scale, rows: Sequence[ModelShift]) -> None:
         self._scale = scale
@@ -145,13 +146,13 @@ class _Frame:
         }
 
     def _shown(self, estimates: Sequence[Estimate], *, above: float = 0.05) -> tuple[float, float]:
-        """The ends of an axis, with some room around the intervals, and ``above`` them for names."""
+        """The ends of an axis, with a margin around the intervals, and a margin ``above`` for names."""
         low, high = (self.place(edge) for edge in (min(e.low for e in estimates), max(e.high for e in estimates)))
         span = (high - low) or 1.0
         return low - 0.05 * span, high + above * span
 
     def place(self, accuracy: float) -> float:
-        """An accuracy on the scale; on a bent one, 0 and 1 stand a little inside."""
+        """An accuracy on the scale; on a nonlinear scale, 0 and 1 are moved slightly inward."""
         edge = 0.0 if self._scale is Scale.LINEAR else 1e-4
         return round(float(self._scale.transform(min(max(accuracy, edge), 1 - edge))), _DIGITS)
 
@@ -203,22 +204,22 @@ class _Frame:
         }
 
     def pixels(self, row: ModelShift) -> tuple[float, float]:
-        """Where a model's point is drawn, from the top left."""
+        """The position of a model's point in pixels from the top left."""
         return self._at(self.place(row.original.value), self.place(row.new.value))
 
     def line_pixels(self, band: list[dict[str, float]]) -> list[tuple[float, float]]:
-        """Where the line is drawn, point by point."""
+        """The positions of the points of the line in pixels."""
         return [self._at(part["x"], part["y"]) for part in band]
 
     def boxes(self, row: ModelShift) -> list[Box]:
-        """The room that a model's point and its intervals take."""
+        """The boxes that a model's point and its intervals occupy."""
         x, y = self.pixels(row)
         left, low = self._at(self.place(row.original.low), self.place(row.new.low))
         right, high = self._at(self.place(row.original.high), self.place(row.new.high))
         return [points_box(x, y), Box(left, y - 1, right, y + 1), Box(x - 1, high, x + 1, low)]
 
     def label(self, row: ModelShift, place: LabelPlace) -> dict[str, Any]:
-        """A model's point with the place of its name."""
+        """A model's point with the position of its name."""
         (left, right), (bottom, top) = self._ends["x"], self._ends["y"]
         return {
             "model": row.model,
@@ -238,9 +239,9 @@ class _Frame:
 def _labels(
     frame: _Frame, rows: Sequence[ModelShift], band: list[dict[str, float]], *, harder: bool
 ) -> list[altair.Chart]:
-    """Names of the models that matter, where there is room: on the side of the line without the dashed one first.
+    """Names of the most informative models where there is room, preferably on the side away from the dashed line.
 
-    That is below and to the right of a point where the new set is ``harder``, above and to the left where it is not.
+    That is below and to the right of a point if the new set is ``harder``, else above and to the left.
     """
     chosen = _worth_a_label(rows)[:_MOST_LABELS]
     taken = [box for row in rows for box in frame.boxes(row)]
@@ -249,31 +250,31 @@ def _labels(
     named = [(row.model, *frame.pixels(row)) for row in chosen]
     inside = Box(0, 0, _WIDE, _HEIGHT)
     places = place_labels(named, taken, frame=inside, upward=not harder, crossable=line, uncrossed=dashed)
-    found = [frame.label(row, place) for row, place in zip(chosen, places, strict=True) if place]
-    aligned = {align: [one for one in found if one["align"] == align] for align in ("left", "right", "center")}
-    led = [one for one in found if one["led"]]
+    labels = [frame.label(row, place) for row, place in zip(chosen, places, strict=True) if place]
+    aligned = {align: [label for label in labels if label["align"] == align] for align in ("left", "right", "center")}
+    led = [label for label in labels if label["led"]]
     leaders = altair.Chart(_values(led)).mark_rule(color=GRAY, strokeWidth=0.8, clip=True)
     return [
         *([leaders.encode(x="x:Q", y="y:Q", x2="label_x:Q", y2="label_y:Q")] if led else []),
         *(
-            direct_labels(labels, x="label_x", y="label_y", align=align, dx=_BESIDE.get(align, 0))
-            for align, labels in aligned.items()
-            if labels
+            direct_labels(group, x="label_x", y="label_y", align=align, dx=_BESIDE.get(align, 0))
+            for align, group in aligned.items()
+            if group
         ),
     ]
 
 
 def _worth_a_label(rows: Sequence[ModelShift]) -> list[ModelShift]:
-    """The best and the worst on either set, those far off the line, and some in between, the most telling first.
+    """The best and the worst on either set, models far from the line, and some in between, most informative first.
 
-    Models that did not make the line are among the first.
+    Models that the line was not fitted through come early.
     """
     by_original = sorted(rows, key=lambda row: -row.original.value)
     by_new = sorted(rows, key=lambda row: -row.new.value)
     off = sorted(rows, key=lambda row: -abs(row.robustness.value))
     between = [by_original[len(rows) * part // 8] for part in (4, 6, 7)]
-    others = [row for row in off if not row.standard][:3]
-    chosen = [by_original[0], by_original[-1], *others, *off[:3], by_new[0], by_new[-1], *between]
+    not_standard = [row for row in off if not row.standard][:3]
+    chosen = [by_original[0], by_original[-1], *not_standard, *off[:3], by_new[0], by_new[-1], *between]
     return list(dict.fromkeys(chosen))
 
 
@@ -287,9 +288,9 @@ def _slope_in_words(shift: SetShift, scale: Scale) -> str:
 
 
 def _alt(result: Generalization) -> str:
-    told = "; ".join(
+    changes = "; ".join(
         f"{shift.new_set}: {shift.models} models, mean change {100 * shift.mean_change.value:+.1f} points"
         f"{_slope_in_words(shift, result.scale)}"
         for shift in result.shifts
     )
-    return f"Accuracy of models on {result.original} against new test sets. {told}."
+    return f"Accuracy of models on new test sets versus {result.original}. {changes}."

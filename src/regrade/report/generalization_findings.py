@@ -1,4 +1,4 @@
-"""What a study of generalization says in words: what is lost, whether gains carry over, and who is off the line."""
+"""Findings of a generalization study: the mean change, whether gains carry over, and models far from the line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from regrade.core.amounts import amount
 from regrade.report.finding import Finding, claim, findings, no_claim, register_verdicts, verdicts
 from regrade.report.wording import listed, plain, points, right_counts, share, signed
 from regrade.stats import best_share, widened
-from regrade.studies import Generalization, ModelShift, SetShift, Verdict
+from regrade.studies import AdaptivityVerdict, Generalization, ModelShift, SetShift
 
-_LARGE = 0.05  # a mean change that overturns a first impression
-_FEW = 5  # models below which a line says little
-_FAR, _OFF = 4, 0.02  # how many times the usual distance, and how much of accuracy, is far off the line
+_LARGE = 0.05  # a mean change that contradicts a first impression
+_FEW = 5  # with fewer models, a line is only a rough guide
+_FAR, _OFF = 4, 0.02  # far from the line: this many times the median distance, and this much accuracy
 
 _CHANGE_TEST = (
     "t interval of the mean change over models and over images, Bonferroni-corrected for all new sets, compared with 0."
@@ -31,43 +31,43 @@ _OFF_THE_LINE = claim("generalization: off the line", _LINE_TEST)
 
 register_verdicts(
     {
-        Verdict.NO_SIGN: _CARRY_OVER,
-        Verdict.DIMINISHING: _SHRINK,
-        Verdict.UNTOLD: _SLOPE_OPEN,
-        Verdict.NO_SPREAD: _NO_SPREAD,
+        AdaptivityVerdict.NO_SIGN: _CARRY_OVER,
+        AdaptivityVerdict.DIMINISHING: _SHRINK,
+        AdaptivityVerdict.UNDETERMINED: _SLOPE_OPEN,
+        AdaptivityVerdict.NO_SPREAD: _NO_SPREAD,
     }
 )
 
 
 @verdicts.register
 def generalization_verdicts(result: Generalization) -> frozenset[Enum]:
-    """What the slopes of the new sets say of overfitting."""
+    """The verdicts on adaptive overfitting of all new sets."""
     return frozenset(shift.adaptivity.verdict for shift in result.shifts)
 
 
 @findings.register
 def generalization_findings(result: Generalization) -> tuple[Finding, ...]:
-    """The largest change, the verdict on overfitting there, and a model that is far off the line."""
+    """The largest change, the verdict on overfitting for that set, and a model far from the line."""
     largest = max(result.shifts, key=lambda shift: abs(shift.mean_change.value))
-    told = (_change(result, largest), _carried(result, largest), _outlier(result))
-    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+    candidates = (_change(result, largest), _carried(result, largest), _outlier(result))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
 
 
 def _change(result: Generalization, shift: SetShift) -> Finding:
     change, rows = shift.mean_change, result.of(shift.new_set)
     originals = [row.original for row in rows]
     highest = best_share(*right_counts(originals), confidence=result.confidence)
-    others = [f"{signed(100 * one.mean_change.value)} on {one.new_set}" for one in result.shifts if one is not shift]
-    also = f" Elsewhere: {listed(others, most=4)}." if others else ""
+    elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
+    also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
     text = (
         f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
-        f"{rows[0].model}, picked as the best on {result.original}, has {share(highest)} there and "
+        f"{rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
         f"{share(rows[0].new)} on {shift.new_set}.{also}"
     )
     together = widened(change, len(result.shifts), confidence=result.confidence)
     if together.low <= 0 <= together.high:
         return Finding(
-            _NO_CHANGE, f"No change in accuracy is shown from {result.original} to {shift.new_set}", text, 0.4
+            _NO_CHANGE, f"No change in mean accuracy detected from {result.original} to {shift.new_set}", text, 0.4
         )
     verb = "lose" if change.value < 0 else "gain"
     headline = f"Models {verb} {100 * abs(change.value):.1f} points on {shift.new_set}"
@@ -77,40 +77,41 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
 def _carried(result: Generalization, shift: SetShift) -> Finding:
     """Whether a gain on the original is a gain on the new set."""
     slope, verdict = shift.adaptivity.slope, shift.adaptivity.verdict
+    undecided = f"Not enough data to tell whether gains on {result.original} carry over to {shift.new_set}"
     if slope is None:
         text = (
-            f"The spread of {amount(shift.standard, 'model')} on {result.original} is not clearly more than chance of "
-            "its images: there is not enough of it to tell a slope."
+            f"The accuracies of {amount(shift.standard, 'model')} on {result.original} spread hardly more than sampling"
+            " noise of its images would, too little to estimate a slope."
         )
-        return Finding(
-            _NO_SPREAD, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35
-        )
+        return Finding(_NO_SPREAD, undecided, text, 0.35)
     text = (
-        f"A point more on {result.original} goes with {plain(slope)} points more on {shift.new_set}: the slope over "
-        f"{amount(shift.standard, 'model')}."
+        f"One more point on {result.original} goes with {plain(slope)} more points on {shift.new_set} (slope over "
+        f"{amount(shift.standard, 'model')})."
     )
     if shift.standard < _FEW:
-        text += " An interval over so few models is only a rough guide."
-    if verdict is Verdict.NO_SIGN:
+        text += " With so few models the interval is only a rough guide."
+    if verdict is AdaptivityVerdict.NO_SIGN:
         return Finding(
             _CARRY_OVER, f"Gains on {result.original} carry over to {shift.new_set}", f"{text} {_NO_SIGN}", 0.55
         )
-    if verdict is Verdict.DIMINISHING:
-        text += " Overfitting to the original would give such a slope, and so can other shifts."
+    if verdict is AdaptivityVerdict.DIMINISHING:
+        text += " Adaptive overfitting to the original would give such a slope, but so can other shifts."
         return Finding(_SHRINK, f"Gains on {result.original} shrink on {shift.new_set}", text, 0.6)
-    return Finding(_SLOPE_OPEN, f"Whether gains on {result.original} carry over to {shift.new_set} is open", text, 0.35)
+    return Finding(_SLOPE_OPEN, undecided, text, 0.35)
 
 
-_NO_SIGN = "That is no sign of overfitting to the original; a loss that all models share remains possible."
+_NO_SIGN = "There is no sign of adaptive overfitting; a loss that all models share remains possible."
 
 
 def _outlier(result: Generalization) -> Finding | None:
-    """The model furthest from its line, where it is much further than models usually are."""
+    """The model furthest from its line, if it is much further than models usually are."""
     far = [(row, usual) for shift in result.shifts for row, usual in _far_off(result, shift)]
     if not far:
         return None
-    row, usual = max(far, key=lambda one: abs(one[0].robustness.value))
-    return Finding(_OFF_THE_LINE, f"{row.model} does not follow the others on {row.new_set}", _off(row, usual), 0.5)
+    row, usual = max(far, key=lambda pair: abs(pair[0].robustness.value))
+    return Finding(
+        _OFF_THE_LINE, f"{row.model} is far from the line through models on {row.new_set}", _off(row, usual), 0.5
+    )
 
 
 def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShift, float]]:
@@ -124,11 +125,10 @@ def _far_off(result: Generalization, shift: SetShift) -> Iterator[tuple[ModelShi
 
 
 def _off(row: ModelShift, usual: float) -> str:
-    found = row.robustness
-    side = "below" if found.value < 0 else "above"
-    low, high = sorted(100 * abs(bound) for bound in (found.low, found.high))
+    distance = row.robustness
+    side = "below" if distance.value < 0 else "above"
+    low, high = sorted(100 * abs(bound) for bound in (distance.low, distance.high))
     return (
-        f"It is {100 * abs(found.value):.1f} points ({low:.1f} to {high:.1f}) {side} what the line through models "
-        f"expects; half of them are within {100 * usual:.1f}. Its predictions may be faulty, or it may differ from "
-        "the other models."
+        f"It is {100 * abs(distance.value):.1f} points ({low:.1f} to {high:.1f}) {side} the line; half of the models "
+        f"are within {100 * usual:.1f} points. Its predictions may be faulty, or it may differ from the other models."
     )

@@ -1,4 +1,4 @@
-"""The figure of geography: models in every group, and how their disparities go with accuracy on the original."""
+"""The figure of a geography study: accuracy by group, and disparity versus accuracy on the original test set."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from regrade.report.style import COLORS, GRAY, INK, SHAPES, WIDTH
 from regrade.report.wording import plain, points
 from regrade.studies import Geography, ModelByGroup, ModelLine, Progress
 
-_NAMED = 5  # models that are told apart; the others stand back
-_GROUPS = 60  # groups up to which a figure can be read
-_FEW = 24  # groups up to which there is room for several models in each
-_ROWS = 24  # models with a line of their own where there is no original
+_NAMED = 5  # models with their own color; the others are gray
+_GROUPS = 60  # the most groups that are readable
+_FEW = 24  # the most groups with room for several models in each
+_ROWS = 24  # the most models with a row of their own, if there is no original
 _WIDE, _HEIGHT = WIDTH - 150, 300
 
 
 @figure.register
 def geography_figure(result: Geography) -> Figure:
-    """Above, accuracies by group with intervals; below, disparities against the original's accuracy, or by model."""
+    """Top: accuracies by group with intervals. Bottom: disparity versus accuracy on the original, or by model."""
     named = _named(result)
     with_gap = [row for row in result.rows if row.disparity]
     panels: list[altair.LayerChart] = [_groups(result, named)]
@@ -52,7 +52,7 @@ def geography_figure(result: Geography) -> Figure:
 
 
 def _named(result: Geography) -> list[str]:
-    """The models that matter: best and weakest, of the largest and the smallest disparity, and one in the middle."""
+    """The models with names: the best, the worst, those with the largest and smallest disparity, and a middle one."""
     rows = result.rows
     if len(result.groups) > _FEW:
         return list(dict.fromkeys((rows[0].model, rows[-1].model)))
@@ -74,32 +74,34 @@ def _title(result: Geography) -> str:
     gap = best.disparity
     low, high = (f"{100 * end:.1f}" for end in (gap.value.low, gap.value.high))
     if gap.value.low <= 0:
-        return f"No difference by {result.by} is certain for {best.model}, the best on {result.test_set}"
+        return f"No difference by {result.by} detected for {best.model}, the best on {result.test_set}"
     if not gap.settled:
-        return f"{best.model}, the best on {result.test_set}: some {result.by} is {low} to {high} points behind another"
+        return (
+            f"The accuracy of {best.model}, the best on {result.test_set}, differs by {result.by}, by {low} to {high} "
+            "points"
+        )
     return (
-        f"{best.model}, the best on {result.test_set}, is right {100 * gap.value.value:.1f} points ({low} to {high}) "
-        f"less often {group_phrase(result, gap.worst)} than {group_phrase(result, gap.best)}"
+        f"The accuracy of {best.model}, the best on {result.test_set}, is {100 * gap.value.value:.1f} points ({low} to "
+        f"{high}) lower {group_phrase(result, gap.worst)} than {group_phrase(result, gap.best)}"
     )
 
 
 def _subtitle(result: Geography, named: Sequence[str]) -> str:
     images = amount(sum(group.images for group in result.groups), "image")
     clusters = f" over clusters by {result.clusters}" if result.clusters else ""
-    others = (
-        f"; gray ticks: {amount(len(result.rows) - len(named), 'other model')}" if len(result.rows) > len(named) else ""
-    )
-    cut = f"; the {_GROUPS} largest of {len(result.groups)} groups" if len(result.groups) > _GROUPS else ""
+    unnamed = len(result.rows) - len(named)
+    gray = f"; gray ticks: {amount(unnamed, 'other model')}" if unnamed > 0 else ""
+    shown = f"; the {_GROUPS} largest of {len(result.groups)} groups" if len(result.groups) > _GROUPS else ""
     return (
         f"Top-{result.top} accuracy by {result.by}, {images}, with {100 * result.confidence:g}% intervals{clusters}"
-        f"{others}{cut}."
+        f"{gray}{shown}."
     )
 
 
 def _order(result: Geography) -> list[int]:
-    """Places of the groups that are drawn: parts of numbers as they come, others from the best model's worst on."""
+    """Positions of the groups drawn: numeric bins in order, other groups by ascending accuracy of the best model."""
     largest = sorted(range(len(result.groups)), key=lambda place: -result.groups[place].images)[:_GROUPS]
-    best = [one.value if one else 1.0 for one in result.rows[0].groups]
+    best = [estimate.value if estimate else 1.0 for estimate in result.rows[0].groups]
     return sorted(largest) if result.edges else sorted(largest, key=lambda place: best[place])
 
 
@@ -116,7 +118,7 @@ def _groups(result: Geography, named: list[str]) -> altair.LayerChart:
     across = percent_axis(f"top-{result.top} accuracy", tickCount=6)
     x: dict[str, Any] = {"scale": altair.Scale(zero=False), "axis": across}
     legend = altair.Legend(title=None, orient="top", columns=3, symbolOpacity=1, labelLimit=170)
-    color, shape = _telling(named, legend if len(named) > 1 else None)
+    color, shape = _color_and_shape(named, legend if len(named) > 1 else None)
     offset = altair.YOffset("model:N", sort=named, scale=altair.Scale(domain=named))
     ticks = altair.Chart(inline(rest)).encode(x=altair.X("value:Q", **x), y=y, tooltip=tooltip)
     front = altair.Chart(inline(main)).encode(y=y, yOffset=offset, color=color, tooltip=tooltip)
@@ -130,19 +132,19 @@ def _groups(result: Geography, named: list[str]) -> altair.LayerChart:
 
 
 def _points(result: Geography, labels: dict[int, str], named: list[str]) -> tuple[list[dict[str, Any]], ...]:
-    """The points of the models that are told apart, and of the others."""
+    """The points of the named models, and of all others."""
     sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
     for row in result.rows:
         for place, label in labels.items():
-            if found := row.groups[place]:
-                point = {"group": label, "model": row.model, "shown": interval_text(found), "images": found.n}
-                sides[row.model not in named].append({**point, **interval(found)})
+            if accuracy := row.groups[place]:
+                point = {"group": label, "model": row.model, "shown": interval_text(accuracy), "images": accuracy.n}
+                sides[row.model not in named].append({**point, **interval(accuracy)})
     return sides
 
 
-def _telling(named: list[str], legend: altair.Legend | None) -> tuple[altair.Color, altair.Shape]:
-    """Color and shape of the models that matter, with one legend for both."""
-    colors, shapes = (altair.Scale(domain=named, range=list(every[: len(named)])) for every in (COLORS, SHAPES))
+def _color_and_shape(named: list[str], legend: altair.Legend | None) -> tuple[altair.Color, altair.Shape]:
+    """Color and shape of the named models, with one legend for both."""
+    colors, shapes = (altair.Scale(domain=named, range=list(palette[: len(named)])) for palette in (COLORS, SHAPES))
     return (
         altair.Color("model:N", sort=named, scale=colors, legend=legend),
         altair.Shape("model:N", sort=named, scale=shapes, legend=legend),
@@ -174,8 +176,8 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
         altair.Tooltip("shown:N", title="disparity"), altair.Tooltip("chance:N", title="by chance, at most"),
         altair.Tooltip("groups:N", title="between"),
     ]  # fmt: skip
-    color, shape = _telling(named, None)
-    main, rest = ([row for row in rows if (row["model"] in named) is one] for one in (True, False))
+    color, shape = _color_and_shape(named, None)
+    main, rest = ([row for row in rows if (row["model"] in named) is is_named] for is_named in (True, False))
     low, value = altair.Y("value_low:Q", **up), altair.Y("value:Q", **up)
     back, front = (altair.Chart(inline(chosen)).encode(x=x, tooltip=tooltip) for chosen in (rest, main))
     layers = [
@@ -187,12 +189,13 @@ def _against_original(result: Geography, progress: Progress, named: list[str]) -
         *_names(main, rising=line.slope.value >= 0),
     ]
     best, worst = progress.extremes
-    told = (
-        f"Solid: least squares over {len(progress.models)} models with its band, R² {line.r_squared:.2f}. A point more "
-        f"on {progress.original} goes with {plain(progress.apart)} points more between {best} and {worst}."
+    description = (
+        f"Solid: least squares over {len(progress.models)} models with its band, R² {line.r_squared:.2f}. One more "
+        f"point on {progress.original} goes with a difference between {best} and {worst} that is "
+        f"{plain(progress.apart)} points larger."
     )
-    chart = layered(*layers).properties(width=_WIDE, height=_HEIGHT)
-    return chart.properties(title=panel_heading("Disparity: each model's best group less its worst", told))
+    title = panel_heading("Disparity: accuracy in a model's best group minus its worst", description)
+    return layered(*layers).properties(width=_WIDE, height=_HEIGHT, title=title)
 
 
 def _band(line: ModelLine, x: altair.X, up: dict[str, Any]) -> list[altair.Chart]:
@@ -208,16 +211,16 @@ def _band(line: ModelLine, x: altair.X, up: dict[str, Any]) -> list[altair.Chart
 
 
 def _names(rows: list[dict[str, Any]], *, rising: bool) -> list[altair.Chart]:
-    """Names beside the points: towards the middle, and on the side that the line leaves free."""
+    """Names next to the points, towards the middle and on the side away from the line."""
     if not rows:
         return []
     middle = (min(row["x"] for row in rows) + max(row["x"] for row in rows)) / 2
-    left = [row for row in rows if row["x"] <= middle]
-    right = [row for row in rows if row["x"] > middle]
+    left_half = [row for row in rows if row["x"] <= middle]
+    right_half = [row for row in rows if row["x"] > middle]
     down = 11 if rising else -11
     return [
-        *([direct_labels(left, x="x", y="value", align="left", dx=7, dy=down)] if left else []),
-        *([direct_labels(right, x="x", y="value", align="right", dx=-7, dy=-down)] if right else []),
+        *([direct_labels(left_half, x="x", y="value", align="left", dx=7, dy=down)] if left_half else []),
+        *([direct_labels(right_half, x="x", y="value", align="right", dx=-7, dy=-down)] if right_half else []),
     ]
 
 
@@ -248,8 +251,8 @@ def _by_model(rows: Sequence[ModelByGroup]) -> altair.LayerChart:
         base.mark_point(color=COLORS[0]).encode(x=altair.X("value:Q", **x)),
         base.mark_tick(color=INK, thickness=1.5).encode(x=altair.X("chance:Q", **x)),
     )
-    cut = f", the best {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
-    told = f"Models, best first{cut}. Black ticks: what chance alone would show on average if all groups were equal."
+    which = f", the best {_ROWS} of {len(rows)}" if len(rows) > _ROWS else ""
+    description = f"Models, best first{which}. Black ticks: disparity expected by chance if all groups were equal."
     return chart.properties(
-        width=_WIDE, height=22 * len(shown), title=panel_heading("Disparity: best group less worst", told)
+        width=_WIDE, height=22 * len(shown), title=panel_heading("Disparity: best group minus worst", description)
     )

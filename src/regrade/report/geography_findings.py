@@ -1,4 +1,4 @@
-"""What a study of geography says in words: who is served worst, whom progress reaches, and whether the gap grows."""
+"""Findings of a geography study: disparity between groups, progress on the test set, and growth of the disparity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regrade.report.wording import plain, share
 from regrade.stats import Ratio
 from regrade.studies import Geography, GrowthVerdict
 
-_LARGE = 0.1  # a disparity that overturns a first impression
+_LARGE = 0.1  # a disparity that contradicts a first impression
 
 _DISPARITY_TEST = "Simultaneous intervals of the differences of all pairs of groups, compared with 0."
 _GAP_TEST = "Robust t interval of the difference of two slopes, over models and over images, compared with 0."
@@ -43,15 +43,15 @@ register_verdicts(
 
 @verdicts.register
 def geography_verdicts(result: Geography) -> frozenset[Enum]:
-    """Whether disparity has tripled, where that was tested."""
+    """Whether disparity has tripled, if that was tested."""
     return frozenset({result.growth.verdict} if result.growth else ())
 
 
 @findings.register
 def geography_findings(result: Geography) -> tuple[Finding, ...]:
     """The best model's disparity, the progress gap, and whether disparity grows with accuracy."""
-    told = (_disparity(result), _gap(result), _growth(result))
-    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+    candidates = (_disparity(result), _gap(result), _growth(result))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
 
 
 def _disparity(result: Geography) -> Finding | None:
@@ -67,15 +67,24 @@ def _disparity(result: Geography) -> Finding | None:
     between = f"{row.model} is right on {share(worst)} {worst_there} and {share(best)} {best_there}"
     chance = f"chance alone would show {100 * gap.chance:.1f} points"
     if gap.value.low <= 0:
-        headline = f"No difference by {result.by} is shown for {row.model} on {result.test_set}"
-        text = f"{between}. All may be alike, and {chance} then; up to {high:.1f} points are possible."
+        headline = f"No difference by {result.by} detected for {row.model} on {result.test_set}"
+        text = (
+            f"{between}. If all groups were equal, {chance}; differences of up to {high:.1f} points are compatible "
+            "with the data."
+        )
         return Finding(_NO_DISPARITY, headline, text, 0.4)
     if not gap.settled:
-        headline = f"{row.model} is not right alike everywhere on {result.test_set}, by {result.by}"
-        text = f"{between}. Some groups are {low:.1f} to {high:.1f} points apart, but which are the extremes is open."
+        headline = f"The accuracy of {row.model} on {result.test_set} differs by {result.by}"
+        text = (
+            f"{between}. Some groups differ by {low:.1f} to {high:.1f} points, but there is not enough data to tell "
+            "which are the best and the worst."
+        )
         return Finding(_SOME_DISPARITY, headline, text, 0.6)
     headline = f"{row.model} is right less often {worst_there} than {best_there}"
-    text = f"{between}: {100 * gap.value.value:.1f} points apart ({low:.1f} to {high:.1f}); {chance} if all were alike."
+    text = (
+        f"{between}: a difference of {100 * gap.value.value:.1f} points ({low:.1f} to {high:.1f}); {chance} if all "
+        "groups were equal."
+    )
     return Finding(_DISPARITY, headline, text, 0.9 if gap.value.low >= _LARGE else 0.7)
 
 
@@ -86,27 +95,24 @@ def _gap(result: Geography) -> Finding | None:
     rates = {rate.benchmark: rate.rate for rate in progress.rates}
     standard = f"the {gap.standard}" if len(progress.gaps) > 1 else gap.standard  # the last of several is their mean
     text = (
-        f"A point more on {progress.original} goes with {plain(rates[gap.standard])} points more on {standard} and "
+        f"One more point on {progress.original} goes with {plain(rates[gap.standard])} more points on {standard} and "
         f"{plain(rates[result.test_set])} on {result.test_set}, over {amount(len(progress.models), 'model')}; "
         f"{_times(gap.ratio)}."
     )
     original, test_set = progress.original, result.test_set
     if gap.difference.low > 0:
-        return Finding(
-            _PROGRESS_DIFFERS, f"Progress on {original} reaches {test_set} less than standard sets", text, 0.8
-        )
+        headline = f"Gains on {original} carry over less to {test_set} than to standard test sets"
+        return Finding(_PROGRESS_DIFFERS, headline, text, 0.8)
     if gap.difference.high < 0:
-        return Finding(
-            _PROGRESS_DIFFERS, f"Progress on {original} reaches {test_set} more than standard sets", text, 0.6
-        )
-    return Finding(
-        _PROGRESS_OPEN, f"Whether progress on {original} reaches {test_set} less than standard sets is open", text, 0.4
-    )
+        headline = f"Gains on {original} carry over more to {test_set} than to standard test sets"
+        return Finding(_PROGRESS_DIFFERS, headline, text, 0.6)
+    headline = f"No difference detected in how gains on {original} carry over to {test_set} and to standard test sets"
+    return Finding(_PROGRESS_OPEN, headline, text, 0.4)
 
 
 def _times(ratio: Ratio) -> str:
     if ratio.value is None or ratio.low is None or ratio.high is None:
-        return "no ratio can be given, since the second may be none at all"
+        return "their ratio is undefined, since the second may be 0"
     return f"the first is {ratio.value:.1f} times the second ({ratio.low:.1f} to {ratio.high:.1f})"
 
 
@@ -116,19 +122,22 @@ def _growth(result: Geography) -> Finding | None:
     slope, original = result.progress.apart, result.progress.original
     best, worst = result.progress.extremes
     text = (
-        f"A point more on {original} goes with {plain(slope)} points more between {best} and {worst}, the best and the "
-        f"worst {result.by} over all of {amount(len(result.progress.models), 'model')}."
+        f"One more point on {original} goes with a difference between {best} and {worst} that is {plain(slope)} points "
+        f"larger; they are the best and the worst {result.by} over {amount(len(result.progress.models), 'model')}."
     )
     if result.growth:
         text += f" {_tripled(result)}"
+    undecided = f"Not enough data to tell whether disparity by {result.by} changes with accuracy on {original}"
     if not result.progress.settled:
-        text += f" That {best} and {worst} differ at all is not certain."
-        return Finding(_GROWTH_UNTESTED, f"Whether better models are further apart by {result.by} is open", text, 0.3)
+        text += f" No difference between {best} and {worst} is detected."
+        return Finding(_GROWTH_UNTESTED, undecided, text, 0.3)
     if slope.low > 0:
-        return Finding(_GROWS_OR_SHRINKS, f"Better models on {original} are further apart by {result.by}", text, 0.75)
+        headline = f"Disparity by {result.by} is larger for models that are better on {original}"
+        return Finding(_GROWS_OR_SHRINKS, headline, text, 0.75)
     if slope.high < 0:
-        return Finding(_GROWS_OR_SHRINKS, f"Better models on {original} are less far apart by {result.by}", text, 0.65)
-    return Finding(_GROWTH_OPEN, f"Whether better models are further apart by {result.by} is open", text, 0.35)
+        headline = f"Disparity by {result.by} is smaller for models that are better on {original}"
+        return Finding(_GROWS_OR_SHRINKS, headline, text, 0.65)
+    return Finding(_GROWTH_OPEN, undecided, text, 0.35)
 
 
 def _tripled(result: Geography) -> str:
@@ -141,6 +150,6 @@ def _tripled(result: Geography) -> str:
     says = {
         GrowthVerdict.SUPPORTED: "it has at least tripled",
         GrowthVerdict.CONTRADICTED: "it has not tripled",
-        GrowthVerdict.NOT_SETTLED: "whether it has tripled is not settled",
+        GrowthVerdict.NOT_SETTLED: "there is not enough data to tell whether it has tripled",
     }[growth.verdict]
     return f"From the weakest models to the best, disparity is {value} as large ({ratio.low or 0:.1f} {high}): {says}."

@@ -1,4 +1,4 @@
-"""The map of a study of geography: one model's accuracy in every country or region."""
+"""The map of a geography study: one model's accuracy in every country or region."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from regrade.report.wording import listed
 from regrade.studies import Geography, ModelByGroup
 
 _HEIGHT = 255
-_LABELS = 12  # groups up to which each is labeled; of more only the extremes are
+_LABELS = 12  # up to this many groups all are labeled; of more, only the extremes
 _EXTREMES = 3
-_NEAR = (28.0, 9.0)  # degrees across and up within which two labels would touch
+_NEAR = (28.0, 9.0)  # degrees of longitude and latitude within which two labels would overlap
 
 
 def draw_map(result: Geography, model: str | None) -> Figure:
-    """The map of one model, the best unless one is named."""
+    """The map of one model (default: the best)."""
     row = _row(result, model)
-    found = places(result.names)
-    if found is None:
-        raise UndefinedError(f"the groups by {result.by} are neither countries nor known regions")
-    known = {name: one for name, one in zip(result.names, row.groups, strict=True) if one}
-    drawn = [place for place in found if place.group in known]
+    map_places = places(result.names)
+    if map_places is None:
+        raise UndefinedError(f"the groups by {result.by} are neither countries nor known regions: no map can be drawn")
+    accuracies = {name: accuracy for name, accuracy in zip(result.names, row.groups, strict=True) if accuracy}
+    drawn = [place for place in map_places if place.group in accuracies]
     if not drawn:
         raise UndefinedError(f"{row.model} has no accuracy in any {result.by} that is on the map")
-    title = _title(result, row, known)
+    title = _title(result, row, accuracies)
     missing = [name for name in result.names if name not in {place.group for place in drawn}]
     subtitle = (
-        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}, darker for more often right; "
-        f"gray: no images. In brackets: {100 * result.confidence:g}% intervals."
+        f"Top-{result.top} accuracy of {row.model} on {result.test_set} by {result.by}; darker is more accurate, gray "
+        f"has no images. In brackets: {100 * result.confidence:g}% intervals."
     )
     if missing:
         subtitle += f" Not on the map: {listed(missing)}."
-    chart = altair.LayerChart(layer=_layers(drawn, known), data=_world(), width=WIDTH, height=_HEIGHT)
-    alt = f"{title}. " + "; ".join(f"{place.group} {known[place.group]}" for place in drawn) + "."
+    chart = altair.LayerChart(layer=_layers(drawn, accuracies), data=_world(), width=WIDTH, height=_HEIGHT)
+    alt = f"{title}. " + "; ".join(f"{place.group} {accuracies[place.group]}" for place in drawn) + "."
     return Figure(
         f"map of {result.test_set} by {result.by}",
         alt,
@@ -55,19 +55,19 @@ def _row(result: Geography, model: str | None) -> ModelByGroup:
     return result.row(model)
 
 
-def _title(result: Geography, row: ModelByGroup, known: dict[str, Estimate]) -> str:
+def _title(result: Geography, row: ModelByGroup, accuracies: dict[str, Estimate]) -> str:
     if row.disparity is None:
-        return f"Where {row.model} is right on {result.test_set}"
+        return f"Accuracy of {row.model} on {result.test_set} by {result.by}"
     gap = row.disparity
     if gap.value.low <= 0:
-        return f"No difference by {result.by} can be shown for {row.model}"
-    low, high = known[gap.worst], known[gap.best]
-    sure = "" if gap.settled else " (by chance in part)"
+        return f"No difference by {result.by} detected for {row.model}"
+    low, high = accuracies[gap.worst], accuracies[gap.best]
+    sure = "" if gap.settled else " (in part due to chance)"
     return f"{row.model}: from {100 * low.value:.1f}% in {gap.worst} to {100 * high.value:.1f}% in {gap.best}{sure}"
 
 
-def _layers(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[Any]:
-    values = [known[place.group].value for place in drawn]
+def _layers(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[Any]:
+    values = [accuracies[place.group].value for place in drawn]
     scale = altair.Scale(
         domain=[percent(min(values)), percent(max(values))],
         scheme=altair.SchemeParams(name=SEQUENTIAL, extent=[0.22, 1.0]),
@@ -76,7 +76,7 @@ def _layers(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[Any]:
         title="accuracy, in %", orient="bottom", direction="horizontal", gradientLength=220, gradientThickness=10
     )
     color = altair.Color("value:Q", scale=scale, legend=legend)
-    areas, dots = _areas(drawn, known)
+    areas, dots = _areas(drawn, accuracies)
     ground = altair.Chart().mark_geoshape(fill=FAINT, stroke="white", strokeWidth=0.5)
     fields = [key for key in areas[0] if key != "code"] if areas else []
     shapes = (
@@ -92,7 +92,7 @@ def _layers(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[Any]:
         .mark_circle(size=70, stroke=INK, strokeWidth=0.8, opacity=1)
         .encode(**where, color=color, tooltip=_TOOLTIP)
     )
-    labels = _labels(drawn, known)
+    labels = _labels(drawn, accuracies)
     size = TEXT if len(drawn) <= _LABELS else SMALL
     text = altair.Chart(inline(labels)).encode(**where, text="text:N")
     letters: dict[str, Any] = {"fontSize": size, "fontWeight": "bold", "lineBreak": "|"}
@@ -109,16 +109,16 @@ _TOOLTIP = [
 ]
 
 
-def _areas(drawn: list[MapPlace], known: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Countries with an outline, colored as their group; and those that are a group by themselves and have none.
+def _areas(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Countries with an outline, colored by their group; and countries without one that are a group by themselves.
 
-    A country in two groups goes with the smaller one.
+    A country in two groups belongs to the smaller one.
     """
     areas: dict[int, dict[str, Any]] = {}
     dots = []
     for place in sorted(drawn, key=lambda place: -len(place.countries)):
-        estimate = known[place.group]
-        told = {
+        estimate = accuracies[place.group]
+        values = {
             "group": place.group,
             "value": percent(estimate.value),
             "shown": interval_text(estimate),
@@ -126,33 +126,33 @@ def _areas(drawn: list[MapPlace], known: dict[str, Estimate]) -> tuple[list[dict
         }
         for country in place.countries:
             if country.code in outlined():
-                areas[country.code] = {"code": country.code, "country": country.name, **told}
+                areas[country.code] = {"code": country.code, "country": country.name, **values}
             elif len(place.countries) == 1:
                 where = {"latitude": country.latitude, "longitude": country.longitude}
-                dots.append({"country": country.name, **where, **told})
+                dots.append({"country": country.name, **where, **values})
     return list(areas.values()), dots
 
 
-def _labels(drawn: list[MapPlace], known: dict[str, Estimate]) -> list[dict[str, Any]]:
-    """The accuracies in figures: of every group if they are few, of the extremes where they have room if not."""
-    ordered = sorted(drawn, key=lambda place: known[place.group].value)
+def _labels(drawn: list[MapPlace], accuracies: dict[str, Estimate]) -> list[dict[str, Any]]:
+    """Accuracies as text: of every group if there are few, else of the extremes that have room."""
+    ordered = sorted(drawn, key=lambda place: accuracies[place.group].value)
     chosen = ordered if len(ordered) <= _LABELS else [*ordered[:_EXTREMES], *ordered[::-1][:_EXTREMES]]
     placed: list[MapPlace] = []
     for place in chosen:
-        if all(not _touches(place, other) for other in placed):
+        if all(not _touches(place, neighbor) for neighbor in placed):
             placed.append(place)
     return [
         {
             "latitude": place.latitude,
             "longitude": place.longitude,
-            "text": f"{place.group}|{interval_text(known[place.group], digits=0)}",
+            "text": f"{place.group}|{interval_text(accuracies[place.group], digits=0)}",
         }
         for place in placed
     ]
 
 
-def _touches(one: MapPlace, other: MapPlace) -> bool:
-    across, up = abs(one.longitude - other.longitude), abs(one.latitude - other.latitude)
+def _touches(first: MapPlace, second: MapPlace) -> bool:
+    across, up = abs(first.longitude - second.longitude), abs(first.latitude - second.latitude)
     return across < _NEAR[0] and up < _NEAR[1]
 
 

@@ -1,4 +1,4 @@
-"""Groups of a study of geography as sentences have them."""
+"""Phrases for the groups of a geography study."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from regrade.studies import Geography
 
 
 def group_phrase(result: Geography, group: str) -> str:
-    """Where a group is; numbers that were cut are no place."""
+    """A group with its preposition: "at" for numeric bins, "in" for places."""
     return f"at {result.by} {group}" if result.edges else f"in {group}"

@@ -13,7 +13,7 @@ from regrade.report.parts import heading, inline, interval, interval_text, layer
 from regrade.report.style import COLORS, INK, SHAPES
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
-_MODELS = 120  # lines up to which a figure can be read
+_MODELS = 120  # the most rows that are readable
 _MEASURES = {
     "top1": "top-1",
     "top1_same_images": "top-1, same images",
@@ -24,11 +24,11 @@ _MEASURES = {
 
 @figure.register
 def grade_figure(result: Grade) -> Figure:
-    """A dot with its interval for each model and slice; or, without slices, for top-1 and multi-label accuracy."""
+    """A dot with its interval for each model and slice; without slices, for top-1 and multi-label accuracy."""
     sliced = any(row.slice != EVERYTHING for row in result.rows)
     points = _by_slice(result) if sliced else _by_measure(result)
     if not points:
-        raise UndefinedError(f"no accuracy on {result.test_set} has a value: there is nothing to draw")
+        raise UndefinedError(f"no accuracy on {result.test_set} is defined: there is nothing to draw")
     kinds = list(dict.fromkeys(point["kind"] for point in points))
     models = list(dict.fromkeys(point["model"] for point in points))
     drawn = [point for point in points if point["model"] in models[:_MODELS]]
@@ -42,7 +42,7 @@ def _by_measure(result: Grade) -> list[dict[str, Any]]:
     measures = [(key, name) for key, name in _MEASURES.items() if any(getattr(row, key) for row in result.rows)]
     if result.labels and any(row.reviewed for row in result.rows):
         measures = [(key, name) for key, name in measures if key != "multilabel"]
-    if any(row.top1_same_images for row in result.rows):  # multi-label accuracy has other images than top-1
+    if any(row.top1_same_images for row in result.rows):  # multi-label accuracy is over other images than top-1
         measures = [(key, name) for key, name in measures if key != "top1"]
     return [point for row in result.rows for key, name in measures for point in _point(row, getattr(row, key), name)]
 
@@ -63,16 +63,16 @@ def _point(row: GradeRow, estimate: Estimate | None, kind: str) -> list[dict[str
 
 def _headings(result: Grade, models: list[str], of: str) -> tuple[str, str]:
     best = models[0]
-    whom = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
-    rest = f" has the highest accuracy of {len(models):,} {whom}" if len(models) > 1 else ""
+    among = "models and people" if any(name.startswith(PERSON_PREFIX) for name in models) else "models"
+    rest = f" has the highest accuracy of {len(models):,} {among}" if len(models) > 1 else ""
     method = next(e.method for row in result.rows for e in (row.top1, row.multilabel, row.reviewed) if e)
     against = f" against {result.labels}@{result.labels_version}" if result.labels else ""
-    cut = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
-    return f"{best}{rest} on {result.test_set}", f"{of}{against}, best first, with intervals ({method}){cut}"
+    shown = f"; the best {_MODELS} of {len(models):,}" if len(models) > _MODELS else ""
+    return f"{best}{rest} on {result.test_set}", f"{of}{against}, best first, with intervals ({method}){shown}"
 
 
 def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerChart:
-    """One panel, kinds told apart by color and shape."""
+    """One panel, with a color and a shape per kind."""
     count = len({point["model"] for point in points})
     legend = None if len(kinds) == 1 else altair.Legend(title=None, columns=4, symbolOpacity=1)
     colors = [INK, *COLORS] if kinds[0] == EVERYTHING else list(COLORS)
@@ -86,7 +86,7 @@ def _few_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.LayerCh
 
 
 def _many_kinds(points: list[dict[str, Any]], kinds: list[str]) -> altair.FacetChart:
-    """A panel a kind, where there are more than colors."""
+    """One panel per kind, if there are more kinds than colors."""
     count = len({point["model"] for point in points})
     dots = _dots(points, altair.value(COLORS[0]), altair.value(SHAPES[0]))
     panel = dots.properties(height=count * name_step(count), width=190)

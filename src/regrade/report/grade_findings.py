@@ -1,4 +1,4 @@
-"""What a grade says in words: how far models reach, what other labels make of it, and where the best is weak."""
+"""Findings of a grade: the range of accuracies, the effect of multi-label references, and the weakest slice."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from regrade.stats import (
 from regrade.studies import EVERYTHING, Grade, GradeRow
 
 _LABELS_TEST = (
-    "Paired interval of multi-label less top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "
-    "all models, of which the best is chosen; answers that no one has judged count against the claim."
+    "Paired interval of multi-label minus top-1 accuracy on the same images, compared with 0, Bonferroni-corrected for "
+    "all models, since the best is selected; predictions that no one has judged count against the claim."
 )
 _WEAKEST_TEST = "Fisher's exact tests of the slice against every other slice, one-sided, Bonferroni-corrected."
 _SLICES_TEST = "Fisher's exact tests of all ordered pairs of slices, one-sided, Holm-corrected."
@@ -42,34 +42,35 @@ def grade_findings(result: Grade) -> tuple[Finding, ...]:
     """The range of accuracies, the change by multi-label accuracy, and the weakest slice."""
     rows = [row for row in result.rows if row.slice == EVERYTHING]
     models = [row for row in rows if not row.model.startswith(PERSON_PREFIX)]
-    told = (_range(result, rows), _labels(result, models), _slices(result, models))
-    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight))
+    candidates = (_range(result, rows), _labels(result, models), _slices(result, models))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight))
 
 
 def _range(result: Grade, rows: list[GradeRow]) -> Finding | None:
-    found = [(row.model, row.top1) for row in rows if row.top1]
-    if not found:
+    accuracies = [(row.model, row.top1) for row in rows if row.top1]
+    if not accuracies:
         return None
-    (best, alone), (worst, _) = found[0], found[-1]
-    if len(found) == 1:
+    (best, alone), (worst, _) = accuracies[0], accuracies[-1]
+    if len(accuracies) == 1:
         text = f"{best} is right on {share(alone)} of {amount(alone.n, 'image')}."
         return Finding(_ACCURACY, f"{best} is right on {100 * alone.value:.1f}% of {result.test_set}", text, 0.5)
-    right, images = right_counts([accuracy for _, accuracy in found])
+    right, images = right_counts([accuracy for _, accuracy in accuracies])
     highest, lowest = (extreme(right, images, confidence=confidence_of(alone)) for extreme in (best_share, worst_share))
     text = f"{best} is right on {share(highest)} of {amount(highest.n, 'image')}"
-    middle = "" if len(found) < 4 else f", the median of all on {100 * median(one.value for _, one in found):.1f}%"
+    middle = 100 * median(accuracy.value for _, accuracy in accuracies)
+    also = "" if len(accuracies) < 4 else f", the median of all on {middle:.1f}%"
     ends = f"{100 * lowest.value:.1f}% to {100 * highest.value:.1f}%"
-    people = any(name.startswith(PERSON_PREFIX) for name, _ in found)
-    among = f"{len(found):,} models and people" if people else amount(len(found), "model")
+    people = any(name.startswith(PERSON_PREFIX) for name, _ in accuracies)
+    among = f"{len(accuracies):,} models and people" if people else amount(len(accuracies), "model")
     text = (
-        f"Of {among}, {text}{middle}, and {worst} on {share(lowest)}. Both intervals hold although the two were picked "
-        "as the best and the worst."
+        f"Of {among}, {text}{also}, and {worst} on {share(lowest)}. Both intervals are corrected for selecting the "
+        "best and the worst."
     )
     return Finding(_RANGE, f"Top-1 accuracy on {result.test_set} ranges from {ends}", text, 0.45)
 
 
 def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
-    """What labels that accept all right answers make of the best model, on the images that they score."""
+    """The best model's accuracy under multi-label references, on the images that they score."""
     best = next((row for row in rows if row.top1_same_images and row.labels_change), None)
     if result.labels is None or best is None or best.top1_same_images is None or best.labels_change is None:
         return None
@@ -77,29 +78,28 @@ def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
     now, by = best.reviewed or best.multilabel, f"{result.labels}@{result.labels_version}"
     assert now is not None
     text = (
-        f"On the same {amount(change.n, 'image')}, those that {by} scores, {best.model} is right on {share(top1)} by "
-        f"one label per image and on {share(now)} by {by}: {points(change)}."
+        f"On the {amount(change.n, 'image')} that {by} scores, {best.model} is right on {share(top1)} by top-1, with "
+        f"one label per image, and on {share(now)} under {by}: {points(change)}."
     )
     unjudged = 0.0 if best.reviewed or best.multilabel_upper is None else best.multilabel_upper.value - now.value
     if unjudged:
         text += (
-            f" No one has judged {amount(best.novel, 'answer')} of it yet: if all were right it would be "
-            f"{100 * (now.value + unjudged):.1f}%."
+            f" No one has judged {amount(best.novel, 'prediction')} of {best.model} yet: if all were correct, the "
+            f"accuracy would be {100 * (now.value + unjudged):.1f}%."
         )
     wider = widened(change, len(rows), confidence=confidence_of(change))
     if wider.low <= 0 <= wider.high + unjudged:
-        return Finding(
-            _SAME_BY_LABELS, f"No change of the best model's accuracy by {by} is shown on the same images", text, 0.3
-        )
+        headline = f"No difference detected between the best model's top-1 accuracy and its accuracy under {by}"
+        return Finding(_SAME_BY_LABELS, headline, text, 0.3)
     headline = (
-        f"The best model is {'better' if wider.low > 0 else 'worse'} than top-1 says: {100 * now.value:.1f}%, not "
-        f"{100 * top1.value:.1f}%, of the same images"
+        f"The best model's accuracy is {'higher' if wider.low > 0 else 'lower'} under {by} than by top-1: "
+        f"{100 * now.value:.1f}% instead of {100 * top1.value:.1f}% of the same images"
     )
     return Finding(_CHANGED_BY_LABELS, headline, text, 0.8)
 
 
 def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
-    """Which slices are hard for the best model, by tests corrected for all slices; not those chosen to be hard."""
+    """Which slices are hard for the best model, by tests corrected for all slices; without slices selected as hard."""
     best = next((row for row in rows if row.top1), None)
     if best is None or best.top1 is None:
         return None
@@ -117,7 +117,7 @@ def _slices(result: Grade, rows: list[GradeRow]) -> Finding | None:
 def _against_rest(
     result: Grade, model: str, everything: Estimate, parts: dict[str, Estimate], level: float
 ) -> Finding | None:
-    """One slice, tested against the rest of the images; none where there is no rest."""
+    """One slice, tested against the rest of the images; None if it contains all images."""
     ((name, accuracy),) = parts.items()
     (right, all_right), (images, all_images) = right_counts([accuracy, everything])
     if all_images <= images:
@@ -132,7 +132,7 @@ def _against_rest(
         return Finding(
             _HARDER_SLICE, f"{name} is harder for the best model than the rest of {result.test_set}", text, 0.6
         )
-    headline = f"{name} is not shown to be harder for the best model than the rest of {result.test_set}"
+    headline = f"No evidence that {name} is harder for the best model than the rest of {result.test_set}"
     return Finding(_NOT_HARDER, headline, text, 0.25)
 
 
@@ -148,11 +148,12 @@ def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, E
     if shown_below(p_values[0], level=level)[1:].all():
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
         return Finding(_WEAKEST_SLICE, headline, text, 0.6)
-    candidates = [name for name, open_ in zip(names, may_be_lowest(p_values, level=level), strict=True) if open_]
+    possible = may_be_lowest(p_values, level=level)
+    candidates = [name for name, may_be in zip(names, possible, strict=True) if may_be]
     if len(candidates) < len(names):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
-        text = f"These are {listed(candidates)}; each other slice is significantly less hard than one of them. {text}"
+        text = f"These are {listed(candidates)}; every other slice is significantly easier than one of them. {text}"
         return Finding(_WEAK_SLICES, headline, text, 0.5)
-    headline = f"No slice of {result.test_set} is shown to be harder for the best model than another"
-    text = f"The lowest of {among} is {lowest}. {text} No difference between slices is significant."
+    headline = f"No difference between slices of {result.test_set} detected for the best model"
+    text = f"The lowest accuracy of {among} is that on {lowest}. {text}"
     return Finding(_NO_WEAK_SLICE, headline, text, 0.25)

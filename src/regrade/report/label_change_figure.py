@@ -1,4 +1,4 @@
-"""The figure of two versions of labels: every model's accuracy before and after, and the difference."""
+"""The figure of two label versions: every model's accuracy before and after, and the difference."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from regrade.report.parts import (
 from regrade.report.style import COLORS, GRAY, SHAPES
 from regrade.studies import LabelChange, ModelChange
 
-_MODELS = 60  # lines up to which a figure can be read
+_MODELS = 60  # the most rows that are readable
 
 
 @figure.register
 def label_change_figure(result: LabelChange) -> Figure:
-    """Two dots joined by a line for each model, those that changed most first, and beside them the difference."""
+    """Two dots joined by a line for each model, largest change first, and the difference next to them."""
     rows = [row for row in result.models if row.difference is not None]
     if not rows:
         raise UndefinedError("no model is scored under both versions: there is nothing to draw")
     drawn = [_point(row) for row in rows[:_MODELS]]
     title = findings(result)[0].headline
-    cut = f"; the {_MODELS} of {len(rows):,} models that changed most" if len(rows) > _MODELS else ""
+    shown = f"; the {_MODELS} of {len(rows):,} models with the largest change" if len(rows) > _MODELS else ""
     method = rows[0].difference.method if rows[0].difference else ""
     chart = altair.hconcat(
         _dumbbells(result, drawn), _differences(drawn), spacing=18, title=heading(
             title,
             f"Multi-label accuracy on {result.test_set.name} under {result.diff.before} and {result.diff.after}, each "
             f"over the images that it scores, and the difference over those that both score, with its interval "
-            f"({method}){cut}",
+            f"({method}){shown}",
         ),
     )  # fmt: skip
     alt = f"{title}. Accuracies of {amount(len(rows), 'model')} under two versions of labels, and the differences."

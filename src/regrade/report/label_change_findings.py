@@ -1,4 +1,4 @@
-"""What another version of the labels says in words: what changed, whom it moved, and whether the order held."""
+"""Findings of a comparison of label versions: what changed, and the effect on accuracies and ranks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEW_RANKS = no_claim("label change: ranks change")
 
 @findings.register
 def label_change_findings(result: LabelChange) -> tuple[Finding, ...]:
-    """What changed and whom it moved most, and what became of the ranks."""
+    """The changes of labels, their effect on accuracies, and changes of ranks."""
     if not result.diff:
         return (Finding(_SAME, f"{_versions(result)} are the same", "No judgment and no image differs.", 0.2),)
     moved = [row for row in result.models if row.difference is not None]
@@ -37,22 +37,22 @@ def _differences(result: LabelChange, moved: list[ModelChange]) -> Finding:
     shown = [row for row in moved if row.difference and (row.difference.low > 0 or row.difference.high < 0)]
     most = moved[0]
     middle = median(row.difference.value for row in moved if row.difference)
-    one = f"{most.model} changed by {points(most.difference)}" if most.difference else ""
+    largest = f"{most.model} changed by {points(most.difference)}" if most.difference else ""
     if len(moved) == 1:
-        text = f"{_changed(result)} {one} over the images that both versions score{_own(most)}."
+        text = f"{_changed(result)} {largest} over the images that both versions score{_own(most)}."
     else:
         text = (
             f"{_changed(result)} Over the images that both versions score, the median of {len(moved):,} models changed "
-            f"by {signed(100 * middle)} points; most of all {one}{_own(most)}."
+            f"by {signed(100 * middle)} points; the largest change: {largest}{_own(most)}."
         )
     on = result.test_set.name
     if not shown:
-        return Finding(_NO_MODEL_MOVED, f"{_versions(result)} are not shown to move any model on {on}", text, 0.4)
+        headline = f"No difference in accuracy between {_versions(result)} detected for any model on {on}"
+        return Finding(_NO_MODEL_MOVED, headline, text, 0.4)
     up, down = (sum(sign * row.difference.value > 0 for row in shown if row.difference) for sign in (1, -1))
-    way = "up" if not down else "down" if not up else "up or down"
-    return Finding(
-        _MODELS_MOVED, f"{_from(result)} moves {up + down:,} of {amount(len(moved), 'model')} {way} on {on}", text, 0.55
-    )
+    verb = "rises" if not down else "falls" if not up else "changes"
+    headline = f"{_from(result)}, the accuracy of {up + down:,} of {amount(len(moved), 'model')} {verb} on {on}"
+    return Finding(_MODELS_MOVED, headline, text, 0.55)
 
 
 def _own(row: ModelChange) -> str:
@@ -65,20 +65,21 @@ def _ranks(result: LabelChange) -> tuple[Finding, ...]:
     ranked = [row for row in result.models if row.rank_before is not None and row.rank_after is not None]
     if len(ranked) < 2:
         return ()
-    other = [row for row in ranked if row.rank_before != row.rank_after]
+    changed = [row for row in ranked if row.rank_before != row.rank_after]
     first, then = (sorted(row.model for row in ranked if rank(row) == 1) for rank in (_before, _after))
-    if not other:
+    if not changed:
         return (
             Finding(
                 _SAME_ORDER, "The order of the models stays the same", f"None of {len(ranked):,} changes its rank.", 0.3
             ),
         )
-    moves = f"{len(other):,} of {len(ranked):,} models {'changes its' if len(other) == 1 else 'change their'} rank"
-    text = f"{moves} by accuracy, intervals left aside."
+    verb = "changes its" if len(changed) == 1 else "change their"
+    moves = f"{len(changed):,} of {len(ranked):,} models {verb} rank"
+    text = f"{moves} by accuracy; ranks are not tested."
     if first != then:
-        text += f" Before, {listed(first)} came first; now {listed(then)}."
+        text += f" {listed(first)} ranked first before, {listed(then)} now."
     if not set(first) & set(then):
-        return (Finding(_NEW_FIRST, f"Another model comes first under {result.diff.after}", text, 0.5),)
+        return (Finding(_NEW_FIRST, f"Another model ranks first under {result.diff.after}", text, 0.5),)
     return (Finding(_NEW_RANKS, moves, text, 0.35),)
 
 
@@ -100,4 +101,4 @@ def _versions(result: LabelChange) -> str:
 
 
 def _from(result: LabelChange) -> str:
-    return f"Going from {result.diff.before} to {result.diff.after}"
+    return f"From {result.diff.before} to {result.diff.after}"

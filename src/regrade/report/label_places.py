@@ -1,4 +1,4 @@
-"""Where the names of points go, so that none covers another, a point or a line."""
+"""Placing the names of points so that they do not overlap each other, points or lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Literal
 
 from regrade.report.style import TEXT
 
-_LETTER, _LINE = 0.55 * TEXT, 14.0  # pixels that a letter is wide, at most on the whole, and a line is high
-_OWN = 3  # pieces of a leading line that are at its own point
+_LETTER, _LINE = 0.55 * TEXT, 14.0  # pixels: an upper bound of the mean letter width, and the line height
+_OWN = 3  # pieces of a leader line that may touch its own point
 _GAP = 2.0  # pixels between a name and anything else
 Align = Literal["left", "right", "center"]
 
@@ -25,7 +25,7 @@ class Box:
     bottom: float
 
     def within(self, frame: Box) -> bool:
-        """Whether it lies in another wholly."""
+        """Whether it lies completely inside a frame."""
         return (
             frame.left <= self.left
             and self.right <= frame.right
@@ -33,21 +33,21 @@ class Box:
             and self.bottom <= frame.bottom
         )  # fmt: skip
 
-    def meets(self, other: Box) -> bool:
-        """Whether the two have a place in common."""
+    def overlaps(self, box: Box) -> bool:
+        """Whether the two boxes overlap."""
         return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
+            self.left < box.right
+            and box.left < self.right
+            and self.top < box.bottom
+            and box.top < self.bottom
         )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LabelPlace:
-    """Where a name is written: an anchor in pixels from the top left and the side of the text that is there.
+    """The position of a name: an anchor in pixels from the top left, and the text alignment at the anchor.
 
-    One that is ``led`` stands so far from its point that a line leads to it.
+    A name that is ``led`` is so far from its point that a leader line connects them.
     """
 
     x: float
@@ -66,17 +66,17 @@ _WAYS: tuple[tuple[float, float, Align], ...] = (
 )  # fmt: skip
 _FAR: tuple[tuple[float, float, Align], ...] = (
     *((across * reach, down * reach, align) for reach in (22.0, 34.0, 48.0, 64.0) for across, down, align in _WAYS),
-    *((4.0, reach, "right") for reach in (84.0, 108.0, 132.0)),  # under a point at the right end of a rising cloud
+    *((4.0, reach, "right") for reach in (84.0, 108.0, 132.0)),  # below a point at the right end of a rising cloud
 )
 
 
 def points_box(x: float, y: float, reach: float = 4.0) -> Box:
-    """The room of a point."""
+    """The box around a point."""
     return Box(x - reach, y - reach, x + reach, y + reach)
 
 
 def line_boxes(ends: Sequence[tuple[float, float]]) -> list[Box]:
-    """The room of a line through places, in small pieces."""
+    """Small boxes along a line through points."""
     boxes = []
     for (x, y), (to_x, to_y) in pairwise(ends):
         pieces = max(int(max(abs(to_x - x), abs(to_y - y)) / 4), 1)
@@ -95,39 +95,39 @@ def place_labels(
     crossable: Sequence[Box] = (),
     uncrossed: Sequence[Box] = (),
 ) -> list[LabelPlace | None]:
-    """A place for the name of each point, the first ones first; none where there is no room.
+    """A place for the name of each point, in order of priority; None if there is no room.
 
-    Names go below and to the right of their points first, or ``upward`` above and to the left, near before far, over
-    nothing that is ``taken``, ``crossable`` or ``uncrossed``. A line that leads to a name may go over what is
-    ``crossable``, and over what is taken at its very point.
+    Places are tried below and to the right of a point first (above and to the left if ``upward``), near before far. A
+    name may not overlap boxes that are ``taken``, ``crossable`` or ``uncrossed``. A leader line may cross
+    ``crossable`` boxes, and boxes ``taken`` at its own point.
     """
     full, barriers = [*taken, *crossable, *uncrossed], list(uncrossed)
     places = list[LabelPlace | None]()
     for name, x, y in points:
-        found = None
+        chosen = None
         for place in _places(x, y, upward=upward):
             box = _room(name, place)
             leader = line_boxes([(x, y), (place.x, place.y)]) if place.led else []
-            clear = not _meet(leader, barriers) and not _meet(leader[_OWN:], taken)
-            if clear and box.within(frame) and not _meet([box], full):
-                found = place
+            clear = not _overlap(leader, barriers) and not _overlap(leader[_OWN:], taken)
+            if clear and box.within(frame) and not _overlap([box], full):
+                chosen = place
                 full += [box, *leader]
                 barriers.append(box)
                 break
-        places.append(found)
+        places.append(chosen)
     return places
 
 
 def _places(x: float, y: float, *, upward: bool) -> Iterator[LabelPlace]:
-    """The places for the name of a point, in the order in which they are tried."""
+    """The candidate places for the name of a point, in order of preference."""
     sign = -1 if upward else 1
     for number, (across, down, align) in enumerate((*_NEAR, *_FAR)):
         side = _TURNED[align] if upward else align
         yield LabelPlace(x + sign * across, y + sign * down, side, number >= len(_NEAR))
 
 
-def _meet(boxes: Sequence[Box], others: Sequence[Box]) -> bool:
-    return any(box.meets(other) for box in boxes for other in others)
+def _overlap(boxes: Sequence[Box], obstacles: Sequence[Box]) -> bool:
+    return any(box.overlaps(obstacle) for box in boxes for obstacle in obstacles)
 
 
 _TURNED: dict[Align, Align] = {"left": "right", "right": "left", "center": "center"}

@@ -1,4 +1,4 @@
-"""The figure of a study of leakage: how near the nearest images are, and accuracies with and without the found."""
+"""The figure of a leakage study: accuracies on near duplicates and on other images, and distances of neighbors."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from regrade.report.parts import (
 from regrade.report.style import COLORS, INK, SHAPES
 from regrade.studies import ANY, Leakage
 
-_MODELS = 60  # lines up to which a figure can be read
+_MODELS = 60  # the most rows that are readable
 _WIDTH = 440
 _NAMES = {"pixels": "pixels", "dssim": "DSSIM", "phash": "perceptual hash", "features": "features"}
 
 
 @figure.register
 def leakage_figure(result: Leakage) -> Figure:
-    """Every model on found images and on the others; below, the distances of nearest neighbors with the cut."""
+    """Every model on near duplicates and on other images; below, distances of nearest neighbors with the threshold."""
     panels: list[Any] = [*_accuracies(result), *_distances(result)]
     if not panels:
-        raise UndefinedError(f"nothing was compared that can be drawn: {result.title}")
+        raise UndefinedError(f"there is nothing to draw: {result.title} has neither distances nor accuracies")
     chart = altair.vconcat(*panels, spacing=28).resolve_scale(color="independent", shape="independent")
     whole = result.by(ANY)
-    alt = f"{amount(whole.images, 'image')} of {result.title} found; distances of nearest neighbors and accuracies."
+    alt = f"{amount(whole.images, 'near duplicate')} in {result.title}; distances of nearest neighbors and accuracies."
     return Figure(f"leakage of {result.title}", alt, chart.properties(title=heading(*_headings(result))))
 
 
@@ -49,8 +49,8 @@ def _headings(result: Leakage) -> tuple[str, str]:
     else:
         title = f"{amount(whole.images, 'image')} of {result.test_set} {kind}"
     share = f"{interval_text(whole.share, digits=2)} of {amount(whole.share.n, 'image')}" if whole.share else ""
-    ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
-    return title, f"{share} (by {ways}; {whole.share.method if whole.share else ''})"
+    methods = ", ".join(by_distance.distance for by_distance in result.found if by_distance.distance != ANY)
+    return title, f"{share} (by {methods}; {whole.share.method if whole.share else ''})"
 
 
 def _distances(result: Leakage) -> list[Any]:
@@ -60,7 +60,7 @@ def _distances(result: Leakage) -> list[Any]:
 
 def _histogram(result: Leakage, name: str) -> Any:
     bars = [bar for bar in result.nearest if bar.distance == name]
-    found, step = result.by(name), bars[0].high or 0.25
+    by_distance, step = result.by(name), bars[0].high or 0.25
     last = bars[-1].low + step
     rows = [
         {
@@ -94,20 +94,21 @@ def _histogram(result: Leakage, name: str) -> Any:
         ),
         tooltip=[altair.Tooltip("shown:N", title="distance / threshold"), altair.Tooltip("images:Q", format=",")],
     )
-    cut = altair.Chart(inline([{"x": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
+    rule = altair.Chart(inline([{"x": 1}])).mark_rule(color=INK, strokeDash=[4, 3]).encode(x="x:Q")
     shown = sum(bar.images for bar in bars)
-    told = f"threshold {_cut(found.cut)}: {amount(found.pairs, 'pair')}, {amount(found.images, 'image')}"
+    counts = f"{amount(by_distance.pairs, 'pair')}, {amount(by_distance.images, 'image')}"
     title = panel_heading(
         f"By {_NAMES[name]}",
-        f"{told}; nearest neighbors of {amount(shown, 'image')}, the last bar is open",
+        f"threshold {_threshold(by_distance.cut)}: {counts}; nearest neighbors of {amount(shown, 'image')}, the last "
+        "bar is open-ended",
         width=_WIDTH,
     )
     bar = shape.mark_bar(binSpacing=1).properties(data=inline(rows))
-    return layered(bar, cut).properties(width=_WIDTH, height=110, title=title)
+    return layered(bar, rule).properties(width=_WIDTH, height=110, title=title)
 
 
-def _cut(cut: float | None) -> str:
-    return "–" if cut is None else f"{cut:,.0f}" if cut >= 1000 else f"{cut:g}"
+def _threshold(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}" if value >= 1000 else f"{value:g}"
 
 
 def _accuracies(result: Leakage) -> list[Any]:
@@ -115,13 +116,13 @@ def _accuracies(result: Leakage) -> list[Any]:
     words = ("leaked", "clean") if result.against else ("surplus", "one of each")
     rows = [
         point
-        for one in models
-        for kind, estimate in ((words[0], one.found), (words[1], one.others))
-        for point in _point(one.model, kind, estimate, one.change)
+        for model in models
+        for kind, estimate in ((words[0], model.found), (words[1], model.others))
+        for point in _point(model.model, kind, estimate, model.change)
     ]
     if not rows or not any(row["kind"] == words[0] for row in rows):
         return []
-    names = [one.model for one in models]
+    names = [model.model for model in models]
     legend = altair.Legend(title=None, symbolOpacity=1)
     scale = altair.Scale(domain=list(words), range=[COLORS[1], COLORS[0]])
     base = altair.Chart().encode(
@@ -138,11 +139,12 @@ def _accuracies(result: Leakage) -> list[Any]:
     x = altair.X("value:Q", scale=altair.Scale(zero=False), axis=percent_axis("top-1 accuracy"))
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(x=altair.X("value_low:Q"), x2="value_high:Q")
     counts = {row["kind"]: row["images"] for row in rows}
-    cut = f"; the best {_MODELS} of {len(result.models_by()):,} models" if len(result.models_by()) > _MODELS else ""
+    every = len(result.models_by())
+    which = f"; the best {_MODELS} of {every:,} models" if every > _MODELS else ""
     images = ", ".join(f"{kind}: {amount(count, 'image')}" for kind, count in counts.items())
-    method = next(one.all.method for one in models)
+    method = models[0].all.method
     title = panel_heading(
-        f"Accuracy on {words[0]} and {words[1]} images", f"{images}; intervals: {method}{cut}", width=_WIDTH
+        f"Accuracy on {words[0]} and {words[1]} images", f"{images}; intervals: {method}{which}", width=_WIDTH
     )
     chart = layered(ranges, base.mark_point().encode(x=x, shape=shape)).properties(data=inline(rows))
     return [chart.properties(width=_WIDTH, height=max(len(names), 2) * (name_step(len(names)) + 8), title=title)]

@@ -1,4 +1,4 @@
-"""Maps: the second figure that a study of geography has."""
+"""Maps of a geography study."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def map_figure(result: Geography, model: str | None = None) -> Figure:
-    """Draw a model's accuracies, the best model's unless one is named, on a map of countries or regions.
+    """Draw a model's accuracies on a map of countries or regions (default: the best model).
 
-    Groups that are neither, such as incomes, have no map, and this raises.
+    Raises if the groups are neither countries nor regions, such as incomes.
     """
-    from regrade.report.geography_map import draw_map  # reads altair, which commands without a figure do not wait for
+    from regrade.report.geography_map import draw_map  # imports altair, which commands without a figure do not need
 
     return draw_map(result, model)

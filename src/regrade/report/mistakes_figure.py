@@ -1,4 +1,4 @@
-"""The figure of a study of mistakes: suggested kinds of errors, what people said, and distance in the hierarchy."""
+"""The figure of a mistakes study: suggested kinds of errors, reviewed categories, and distance in the hierarchy."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from regrade.stats import proportion
 from regrade.studies import Mistakes, TriageKind
 from regrade.studies.mistakes import CategoryCount, DistanceCount, TriageRow
 
-_MODELS = 12  # bars that a figure shows
-_READABLE = 11  # percent of a bar that a number fits into
+_MODELS = 12  # the most bars shown
+_READABLE = 11  # percent of a bar that is wide enough for a number
 _WIDTH = 380
-_FAR = 7  # the distance from which on mistakes are too few to be told apart
+_FAR = 7  # mistakes at this distance or more are shown together, since there are few
 _KIND_COLORS = dict(zip(TriageKind, (FAINT, COLORS[5], COLORS[0], COLORS[4], COLORS[3], COLORS[7]), strict=True))
 _PALE = (TriageKind.COLLAPSED, TriageKind.MULTILABEL, TriageKind.CO_OCCURRENCE, TriageKind.NON_PROTOTYPICAL)
 
 
 @figure.register
 def mistakes_figure(result: Mistakes) -> Figure:
-    """Bars of suggested kinds, best models first; where people reviewed mistakes, their categories and distances."""
+    """Bars of suggested kinds, best models first; categories and distances of reviewed mistakes if there are any."""
     rows = [row for row in result.triage if row.errors]
     counts = [count for count in result.categories.counts if count.mistakes]
     if not rows and not counts:
@@ -48,11 +48,11 @@ def mistakes_figure(result: Mistakes) -> Figure:
         panels.append(_triage(_spread(rows), len(rows), result.confidence))
     if counts:
         panels += [_categories(counts, "share"), _categories(counts, "major_share")]
-    distances = [one for one in result.distances if one.categories and one.distance is not None]
+    distances = [count for count in result.distances if count.categories and count.distance is not None]
     if distances:
         panels.append(_distances(distances, result.confidence))
     level = f"{100 * result.confidence:g}% intervals (Clopper-Pearson)"
-    title = heading(_finding(rows, counts), f"{result.test_set} against {result.labels}, with {level}")
+    title = heading(_finding(rows, counts), f"{result.test_set} under {result.labels}, with {level}")
     chart = altair.VConcatChart(vconcat=panels, spacing=28, title=title).resolve_scale(
         color="independent", shape="independent", y="independent"
     )
@@ -60,10 +60,10 @@ def mistakes_figure(result: Mistakes) -> Figure:
 
 
 def _panel(title: str, subtitle: str) -> altair.TitleParams:
-    """A panel's heading, beginning where its axis does."""
-    found = panel_heading(title, subtitle, width=_WIDTH)
-    found.frame = "group"
-    return found
+    """A panel's heading, aligned with its axis."""
+    aligned = panel_heading(title, subtitle, width=_WIDTH)
+    aligned.frame = "group"
+    return aligned
 
 
 def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
@@ -74,15 +74,15 @@ def _finding(rows: Sequence[TriageRow], counts: Sequence[CategoryCount]) -> str:
         failed = best.counts[kinds.index(TriageKind.FAILURE)]
         accepted, plain = (f"{100 * part / best.errors:.0f}%" for part in (right, failed))
         return (
-            f"Of {best.model}'s {best.errors:,} errors {accepted} are right by the labels; an automatic triage leaves "
-            f"{plain} unexplained"
+            f"{accepted} of {best.model}'s {best.errors:,} errors are correct under the labels; an automatic triage "
+            f"leaves {plain} unexplained"
         )
     first = counts[0]
-    return f"Of the {amount(first.mistakes, 'mistake')} of {first.review}, people call {first.major:,} major"
+    return f"Reviewers call {first.major:,} of {amount(first.mistakes, 'mistake')} of {first.review} major"
 
 
 def _spread(rows: Sequence[TriageRow]) -> list[TriageRow]:
-    """Models from best to worst, as many as can be read."""
+    """Models from best to worst, evenly chosen if there are too many to read."""
     places = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MODELS)).round().astype(int))
     return [rows[place] for place in places]
 
@@ -130,8 +130,9 @@ def _triage(rows: Sequence[TriageRow], of: int, confidence: float) -> altair.Lay
         f"{len(rows)} of {of} models, from best to worst" if len(rows) < of else f"{amount(of, 'model')}, best first"
     )
     title = _panel(
-        "What the errors may be, before people look",
-        f"A suggestion: the first kind that fits. {shown}; numbers are errors, dark lines the borders' intervals",
+        "Suggested kinds of errors, before review",
+        f"The first kind that fits, as a suggestion. {shown}; numbers are counts of errors, dark lines are intervals "
+        "of the borders",
     )
     height = len(rows) * name_step(len(rows))
     return layered(drawn, limits, numbers).properties(title=title, width=_WIDTH, height=height)
@@ -142,7 +143,7 @@ def _named(row: TriageRow) -> str:
 
 
 def _categories(counts: Sequence[CategoryCount], of: str) -> altair.LayerChart:
-    """One row a category, one mark a review, with its interval."""
+    """One row per category, with one mark and interval per review."""
     reviews = list(dict.fromkeys(count.review for count in counts))
     rows = []
     for count in counts:
@@ -156,8 +157,8 @@ def _categories(counts: Sequence[CategoryCount], of: str) -> altair.LayerChart:
     order = [*(category.value for category in MistakeCategory), "all mistakes"]
     present = [name for name in order if any(row["category"] == name for row in rows)]
     title = {
-        "share": ("What people say the mistakes are", "Share of each kind among the mistakes of a model"),
-        "major_share": ("How many of each kind are major", "Share of major mistakes; borderline ones count as minor"),
+        "share": ("Categories of reviewed mistakes", "Share of each category among the mistakes of a model"),
+        "major_share": ("Severity by category", "Share of major mistakes; borderline ones count as minor"),
     }[of]
     y = altair.Y("category:N", sort=present, axis=name_axis(len(present)))
     step = 14 * len(reviews) + 10
@@ -191,16 +192,16 @@ def _marks(rows: list[dict[str, Any]], reviews: list[str], *, y: altair.Y, x_tit
 
 
 def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.LayerChart:
-    """The share of fine-grained mistakes at each distance, the far ones together, with its interval."""
+    """The share of fine-grained mistakes at each distance with its interval, large distances together."""
     sources = list(dict.fromkeys(count.source for count in counts))
     rows = []
     for source in sources:
         for step in range(_FAR + 1):
-            here = [one for one in counts if one.source == source and min(one.distance or 0, _FAR) == step]
-            mistakes = sum(one.mistakes for one in here)
+            at_step = [count for count in counts if count.source == source and min(count.distance or 0, _FAR) == step]
+            mistakes = sum(count.mistakes for count in at_step)
             if not mistakes:
                 continue
-            fine = proportion(sum(_fine(one) for one in here), mistakes, confidence=confidence)
+            fine = proportion(sum(_fine(count) for count in at_step), mistakes, confidence=confidence)
             rows.append({
                 "source": source, "distance": _step(step), **interval(fine), "shown": interval_text(fine),
                 "mistakes": mistakes,
@@ -227,9 +228,9 @@ def _distances(counts: Sequence[DistanceCount], confidence: float) -> altair.Lay
     ranges = base.mark_rule(strokeWidth=2, opacity=0.6).encode(y="value_low:Q", y2="value_high:Q")
     y = altair.Y("value:Q", scale=altair.Scale(domain=[0, 100]), axis=percent_axis("fine-grained"))
     title = _panel(
-        "Are near mistakes fine-grained?",
-        "Share that people call fine-grained, by distance in the hierarchy: max steps to a common ancestor with the "
-        "nearest right class. At 0 the labels accept the answer",
+        "Are mistakes at small distances fine-grained?",
+        "Share that reviewers call fine-grained, by distance in the hierarchy: the most steps to a common ancestor "
+        "with the nearest correct class. At 0 the labels accept the prediction",
     )
     return (
         layered(ranges, base.mark_point().encode(y=y, shape=shape))

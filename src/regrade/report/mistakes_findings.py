@@ -1,4 +1,4 @@
-"""What a study of mistakes says in words: how many are none, how grave the others are, and what is confused."""
+"""Findings of a mistakes study: errors that are not mistakes, the severity of the others, and confused classes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CONFUSED = no_claim("mistakes: confused classes")
 
 @findings.register
 def mistakes_findings(result: Mistakes) -> tuple[Finding, ...]:
-    """The errors that are none, what the review overturned, how grave mistakes are; at most three, weightiest first."""
-    told = (_overturned(result), _right_after_all(result), _grave(result), _confused(result))
-    return tuple(sorted((one for one in told if one), key=lambda one: -one.weight)[:3])
+    """Overturned mistakes, errors that the labels accept, severity, confused classes; the three with most weight."""
+    candidates = (_overturned(result), _accepted_errors(result), _severity(result), _confused(result))
+    return tuple(sorted((finding for finding in candidates if finding), key=lambda finding: -finding.weight)[:3])
 
 
 def _overturned(result: Mistakes) -> Finding | None:
-    """What people made of the best model's mistakes."""
+    """How many of the best model's mistakes the review overturned."""
     best = next((flow for flow in result.flows if flow.mistakes), None)
     if best is None or not best.judged + best.overturned:
         return None
@@ -44,34 +44,35 @@ def _overturned(result: Mistakes) -> Finding | None:
     return Finding(_OVERTURNED, headline, text, 0.85)
 
 
-def _right_after_all(result: Mistakes) -> Finding | None:
-    """How many errors of the best model the labels accept, and how many nothing mild explains."""
-    row = next((one for one in result.triage if one.errors), None)
+def _accepted_errors(result: Mistakes) -> Finding | None:
+    """How many errors of the best model the labels accept, and how many the triage leaves unexplained."""
+    row = next((row for row in result.triage if row.errors), None)
     if row is None:
         return None
     kinds = list(TriageKind)
     right, failed = (sum(row.counts[kinds.index(kind)] for kind in chosen) for chosen in (_RIGHT, _FAILED))
     fine, bad = (proportion(count, row.errors, confidence=result.confidence) for count in (right, failed))
     text = (
-        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are right by {result.labels}, "
-        "or of a class that is treated as the same, and an automatic triage finds no mild explanation for "
-        f"{share(bad)}. The triage is no judgment: answers that no one has judged count as errors here."
+        f"Of {amount(row.errors, 'error')} of {row.model}, the best model, {share(fine)} are correct under "
+        f"{result.labels} or predict a class that is treated as equivalent, and an automatic triage leaves "
+        f"{share(bad)} unexplained. The triage is a suggestion; predictions that no one has judged count as errors."
     )
     part = f"{100 * fine.value:.0f}%" if right else "None"
-    headline = f"{part} of the best model's errors on {result.test_set} are right by {result.labels}"
+    headline = f"{part} of the best model's errors on {result.test_set} are correct under {result.labels}"
     return Finding(_RIGHT_ANSWERS, headline, text, 0.8 if fine.low > 0.1 else 0.45)
 
 
-def _grave(result: Mistakes) -> Finding | None:
+def _severity(result: Mistakes) -> Finding | None:
     """How many reviewed mistakes are major, in the review with most of them."""
-    whole = [one for one in result.categories.counts if one.category is None and one.major_share]
-    if not whole:
+    counts = result.categories.counts
+    totals = [count for count in counts if count.category is None and count.major_share]
+    if not totals:
         return None
-    first = max(whole, key=lambda one: one.mistakes)
+    first = max(totals, key=lambda count: count.mistakes)
     assert first.major_share is not None
-    kinds = [one for one in result.categories.counts if one.review == first.review and one.category and one.share]
-    most = max(kinds, key=lambda one: one.mistakes, default=None)
-    text = f"People call {share(first.major_share)} of {amount(first.mistakes, 'mistake')} of {first.review} major"
+    kinds = [count for count in counts if count.review == first.review and count.category and count.share]
+    most = max(kinds, key=lambda count: count.mistakes, default=None)
+    text = f"Reviewers call {share(first.major_share)} of {amount(first.mistakes, 'mistake')} of {first.review} major"
     return Finding(
         _MAJOR,
         f"{first.major:,} of {amount(first.mistakes, 'reviewed mistake')} of {first.review} are major",
@@ -91,7 +92,8 @@ def _confused(result: Mistakes) -> Finding | None:
     if top is None or len(result.pairs.sources) < 1:
         return None
     text = (
-        f"{amount(len(result.pairs.sources), 'model')} took one for the other {amount(top.count, 'time')}; "
-        f"{amount(len(result.pairs), 'pair')} of classes {'is' if len(result.pairs) == 1 else 'are'} confused at all."
+        f"{amount(len(result.pairs.sources), 'model')} mistook one for the other {amount(top.count, 'time')}; "
+        f"{amount(len(result.pairs), 'pair')} of classes {'is' if len(result.pairs) == 1 else 'are'} confused at least "
+        "once."
     )
     return Finding(_CONFUSED, f"The most confused classes are {top.first_name} and {top.second_name}", text, 0.3)

@@ -1,4 +1,4 @@
-"""A figure as a page of its own: interactive, without a network, as wide as the screen allows."""
+"""A figure as a standalone page: interactive, offline, as wide as the screen allows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SCRIPT = """
 
 
 def page(spec: dict[str, Any], *, scripts: str) -> str:
-    """A figure's page, from its Vega-Lite and the scripts that draw it; title and subtitle become text of the page."""
+    """The page of a Vega-Lite figure with the scripts that draw it; title and subtitle become text of the page."""
     title, subtitle = heading_of(spec)
     drawn = without_title(spec)
     alt = html.escape(str(spec.get("description", "")))
@@ -64,12 +64,12 @@ def heading_of(spec: dict[str, Any]) -> tuple[str, str]:
 
 
 def without_title(spec: dict[str, Any]) -> dict[str, Any]:
-    """A figure whose title is text of the page instead."""
+    """A figure without its title, which is text of the page instead."""
     return {key: value for key, value in spec.items() if key != "title"}
 
 
 def asset(name: str) -> str:
-    """A style or script that pages carry with them."""
+    """The text of a style sheet or script that is included in pages."""
     return (_ASSETS / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Pairs of alike images side by side, for people to judge: one page that needs no network."""
+"""Pairs of similar images side by side, for people to judge, on one offline page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from regrade.studies import Leakage, LeakedPair
 
 MOST_PAIRS = 500
-"""How many pairs a page shows: the nearest ones."""
+"""The most pairs that a page shows, nearest first."""
 
 VERDICTS = ("same", "nearly the same", "different", "unclear")
-"""What people may say of a pair."""
+"""The answers that people can give about a pair."""
 
-Look = Callable[[int], bytes | None]
-"""A image as a small JPEG by its position, none where it cannot be read."""
+ThumbnailLoader = Callable[[int], bytes | None]
+"""Loads the image at a position as a small JPEG; None if it cannot be read."""
 
 _STYLE = f"""
   body {{ margin: 0 auto; padding: 16px; max-width: 960px; background: white; color: {INK}; font: 16px/1.45 {FONT}; }}
@@ -57,13 +57,13 @@ _SCRIPT = """
 """
 
 
-def pairs_page(result: Leakage, first: Look, second: Look, *, most: int = MOST_PAIRS) -> str:
-    """The pairs of a study of leakage, nearest first, with both images and room for a verdict.
+def pairs_page(result: Leakage, first: ThumbnailLoader, second: ThumbnailLoader, *, most: int = MOST_PAIRS) -> str:
+    """The pairs of a leakage study, nearest first, with both images and a choice of answers.
 
-    Verdicts are saved as a CSV by a button; regrade does not read them back.
+    A button saves the answers as CSV; regrade does not read them back.
     """
     shown = result.pairs[:most]
-    title = f"Twins: {result.title}"
+    title = f"Near duplicates: {result.title}"
     about = f"{amount(len(result.pairs), 'pair')}, the nearest first"
     if len(shown) < len(result.pairs):
         about += f"; the first {len(shown):,} are shown, all of them are in the CSV"
@@ -74,12 +74,12 @@ def pairs_page(result: Leakage, first: Look, second: Look, *, most: int = MOST_P
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{html.escape(title)}</h1>\n<p class="about">{html.escape(about)}</p>\n'
-        f'<p><button id="save" type="button">Save the verdicts as CSV</button></p>\n<main>\n{body}</main>\n'
+        f'<p><button id="save" type="button">Save the answers as CSV</button></p>\n<main>\n{body}</main>\n'
         f'<script type="application/json" id="pairs">{data}</script>\n<script>{_SCRIPT}</script>\n</body>\n</html>\n'
     )
 
 
-def _article(place: int, pair: LeakedPair, first: Look, second: Look) -> str:
+def _article(place: int, pair: LeakedPair, first: ThumbnailLoader, second: ThumbnailLoader) -> str:
     sides = _side(first(pair.positions[0]), pair.image, pair.label)
     sides += _side(second(pair.positions[1]), pair.reference, pair.reference_label)
     facts = [f"{html.escape(name)} {_number(value)}" for name, value in pair.distances.items()]
@@ -90,7 +90,7 @@ def _article(place: int, pair: LeakedPair, first: Look, second: Look) -> str:
     )
     return (
         f'<article>\n<div class="sides">{sides}</div>\n<p class="facts">{place + 1}. {" · ".join(facts)}</p>\n'
-        f'<fieldset aria-label="verdict on pair {place + 1}">{choices}</fieldset>\n</article>\n'
+        f'<fieldset aria-label="answer for pair {place + 1}">{choices}</fieldset>\n</article>\n'
     )
 
 
@@ -106,7 +106,7 @@ def _side(jpeg: bytes | None, name: str, label: str) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits that matter; large ones in thousands apart.
+    """A number with three significant digits and thousands separators.
 
     >>> _number(12345678.0), _number(0.01234), _number(6.0), _number(0.0)
     ('12,300,000', '0.0123', '6', '0')

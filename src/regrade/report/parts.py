@@ -1,4 +1,4 @@
-"""Parts that figures have in common: headings, axes in percent, intervals, names beside their marks."""
+"""Common parts of figures: headings, percent axes, intervals and labels."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import altair
 from regrade.core import Estimate
 from regrade.report.style import INK, LARGE, SMALL, TEXT, WIDTH
 
-_LETTER = 0.53  # the mean width of a letter, for each pixel of its size
+_LETTER = 0.53  # the mean width of a letter, relative to the font size
 _BOLD = 0.57
 
 
 def heading(title: str, *subtitle: str, width: int = WIDTH) -> altair.TitleParams:
-    """A title, which says the finding or the question, above what is drawn; long ones are broken into lines."""
+    """A title with the finding or the question, and a subtitle; long lines are wrapped."""
     lines = [line for part in subtitle for line in _broken(part, width / (_LETTER * TEXT))]
     return altair.TitleParams(text=_broken(title, width / (_BOLD * LARGE)), subtitle=lines)
 
 
 def panel_heading(title: str, *subtitle: str, width: int = WIDTH) -> altair.TitleParams:
-    """A heading for one of several panels of a figure, in smaller letters than the figure's own."""
+    """A heading for one of several panels of a figure, smaller than the figure's own."""
     size = TEXT + 2
     lines = [line for part in subtitle for line in _broken(part, width / (_LETTER * TEXT))]
     broken = _broken(title, width / (_BOLD * size))
@@ -30,17 +30,17 @@ def panel_heading(title: str, *subtitle: str, width: int = WIDTH) -> altair.Titl
 
 
 def inline(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Rows of data that a chart carries with it; of many rows give it to the outermost chart, as each step copies."""
+    """Inline data of a chart; set large data on the outermost chart, since each altair method call copies it."""
     return {"values": rows}
 
 
 def layered(*charts: altair.Chart) -> altair.LayerChart:
-    """Charts over each other."""
+    """Charts layered on top of each other."""
     return altair.LayerChart(layer=list(charts))
 
 
 def percent(fraction: float) -> float:
-    """A fraction in percent, rounded to what can be seen."""
+    """A fraction in percent, rounded to two decimals."""
     return round(100 * fraction, 2)
 
 
@@ -51,7 +51,7 @@ def interval(estimate: Estimate, name: str = "value") -> dict[str, float]:
 
 
 def interval_text(estimate: Estimate, *, digits: int = 1) -> str:
-    """An estimate in percent as tooltips show it."""
+    """An estimate with its interval in percent, for tooltips."""
     value, low, high = (100 * part for part in (estimate.value, estimate.low, estimate.high))
     return f"{value:.{digits}f}% [{low:.{digits}f}, {high:.{digits}f}]"
 
@@ -62,20 +62,20 @@ def percent_axis(title: str, **options: Any) -> altair.Axis:
 
 
 def name_axis(count: int, **options: Any) -> altair.Axis:
-    """An axis over so many names, without a title or a grid, in smaller letters where they are many."""
+    """An axis for ``count`` names, without title and grid, in a smaller font if there are many."""
     size = TEXT if count <= 24 else SMALL
     return altair.Axis(title=None, grid=False, ticks=False, domain=False, labelFontSize=size, labelPadding=6, **options)
 
 
 def name_step(count: int) -> int:
-    """The height of a line with a name, in pixels."""
+    """The row height for ``count`` names, in pixels."""
     return 22 if count <= 24 else 13
 
 
 def direct_labels(
     rows: Sequence[dict[str, Any]], *, x: str, y: str, text: str = "model", **options: Any
 ) -> altair.Chart:
-    """Names beside their marks, for the few rows that matter; ``options`` are those of a text mark."""
+    """Text labels next to their marks, for a few rows; ``options`` are those of a text mark."""
     mark = {"align": "left", "baseline": "middle", "dx": 7, "fontSize": TEXT, "color": INK, **options}
     return (
         altair.Chart(inline(rows))

@@ -1,4 +1,4 @@
-"""The figure of a study of people: people and models on one scale, on all images and on subsets of them."""
+"""The figure of a study of people: accuracy of people and models on all images and on subsets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.report.parts import heading, inline, interval, interval_text, layer
 from regrade.report.style import COLORS, GRAY, SHAPES
 from regrade.studies import EVERYTHING, Contender, People, PeopleRow
 
-_ROWS = 18  # people and models up to which every name can be read
+_ROWS = 18  # the most people and models with readable names
 _PANELS = 3
 _KINDS = {Contender.PERSON: "people", Contender.MODEL: "models"}
 
@@ -35,7 +35,7 @@ def people_figure(result: People) -> Figure:
 
 
 def _drawn(result: People) -> list[str]:
-    """Everyone, or where they are too many all people and the best models, in their order."""
+    """Everyone; if there are too many, all people and the best models, in their order."""
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
     chosen = {*people, *models[: max(_ROWS - len(people), 1)]}
     return [row.who for row in result.on(EVERYTHING) if row.who in chosen]
@@ -76,13 +76,13 @@ def _dots(points: list[dict[str, Any]], drawn: list[str]) -> altair.LayerChart:
 
 
 def _title(result: People) -> str:
-    """How the best person and the best model stand to each other."""
+    """The comparison of the best person and the best model."""
     people, models = result.names(Contender.PERSON), result.names(Contender.MODEL)
     if not models:
-        return f"{people[0]} is right most often of {len(people)} people on {result.basis.test_set}"
+        return f"{people[0]} has the highest accuracy of {len(people)} people on {result.basis.test_set}"
     leader = result.ahead()
     if leader is None:
-        return f"Whether the best person or the best model is ahead on {result.basis.test_set} is not shown"
+        return f"Not enough data to tell whether the best person or the best model is ahead on {result.basis.test_set}"
     ahead, behind = ("person", "model") if leader is Contender.PERSON else ("model", "person")
     return f"The best {ahead} is ahead of the best {behind} on {result.basis.test_set}"
 

@@ -1,4 +1,4 @@
-"""What a study of people says in words: how the best person and the best model stand, and how far people agree."""
+"""Findings of a study of people: the best person and the best model, and agreement between people."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _AGREEMENT = {
 
 @findings.register
 def people_findings(result: People) -> tuple[Finding, ...]:
-    """The best person beside the best model, all pairs of both, and agreement."""
-    told = (_best(result), _pairs(result), _agreement(result))
-    return tuple(one for one in told if one)
+    """The best person compared with the best model, all pairs of both, and agreement."""
+    candidates = (_best(result), _pairs(result), _agreement(result))
+    return tuple(finding for finding in candidates if finding)
 
 
 def _best(result: People) -> Finding:
@@ -49,8 +49,11 @@ def _best(result: People) -> Finding:
     )
     ahead = result.ahead()
     if ahead is None:
-        headline = f"Whether the best person or the best model is ahead on {on} is not shown"
-        text += "; neither is ahead of everyone on the other side (exact McNemar tests, corrected for all pairs)."
+        headline = f"Not enough data to tell whether the best person or the best model is ahead on {on}"
+        text += (
+            "; neither is significantly ahead of everyone on the other side (exact McNemar tests, corrected for all "
+            "pairs)."
+        )
         return Finding(_NOT_TOLD_APART, headline, text, 0.6)
     first, kinds = (people[0], ("person", "model")) if ahead is Contender.PERSON else (models[0], ("model", "person"))
     headline = f"The best {kinds[0]} is ahead of the best {kinds[1]} on {on}"
@@ -63,7 +66,7 @@ def _picked(names: Sequence[str], kind: str) -> str:
 
 
 def _best_of(result: People, names: Sequence[str]) -> Estimate:
-    """The accuracy of the best of these, with an interval that knows it was picked."""
+    """The highest accuracy of these, with an interval corrected for selecting the best."""
     accuracies = [row.accuracy for row in result.on(EVERYTHING) if row.who in names]
     right = [round(accuracy.value * accuracy.n) for accuracy in accuracies]
     return best_share(right, result.basis.images, confidence=result.basis.confidence)
@@ -77,11 +80,12 @@ def _pairs(result: People) -> Finding | None:
         sum(pair.holm <= level and sign * pair.difference.value > 0 for pair in result.tests) for sign in (1, -1)
     )
     text = (
-        f"Of {amount(total, 'pair')} of a person and a model the person is ahead in {ahead:,}, the model in "
-        f"{behind:,}, and {total - ahead - behind:,} are not told apart (exact McNemar tests, corrected for all pairs)."
+        f"Of {amount(total, 'pair')} of a person and a model, the person is ahead in {ahead:,} and the model in "
+        f"{behind:,}; no difference is detected in {total - ahead - behind:,} (exact McNemar tests, corrected for all "
+        "pairs)."
     )
     if not ahead + behind:
-        return Finding(_NO_PAIR, "No person and no model are shown to differ", text, 0.35)
+        return Finding(_NO_PAIR, "No difference detected between any person and any model", text, 0.35)
     return Finding(
         _PAIRS, f"People are ahead of models in {ahead:,} of {amount(total, 'pair')}, behind in {behind:,}", text, 0.4
     )
@@ -91,6 +95,6 @@ def _agreement(result: People) -> Finding | None:
     alpha = result.agreement.krippendorff if result.agreement else None
     if alpha is None:
         return None
-    text = f"Krippendorff's alpha of their answers is {plain(alpha)}; 1 is full agreement, 0 is chance."
+    text = f"Krippendorff's alpha of their answers is {plain(alpha)}; 1 is perfect agreement, 0 is chance."
     word = "largely agree" if alpha.low >= 0.8 else "do not agree well" if alpha.high < 0.667 else "agree in part"
     return Finding(_AGREEMENT[word], f"People {word} on {result.basis.test_set}", text, 0.35)

@@ -1,4 +1,4 @@
-"""All readings there are: each module registers what one kind of result says in words."""
+"""Imports all findings modules; each registers the findings of one kind of result."""
 
 from regrade.report import (
     comparison_findings,

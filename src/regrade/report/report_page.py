@@ -1,4 +1,4 @@
-"""The page of a report: one file that asks nothing of a network, for a screen, a phone and paper."""
+"""The page of a report: one offline HTML file, for screen, phone and print."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COLORS = {
     "ink": INK, "gray": GRAY, "faint": FAINT, "paper": PAPER, "wash": WASH, "line": LINE, "marked": MARKED,
     "accent": COLORS[0],
 }  # fmt: skip
-_SMALL = 64  # pixels below which a image is shown as blocks
+_SMALL = 64  # images with fewer pixels per side are scaled without smoothing
 _ARIA = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
-_OPEN, _BEHIND = "What more could be asked", "Behind every number"
+_OPEN, _PROVENANCE = "Open questions", "Provenance"
 _escaped = html.escape
 
 
 def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scripts: str) -> str:
-    """The whole page, from a report, its drawn figures and the scripts that draw them again."""
+    """The whole page, from a report, its drawn figures and the scripts that make them interactive."""
     own = asset("fitting.js") + asset("report.js")
     names = frozenset(report.names)
     chapters = "".join(_chapter(question, parts, drawn, names) for question, parts in _grouped(report))
@@ -41,7 +41,7 @@ def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scrip
         '<a class="skip" href="#findings">Skip to the findings</a>\n'
         f"<header>\n<h1>{_escaped(report.title)}</h1>\n<p>{_escaped(report.subtitle)}</p>\n</header>\n"
         f'<div class="layout">\n{_contents(report)}<main>\n{_finder(options)}{_key_findings(report)}{chapters}'
-        f"{_open(report)}{_behind(report, names)}</main>\n</div>\n"
+        f"{_open(report)}{_provenance(report, names)}</main>\n</div>\n"
         f'<script type="text/plain" id="vega">{packed_text(scripts)}</script>\n'
         f'<script type="text/plain" id="names">{packed(sorted(names))}</script>\n'
         f"<script>{own}</script>\n</body>\n</html>\n"
@@ -49,7 +49,7 @@ def report_page(report: Report, drawn: Callable[[Figure], DrawnFigure], *, scrip
 
 
 def _policy(own: str, scripts: str) -> str:
-    """Only these scripts may run, and nothing may be asked of anyone."""
+    """The Content-Security-Policy: only these scripts may run, and no requests are allowed."""
     allowed = " ".join(script_hash(script) for script in (own, scripts) if script)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
@@ -78,7 +78,7 @@ def _contents(report: Report) -> str:
     return (
         '<nav class="contents" aria-label="Contents">\n<h2>Contents</h2>\n<ol>'
         f'<li><a href="#findings">Key findings</a></li>{"".join(lines)}{last}'
-        f'<li><a href="#behind">{_BEHIND}</a></li></ol>\n</nav>\n'
+        f'<li><a href="#behind">{_PROVENANCE}</a></li></ol>\n</nav>\n'
     )
 
 
@@ -96,19 +96,19 @@ def _finder(options: str) -> str:
 
 
 def _key_findings(report: Report) -> str:
-    told = "".join(_key_finding(one) for one in report.key_findings)
-    body = f"<ol>{told}</ol>" if told else "<p>There is not enough here yet to say anything.</p>"
-    level = report.behind.settings.get("confidence", "")
-    note = f'<p class="note">Ranges in brackets are {_escaped(level)} intervals.</p>' if level and told else ""
+    items = "".join(_key_finding(key_finding) for key_finding in report.key_findings)
+    body = f"<ol>{items}</ol>" if items else "<p>There are no findings yet: add models or test sets.</p>"
+    level = report.provenance.settings.get("confidence", "")
+    note = f'<p class="note">Ranges in brackets are {_escaped(level)} intervals.</p>' if level and items else ""
     return f'<section id="findings"><h2>Key findings</h2>{body}{note}</section>\n'
 
 
-def _key_finding(one: KeyFinding) -> str:
-    found = one.finding
+def _key_finding(key_finding: KeyFinding) -> str:
+    finding, section = key_finding.finding, key_finding.section
     return (
-        f"<li><h3>{_escaped(found.headline)}</h3><p>{_escaped(found.text)} "
-        f'<a href="#{one.section.anchor}">See&nbsp;the&nbsp;evidence<span class="hidden"> for: '
-        f"{_escaped(one.section.title)}</span></a></p></li>"
+        f"<li><h3>{_escaped(finding.headline)}</h3><p>{_escaped(finding.text)} "
+        f'<a href="#{section.anchor}">See&nbsp;the&nbsp;evidence<span class="hidden"> for: '
+        f"{_escaped(section.title)}</span></a></p></li>"
     )
 
 
@@ -126,8 +126,8 @@ def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Co
     if section.findings:
         parts.append(f'<ul class="told">{"".join(map(_finding, section.findings))}</ul>\n')
     level = 4 if section.about else 3
-    for number, one in enumerate(section.figures):
-        parts.append(_figure(one, drawn(one), file_anchor(section, number), level))
+    for number, figure in enumerate(section.figures):
+        parts.append(_figure(figure, drawn(figure), file_anchor(section, number), level))
     if section.gallery is not None:
         parts.append(_gallery(section.gallery, level))
     for number, table in enumerate(section.tables):
@@ -142,7 +142,7 @@ def _finding(finding: Finding) -> str:
 
 
 def file_anchor(section: Section, number: int) -> str:
-    """The name of the files of a section's figure or table, by its number; two dashes are in no section's own name."""
+    """The file name of a section's figure or table, by its number; the double dash occurs in no section's anchor."""
     return section.anchor if number == 0 else f"{section.anchor}--{number + 1}"
 
 
@@ -168,11 +168,11 @@ def _figure(figure: Figure, drawn: DrawnFigure, anchor: str, level: int) -> str:
 
 
 def _still(drawn: DrawnFigure, anchor: str) -> str:
-    """What is seen before a script draws the figure, without scripts, and where they did not come to it on paper."""
+    """The static figure: shown before or without scripts, and in print."""
     if drawn.page_png:
         return f'<img alt="" src="data:image/png;base64,{base64.b64encode(drawn.page_png).decode()}">'
     plain = _ARIA.sub("", drawn.page_svg)
-    return re.sub(r'(id="|url\(#|href="#)', lambda found: f"{found[1]}{anchor}-", plain)
+    return re.sub(r'(id="|url\(#|href="#)', lambda match: f"{match[1]}{anchor}-", plain)
 
 
 def _gallery(gallery: Gallery, level: int) -> str:
@@ -187,35 +187,36 @@ def _tile(tile: GalleryTile) -> str:
     return (
         f'<li><img{blocks} src="{source}" width="{width}" height="{height}" loading="lazy" '
         f'alt="{_escaped(f"{tile.image}: {tile.label}")}"><p><strong>{_escaped(tile.label)}</strong>'
-        f'<span>{_escaped(tile.said)}</span><span class="interval">{_escaped(tile.missed)}</span></p></li>'
+        f'<span>{_escaped(tile.predicted)}</span><span class="interval">{_escaped(tile.missed)}</span></p></li>'
     )
 
 
 def _open(report: Report) -> str:
     if not report.open_questions:
         return ""
-    told = "".join(
-        f"<li><strong>{_escaped(question)}</strong> {_escaped(takes)}</li>" for question, takes in report.open_questions
+    items = "".join(
+        f"<li><strong>{_escaped(question)}</strong> {_escaped(needed)}</li>"
+        for question, needed in report.open_questions
     )
-    return f'<section class="chapter" id="open"><h2>{_OPEN}</h2>\n<ul class="told part">{told}</ul></section>\n'
+    return f'<section class="chapter" id="open"><h2>{_OPEN}</h2>\n<ul class="told part">{items}</ul></section>\n'
 
 
-def _behind(report: Report, names: Collection[str]) -> str:
+def _provenance(report: Report, names: Collection[str]) -> str:
     settings = "".join(
         f"<div><dt>{_escaped(name)}</dt><dd>{_escaped(value)}</dd></div>"
-        for name, value in report.behind.settings.items()
+        for name, value in report.provenance.settings.items()
     )
     tables = "".join(
-        table_html(table, anchor=behind_anchor(number), names=names)
-        for number, table in enumerate(report.behind.tables)
+        table_html(table, anchor=provenance_anchor(number), names=names)
+        for number, table in enumerate(report.provenance.tables)
     )
     return (
-        f'<section class="chapter" id="behind"><h2>{_BEHIND}</h2>\n<dl>{settings}</dl>\n{tables}'
+        f'<section class="chapter" id="behind"><h2>{_PROVENANCE}</h2>\n<dl>{settings}</dl>\n{tables}'
         '<p class="note">Every number with its interval, count and method, and every digest in full, is in '
         '<a href="results.json">results.json</a>.</p></section>\n'
     )
 
 
-def behind_anchor(number: int) -> str:
-    """The name of the files of a table behind the numbers."""
+def provenance_anchor(number: int) -> str:
+    """The file name of a provenance table, by its number."""
     return f"behind-{number + 1}"

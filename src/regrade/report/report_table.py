@@ -1,4 +1,4 @@
-"""Tables of a report's page: the first rows as they are, all of them packed for sorting and filtering."""
+"""Tables of a report's page: the first rows as HTML, and all rows compressed for sorting and filtering."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from regrade.core import Cell, Estimate, Table
 from regrade.report.packed import packed
 
 FIRST_ROWS = 20
-"""Rows that a table shows before a reader asks for all."""
+"""The number of rows that a table shows first."""
 
 MOST_ROWS = 3_000
-"""Rows of a table that a page carries, and that are written for people to read; a CSV file has all."""
+"""The most rows of a table in the page and in Markdown and LaTeX files; the CSV file has all."""
 
-_FEW = 5  # rows that are seen at a glance, without a filter
-_LONG = 48  # letters of a text that is broken into lines
-_SPARE = 5  # rows more that are shown at once rather than asked for
+_FEW = 5  # tables with so few rows have no filter
+_LONG = 48  # texts with more letters are wrapped
+_SPARE = 5  # up to so many rows beyond the first are shown at once
 
 
 def table_html(table: Table, *, anchor: str, names: Collection[str], level: int = 3) -> str:
-    """A table with its tools, below a heading of a level.
+    """A table with its controls, below a heading of the given level.
 
-    ``names`` are what a reader can pick, ``anchor`` is the name of its files.
+    ``names`` are the names that a reader can select, ``anchor`` is the file name of the table.
     """
     count, numeric = len(table.rows), table.numeric()
     table = replace(table, rows=table.rows[:MOST_ROWS])
@@ -36,7 +36,7 @@ def table_html(table: Table, *, anchor: str, names: Collection[str], level: int 
         for column, right in zip(table.columns, numeric, strict=True)
     )
     body = "".join(_row(row, numeric, names) for row in first)
-    cut = f'<p class="cut">The first {len(first)} of {count:,} rows; all of them are in {file}.</p>'
+    shortened = f'<p class="cut">The first {len(first)} of {count:,} rows; all of them are in {file}.</p>'
     few = " hidden" if count <= _FEW else ""
     data = {"texts": texts, "keys": _keys(table), "numeric": numeric, "first": len(first), "all": count}
     return (
@@ -46,7 +46,7 @@ def table_html(table: Table, *, anchor: str, names: Collection[str], level: int 
         f'<div class="scroll" role="region" tabindex="0" aria-label="{caption}"><table>'
         f'<caption class="hidden">{caption}</caption>'
         f"<thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table></div>\n"
-        f"{cut if count > len(first) else ''}"
+        f"{shortened if count > len(first) else ''}"
         f'<p class="more"><button type="button" class="all"{"" if count > len(first) else " hidden"}>Show all '
         f"{len(texts):,} rows</button>{_files(anchor, count)}</p>\n"
         f'<script type="text/plain" class="data">{packed(data)}</script>\n</div>\n'
@@ -61,7 +61,7 @@ def _row(texts: list[str], numeric: tuple[bool, ...], names: Collection[str]) ->
 
 
 def _cell(text: str, names: Collection[str]) -> str:
-    """A cell: a name can be picked, and of an estimate the interval stands back."""
+    """A cell: names are buttons, and intervals of estimates are dimmed."""
     if text in names:
         return f'<button type="button" class="name">{html.escape(text)}</button>'
     value, bracket, interval = text.partition(" [")
@@ -83,7 +83,7 @@ def _rows(count: int) -> str:
 
 
 def table_endings(count: int) -> dict[str, str]:
-    """The forms in which a table of so many rows is written, by the ending of the file."""
+    """The formats in which a table with ``count`` rows is written, by file suffix."""
     return {"csv": "CSV", "md": "Markdown", "tex": "LaTeX"} if count <= MOST_ROWS else {"csv": "CSV"}
 
 
@@ -93,7 +93,7 @@ def _files(anchor: str, count: int) -> str:
 
 
 def _keys(table: Table) -> list[list[float | None] | None]:
-    """What each column is sorted by: numbers, or nothing where it is by its texts."""
+    """The sort keys of each column: numbers, or None for columns sorted by text."""
     return [[_number(row[j]) for row in table.rows] if numeric else None for j, numeric in enumerate(table.numeric())]
 
 

@@ -1,4 +1,4 @@
-"""A report: sections that each answer one question, and what stands behind their numbers."""
+"""A report: sections that each answer one question, and the provenance of their numbers."""
 
 from __future__ import annotations
 
@@ -13,27 +13,26 @@ from regrade.report.figure import Figure, figure
 from regrade.report.finding import Finding, findings
 
 MOST_FINDINGS = 7
-"""How many findings a report tells first."""
+"""The most key findings of a report."""
 
-
-_OF_ONE = 2  # findings of one section before those of others come
+_PER_SECTION = 2  # key findings of one section that take precedence over those of other sections
 
 
 @dataclass(frozen=True)
 class GalleryTile:
-    """A image as a small JPEG of ``size`` (width, height), with its id, its label and what models made of it."""
+    """An image as a small JPEG of ``size`` (width, height), with its id, its label and the models' predictions."""
 
     jpeg: bytes
     size: tuple[int, int]
     image: str
     label: str
-    said: str
+    predicted: str
     missed: str
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """Images beside each other, under a title."""
+    """A grid of images under a title."""
 
     title: str
     tiles: tuple[GalleryTile, ...]
@@ -42,10 +41,10 @@ class Gallery:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One question, what it is asked of, and the answer: in words, drawn, as tables, as images.
+    """One question, what it is about, and the answer as findings, figures, tables and images.
 
-    ``anchor`` is its name in links and files. ``result`` goes into the data as it is. ``trouble`` says in one line why
-    there is no answer, where there is none, and ``damaged`` whether a damaged or missing file is why.
+    ``anchor`` is its name in links and files. ``result`` is written to results.json. ``trouble`` says in one line why
+    there is no answer, and ``damaged`` whether a damaged or missing file is the reason.
     """
 
     anchor: str
@@ -61,13 +60,13 @@ class Section:
 
     @property
     def title(self) -> str:
-        """The question with what it is asked of."""
+        """The question and what it is about."""
         return f"{self.question} ({self.about})" if self.about else self.question
 
 
 @dataclass(frozen=True)
 class KeyFinding:
-    """A finding, and the section that shows it."""
+    """A finding and the section it belongs to."""
 
     finding: Finding
     section: Section
@@ -75,7 +74,7 @@ class KeyFinding:
 
 @dataclass(frozen=True, eq=False)
 class Provenance:
-    """What stands behind every number: settings and versions by name, tables for people, and all of it as data."""
+    """The provenance of all numbers: settings and versions by name, tables for people, and all of it as data."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
@@ -84,10 +83,10 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """Everything that a report says.
+    """The content of a report.
 
-    ``names`` are the models and people that a reader may look for, ``open_questions`` what could be asked with more
-    material, each with what it takes.
+    ``names`` are the models and people that a reader can search for, ``open_questions`` the questions that more data
+    would answer, each with the data it needs.
     """
 
     title: str
@@ -95,28 +94,28 @@ class Report:
     created: str
     sections: tuple[Section, ...]
     names: tuple[str, ...]
-    behind: Provenance
+    provenance: Provenance
     open_questions: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def key_findings(self) -> tuple[KeyFinding, ...]:
-        """What a reader with one minute should know, the weightiest first; equal ones in the order of the sections.
+        """The most important findings, highest weight first; ties are in the order of the sections.
 
-        Sections with the same question mostly say the same of several test sets: two findings of the one with the most
-        to say come before all others.
+        Sections with the same question mostly repeat a finding for several test sets, so up to two findings of the
+        section with the highest weight per question take precedence.
         """
-        told = sorted(
-            (KeyFinding(one, section) for section in self.sections for one in section.findings),
-            key=lambda one: -one.finding.weight,
+        by_weight = sorted(
+            (KeyFinding(finding, section) for section in self.sections for finding in section.findings),
+            key=lambda key_finding: -key_finding.finding.weight,
         )
-        speakers = {one.section.question: one.section for one in reversed(told)}
+        leading = {key_finding.section.question: key_finding.section for key_finding in reversed(by_weight)}
         first, later = list[KeyFinding](), list[KeyFinding]()
-        for one in told:
-            speaks = one.section is speakers[one.section.question]
-            fresh = speaks and sum(other.section is one.section for other in first) < _OF_ONE
-            (first if fresh else later).append(one)
-        chosen = {id(one) for one in (*first, *later)[:MOST_FINDINGS]}
-        return tuple(one for one in told if id(one) in chosen)
+        for candidate in by_weight:
+            leads = candidate.section is leading[candidate.section.question]
+            fresh = leads and sum(earlier.section is candidate.section for earlier in first) < _PER_SECTION
+            (first if fresh else later).append(candidate)
+        chosen = {id(key_finding) for key_finding in (*first, *later)[:MOST_FINDINGS]}
+        return tuple(key_finding for key_finding in by_weight if id(key_finding) in chosen)
 
 
 def section_of(
@@ -126,17 +125,17 @@ def section_of(
     tables: Sequence[Table] = (),
     more_figures: Callable[[Any], Sequence[Figure]] = lambda _: (),
 ) -> Section:
-    """A section with any result: its table, or those given, its figures and its findings as far as there are any."""
+    """Fill a section from a result: its table, or the given tables, its figures and its findings, if there are any."""
     drawn, notes = list[Figure](), list[str]()
-    for draw in (lambda one: (figure(one),), more_figures):
+    for draw in (lambda study: (figure(study),), more_figures):
         try:
             drawn += draw(result)
         except RegradeError as error:
             notes.append(f"no figure: {error}")
-    first, *others = tables or (result.table(),)
-    told = replace(first, notes=(*first.notes, *notes))
+    first, *more_tables = tables or (result.table(),)
+    noted = replace(first, notes=(*first.notes, *notes))
     return replace(
-        bare, findings=findings(result), figures=tuple(drawn), tables=(told, *others), result=result
+        bare, findings=findings(result), figures=tuple(drawn), tables=(noted, *more_tables), result=result
     )  # fmt: skip
 
 

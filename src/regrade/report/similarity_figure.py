@@ -1,4 +1,4 @@
-"""The figure of a similarity study: who errs on the same images, and how rarely the weaker knows better."""
+"""The figure of a similarity study: error consistency of all pairs, and dominance compared with independence."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from regrade.report.similarity_findings import shared_errors
 from regrade.report.style import COLORS, FAINT, GRAY, INK, SEQUENTIAL, SMALL, TEXT
 from regrade.studies import Similarity, SimilarPair
 
-_SIDE = 400  # of the matrix and of the other panel
-_NUMBERED = 12  # models up to which there is room for a number in each cell
-_NAMED = 80  # models up to which there is room for each name
-_CELLS = 120  # rows up to which a cell is one pair; beyond, neighbors share one
-_POINTS = 4_000  # pairs that can be told apart as points
+_SIDE = 400  # pixels: the width of both panels
+_NUMBERED = 12  # the most models with room for a number in each cell
+_NAMED = 80  # the most models with room for each name
+_CELLS = 120  # the most rows of the matrix; with more models, neighbors share a cell
+_POINTS = 4_000  # the most pairs drawn as points
 
 
 @figure.register
 def similarity_figure(result: Similarity) -> Figure:
-    """All pairs as a matrix, ordered by clustering, above their dominance against that of independent models."""
+    """All pairs as a matrix ordered by clustering; below, their dominance versus that of independent models."""
     models, pairs = len(result.models), len(result.pairs)
     title = _title(result)
     chart = altair.vconcat(_matrix(result), _dominance(result), spacing=36).resolve_scale(color="independent")
@@ -51,7 +51,7 @@ def _title(result: Similarity) -> str:
         return f"{pair.first} and {pair.second}: do they err on the same images?"
     shared, pairs = shared_errors(result), len(result.pairs)
     which = f"All {pairs:,}" if shared == pairs else f"{shared:,} of {pairs:,}"
-    return f"{which} pairs of models share errors more than independent models would"
+    return f"{which} pairs of models share errors more often than independent models would"
 
 
 def _subtitle(result: Similarity) -> tuple[str, ...]:
@@ -59,10 +59,10 @@ def _subtitle(result: Similarity) -> tuple[str, ...]:
     averaged = "" if len(result.models) <= _CELLS else "; a cell is the mean of neighboring models"
     reach = np.nanmax((result.kappa.high - result.kappa.low) / 2, initial=0.0)
     return (
-        f"Error consistency (Cohen's kappa of being right) between all pairs, on {amount(n, 'image')} of "
-        f"{result.basis.title}{averaged}. 0: as if independent, 1: the same images. Frames: clusters with a mean "
-        f"kappa of {result.alike:g} or more. {100 * result.basis.confidence:g}% intervals reach at most {reach:.1g} to "
-        "either side.",
+        f"Error consistency (Cohen's kappa of correctness) of all pairs, on {amount(n, 'image')} of "
+        f"{result.basis.title}{averaged}. 0: independent errors, 1: errors on the same images. Frames: clusters with a "
+        f"mean kappa of at least {result.alike:g}. {100 * result.basis.confidence:g}% intervals have a half-width of "
+        f"at most {reach:.1g}.",
     )
 
 
@@ -70,8 +70,8 @@ def _matrix(result: Similarity) -> altair.LayerChart:
     names, cells = _cells(result)
     side = len(names)
     height = min(max(_SIDE / side, 10 if side <= _NAMED else 5), 40) * side
-    known = [cell["kappa"] for cell in cells if cell["kappa"] is not None and cell["row"] != cell["column"]]
-    low, high = _rounded(min(known, default=0.0), max(known, default=1.0))
+    kappas = [cell["kappa"] for cell in cells if cell["kappa"] is not None and cell["row"] != cell["column"]]
+    low, high = _rounded(min(kappas, default=0.0), max(kappas, default=1.0))
     color = altair.Color(
         "kappa:Q",
         scale=altair.Scale(scheme=SEQUENTIAL, domain=[low, high], clamp=True),
@@ -111,7 +111,7 @@ _TOOLTIP = [
 
 
 def _cells(result: Similarity) -> tuple[Sequence[str], list[dict[str, Any]]]:
-    """The rows' names and one value a cell, means of blocks of neighbors where models are too many."""
+    """The names of the rows and the cells, which are means of blocks of neighbors if there are too many models."""
     models = result.models
     edges = np.unique(np.linspace(0, len(models), min(len(models), _CELLS) + 1).astype(int))
     names = [_span(models[a:b]) for a, b in pairwise(edges)]
@@ -132,11 +132,11 @@ def _cells(result: Similarity) -> tuple[Sequence[str], list[dict[str, Any]]]:
 
 
 def _blocks(values: FloatArray, edges: np.ndarray) -> FloatArray:
-    """Means over blocks of rows and columns, without what is undefined."""
-    known = ~np.isnan(values)
+    """Means over blocks of rows and columns, ignoring undefined values."""
+    defined = ~np.isnan(values)
     sums, counts = (
         np.add.reduceat(np.add.reduceat(part, edges[:-1], axis=0), edges[:-1], axis=1)
-        for part in (np.where(known, values, 0.0), known.astype(np.float64))
+        for part in (np.where(defined, values, 0.0), defined.astype(np.float64))
     )
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
@@ -152,7 +152,7 @@ def _kappa_text(value: float, low: float, high: float, *, single: bool) -> str:
 
 
 def _places(names: Sequence[str], *, shown: bool, angle: int = 0) -> altair.Axis:
-    """An axis whose places are names, in the middle of their cells."""
+    """An axis with names at the centers of their cells."""
     if not shown:
         return altair.Axis(title=None, labels=False, ticks=False, grid=False, domain=False)
     listed = "[" + ",".join(f"'{_escaped(name)}'" for name in names) + "]"
@@ -169,13 +169,13 @@ def _escaped(name: str) -> str:
 
 
 def _rounded(low: float, high: float) -> tuple[float, float]:
-    """The tenths around a range."""
+    """A range, rounded outward to tenths."""
     bottom, top = np.floor(10 * low) / 10, np.ceil(10 * high) / 10
     return (float(bottom), float(top)) if bottom < top else (float(bottom), float(bottom) + 0.1)
 
 
 def _numbers(base: altair.Chart, middle: float, side: int) -> list[altair.Chart]:
-    """Kappa written into its cell, where there is room."""
+    """Kappa as text in its cell, if there is room."""
     if side > _NUMBERED:
         return []
     return [
@@ -227,18 +227,18 @@ def _dominance(result: Similarity) -> altair.LayerChart:
         height=260,
         title=panel_heading(
             _dominated(result),
-            f"How often the weaker of two models is right where the stronger is wrong; one point a pair{shown}, with "
+            f"How often the weaker of two models is right where the stronger is wrong; one point per pair{shown}, with "
             f"its {100 * result.basis.confidence:g}% interval",
         ),
     )
 
 
 def _dominated(result: Similarity) -> str:
-    one, two = np.triu_indices(len(result.models), k=1)
-    observed, expected = (100 * np.median(part[one, two]) for part in (result.dominance.value, result.independent))
+    pairs = np.triu_indices(len(result.models), k=1)
+    observed, expected = (100 * np.median(part[pairs]) for part in (result.dominance.value, result.independent))
     return (
-        f"The weaker of two models alone is right on {observed:.1f}% of images (median), "
-        f"not the {expected:.1f}% of independent models"
+        f"Only the weaker of two models is right on {observed:.1f}% of images (median), compared with {expected:.1f}% "
+        "for independent models"
     )
 
 
@@ -261,7 +261,7 @@ def _line_label(top: float) -> altair.Chart:
 
 
 def _named(rows: list[dict[str, Any]]) -> list[altair.Chart]:
-    """Names for the pair whose weaker model knows most, above all points, and for the one furthest below the line."""
+    """Names of the pair with the highest dominance, and of the pair furthest below the line."""
     highest = max(rows, key=lambda row: row["observed"])
     lowest = min(rows, key=lambda row: row["observed"] / row["expected"] if row["expected"] else 1.0)
     labels = [direct_labels([_as_pair(highest)], align="right", dx=4, dy=-11, **_PLACE)]
@@ -271,7 +271,7 @@ def _named(rows: list[dict[str, Any]]) -> list[altair.Chart]:
 
 
 def _below(lowest: dict[str, Any], highest: dict[str, Any]) -> dict[str, Any]:
-    """Where the name of the lowest point goes: below it, if the axis leaves room, and inside the panel."""
+    """The offset of the name of the lowest point: below it if there is room, and inside the panel."""
     if lowest["observed"] < 0.06 * max(highest["expected"], highest["observed"]):
         return {"dx": 8}
     return {"align": "right" if lowest["expected"] > highest["expected"] / 2 else "left", "dx": 4, "dy": 11}

@@ -1,4 +1,4 @@
-"""What a study of similarity says in words: do models share errors, and which models form clusters?"""
+"""Findings of a similarity study: shared errors, and clusters of models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GROUPS = no_claim("similarity: groups")
 
 @findings.register
 def similarity_findings(result: Similarity) -> tuple[Finding, ...]:
-    """How many pairs share their errors, and the clusters; of two models what they share."""
+    """For two models their shared errors; for more, the number of pairs with shared errors, and clusters."""
     return (_pair(result),) if len(result.models) == 2 else (_shared(result), _clusters(result))
 
 
@@ -38,55 +38,54 @@ def _pair(result: Similarity) -> Finding:
         f"independent models of these accuracies would give {100 * pair.independent:.1f}%: a difference of "
         f"{points(pair.excess)}.{kappa}"
     )
-    names, would = f"{pair.first} and {pair.second}", "more than independent models would"
+    names, would = f"{pair.first} and {pair.second}", "more often than independent models would"
     if pair.excess.high < 0:
         return Finding(_SAME_IMAGES, f"{names} err on the same images {would}", text, 0.45)
     if pair.excess.low > 0:
         return Finding(_OTHER_IMAGES, f"{names} err on different images {would}", text, 0.5)
-    return Finding(_NOT_SHOWN, f"{names} are not shown to err on the same images {would}", text, 0.35)
+    return Finding(_NOT_SHOWN, f"No evidence that {names} err on the same images {would}", text, 0.35)
 
 
 def shared_errors(result: Similarity) -> int:
-    """How many pairs share errors more than independent models would, by intervals that hold for all pairs."""
-    one, two = np.triu_indices(len(result.models), k=1)
-    return int((result.excess.high[one, two] < 0).sum())
+    """How many pairs share errors more often than independent models would, by simultaneous intervals."""
+    pairs = np.triu_indices(len(result.models), k=1)
+    return int((result.excess.high[pairs] < 0).sum())
 
 
 def _shared(result: Similarity) -> Finding:
-    one, two = np.triu_indices(len(result.models), k=1)
-    same, other = shared_errors(result), int((result.excess.low[one, two] > 0).sum())
-    observed, expected = (
-        100 * float(np.median(part[one, two])) for part in (result.dominance.value, result.independent)
-    )
-    pairs = f"All {len(one):,} pairs" if same == len(one) else f"{same:,} of {len(one):,} pairs"
-    less, verb = f", and {other:,} less" if other else "", "misses" if same == 1 else "miss"
+    pairs = np.triu_indices(len(result.models), k=1)
+    count, same, fewer = len(pairs[0]), shared_errors(result), int((result.excess.low[pairs] > 0).sum())
+    observed, expected = (100 * float(np.median(part[pairs])) for part in (result.dominance.value, result.independent))
+    which_pairs = f"All {count:,} pairs" if same == count else f"{same:,} of {count:,} pairs"
+    less, verb = f", and {fewer:,} less often" if fewer else "", "misses" if same == 1 else "miss"
     text = (
-        f"{pairs} {'shares' if same == 1 else 'share'} errors more than independent models would{less}. Only the "
-        f"weaker of two is right on {observed:.1f}% of images (median over pairs), where independent errors would give "
-        f"{expected:.1f}%."
+        f"{which_pairs} {'shares' if same == 1 else 'share'} errors more often than independent models would{less}. "
+        f"Only the weaker of two models is right on {observed:.1f}% of images (median over pairs), where independent "
+        f"errors would give {expected:.1f}%."
     )
     on, would = result.basis.title, "more often than independent models would"
-    if same > len(one) / 2:
-        which = "All" if same == len(one) else "Most"
+    if same > count / 2:
+        which = "All" if same == count else "Most"
         return Finding(_SHARED, f"{which} pairs of models miss the same images of {on} {would}", text, 0.5)
     if same:
-        return Finding(_SOME_SHARED, f"{pairs} of models {verb} the same images of {on} {would}", text, 0.4)
-    return Finding(_NOT_SHARED, f"No two models are shown to miss the same images of {on} {would}", text, 0.4)
+        return Finding(_SOME_SHARED, f"{which_pairs} of models {verb} the same images of {on} {would}", text, 0.4)
+    headline = f"No evidence that any two models miss the same images of {on} {would}"
+    return Finding(_NOT_SHARED, headline, text, 0.4)
 
 
 def _clusters(result: Similarity) -> Finding:
     groups = sorted(result.groups, key=len, reverse=True)
     models, largest = len(result.models), groups[0]
-    rule = f"with a mean error consistency of {result.alike:g} or more"
+    rule = f"with a mean error consistency of at least {result.alike:g}"
     if len(largest) == 1:
         return Finding(
             _NO_GROUPS,
             f"No two of {models:,} models reach an error consistency of {result.alike:g}",
-            f"No cluster has models {rule} on {result.basis.title}.",
+            f"There are no clusters of models {rule} on {result.basis.title}.",
             0.3,
         )
     single = sum(len(group) == 1 for group in groups)
-    alone = f"; {amount(single, 'model')} {'stands' if single == 1 else 'stand'} alone" if single else ""
+    alone = f"; {amount(single, 'cluster')} {'has' if single == 1 else 'have'} only one model" if single else ""
     text = (
         f"Clusters of models {rule}; the largest is {listed(largest)}{alone}. Clusters describe these images and are "
         "not tested."

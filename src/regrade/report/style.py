@@ -1,35 +1,32 @@
-"""One look for all figures: legible in print and on a phone, and for those who do not see all colors."""
+"""The common style of all figures: readable in print, on a phone, and with color vision deficiency."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-"""Fonts of one width each: text keeps its place in a browser, on paper and where figures are drawn without either."""
+"""Fonts with equal metrics: text has the same width in a browser, in print and in figures drawn without a browser."""
 
 INK, GRAY, FAINT = "#1b1f24", "#5b6470", "#e5e7eb"
-"""Text and marks, what stands back, and the lines of a grid."""
+"""Colors of text and marks, of secondary elements, and of grid lines."""
 
 PAPER, WASH, LINE, MARKED = "#ffffff", "#f4f6f8", "#d5d9df", "#fff1cc"
-"""Of a page: what text stands on, what sets a part off, lines around it, and what a reader has marked."""
+"""Colors of a page: background, highlighted areas, borders, and what a reader has selected."""
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d1f", "#4d4d4d")
-"""Colors that are told apart with any kind of color vision, and by their lightness on paper (after Okabe and Ito)."""
+"""Colors distinguishable with any kind of color vision, and by lightness in print (after Okabe and Ito)."""
 
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
-"""Shapes that go with the colors, so that neither has to be seen."""
+"""Shapes that go with the colors, so that either is enough to identify a series."""
 
 SEQUENTIAL: Final = "blues"
-"""The color scale for amounts, the lightest for the least."""
-
-DIVERGING: Final = "blueorange"
-"""The color scale for amounts on both sides of nothing."""
+"""The color scale for amounts, light for small values."""
 
 WIDTH, HEIGHT = 560, 360
-"""The usual size of a figure, in pixels."""
+"""The default size of a figure, in pixels."""
 
 SMALL, TEXT, LARGE = 10, 12, 16
-"""Sizes of letters: names of many models, everything else, and titles."""
+"""Font sizes: of names if there are many, of all other text, and of titles."""
 
 
 def config() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Tables on the terminal, and as plain text where there is none."""
+"""Printing tables: formatted on a terminal, else as plain text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def print_table(table: Table, console: Console | None = None) -> None:
-    """Print a table for people: values bold, intervals dim, notes below; nothing is ever cut off.
+    """Print a table for people: values bold, intervals dim, notes below; cells are never truncated.
 
-    Where the console is no terminal, lines are as long as they need to be.
+    If the console is not a terminal, lines are as long as needed.
     """
     from rich.console import Console  # slow to import, and not needed for JSON
 

@@ -1,4 +1,4 @@
-"""Tables drawn for a terminal: values bold, intervals dim, notes below."""
+"""Tables formatted for a terminal: values bold, intervals dim, notes below."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.report.text import is_list
 
 
 def draw_table(table: Table, console: Console) -> None:
-    """Print a table on a terminal; what does not fit goes on in the next line."""
+    """Print a table on a terminal; long cells are wrapped."""
     console.print(Text(table.title, style="bold"))
     console.print(_turned(table) if is_list(table) else _upright(table))
     for note in table.notes:
@@ -29,7 +29,7 @@ def _upright(table: Table) -> RichTable:
 
 
 def _turned(table: Table) -> RichTable:
-    """A single row with many columns, one line a column."""
+    """A single row with many columns, one line per column."""
     shown = _frame()
     shown.show_header = False
     shown.add_column()

@@ -1,4 +1,4 @@
-"""Tables as text for files: CSV with every number apart, plain text, Markdown and LaTeX as people read them."""
+"""Tables as text: CSV with one number per column, and plain text, Markdown and LaTeX for people."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from regrade.core import Table
 
-_MANY = 8  # columns from which a single row is easier to read as a list
-_PART = 4096  # rows of CSV at a time
+_MANY = 8  # a single row with at least so many columns is shown as a list
+_PART = 4096  # rows of CSV written at a time
 _APART = "   "
 _LATEX = str.maketrans({
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -22,12 +22,12 @@ _LATEX = str.maketrans({
 
 
 def to_csv(table: Table) -> str:
-    """Comma-separated values, an estimate spread over its value, bounds and count, as fractions."""
+    """Comma-separated values; an estimate has columns for its value, bounds and count, as fractions."""
     return "".join(csv_parts(table))
 
 
 def csv_parts(table: Table) -> Iterator[str]:
-    """As `to_csv`, some rows at a time."""
+    """As `to_csv`, in parts of some rows."""
     records = table.iter_records()
     first = next(records, None)
     yield _csv_lines([[column.key for column in table.columns] if first is None else list(first)])
@@ -43,12 +43,12 @@ def _csv_lines(rows: list[list[Any]]) -> str:
 
 
 def is_list(table: Table) -> bool:
-    """Whether a table is easier to read as a list, one line a column: a single row with many columns."""
+    """Whether a table is shown as a list, one line per column: a single row with many columns."""
     return len(table.rows) == 1 and len(table.columns) >= _MANY
 
 
 def to_text(table: Table) -> str:
-    """Plain text with aligned columns, however wide they are, the title above and the notes below."""
+    """Plain text with aligned columns of any width, the title above and the notes below."""
     headings = [column.heading for column in table.columns]
     if is_list(table):
         body = _aligned([list(pair) for pair in zip(headings, table.texts()[0], strict=True)], [False, False])

@@ -1,4 +1,4 @@
-"""Numbers and names as sentences have them."""
+"""Numbers and names formatted for sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from regrade.core import Estimate
 
-_NAMED = 3  # names that a sentence lists
+_NAMED = 3  # the most names that a sentence lists
 
 
 def share(estimate: Estimate) -> str:
@@ -21,7 +21,7 @@ def share(estimate: Estimate) -> str:
 
 
 def right_counts(accuracies: Sequence[Estimate]) -> tuple[list[int], list[int]]:
-    """How many images each accuracy has right, and of how many."""
+    """The number of correct predictions and of images of each accuracy."""
     return [round(accuracy.value * accuracy.n) for accuracy in accuracies], [accuracy.n for accuracy in accuracies]
 
 
@@ -36,13 +36,13 @@ def points(estimate: Estimate) -> str:
 
 
 def signed(number: float) -> str:
-    """A number to one decimal with its sign; what rounds to nothing has none."""
+    """A number with one decimal and its sign; a number that rounds to 0 has no sign."""
     text = f"{number:+.1f}".replace("-", "−")
     return text if float(f"{number:.1f}") else "0.0"
 
 
 def plain(estimate: Estimate) -> str:
-    """A number that is no share, with its interval.
+    """A number that is not a share, with its interval.
 
     >>> plain(Estimate(0.712, -0.6, 0.8, 10, ""))
     '0.71 (−0.60 to 0.80)'
@@ -52,7 +52,7 @@ def plain(estimate: Estimate) -> str:
 
 
 def listed(names: Sequence[str], *, most: int = _NAMED) -> str:
-    """Names as a sentence lists them; of many the first.
+    """Names as a list in a sentence; of many names only the first ones.
 
     >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
     ('a and b', 'a, b, c and 2 more')
@@ -64,15 +64,15 @@ def listed(names: Sequence[str], *, most: int = _NAMED) -> str:
 
 
 def confidence_of(estimate: Estimate) -> float:
-    """The confidence of an interval, which its method names last; 0.95 where it names none.
+    """The confidence of an interval, taken from the end of its method; default: 0.95.
 
     >>> confidence_of(Estimate(0.5, 0.4, 0.6, 10, "clopper-pearson 99%"))
     0.99
     """
-    found = re.findall(r"([0-9.]+)%", estimate.method)
-    return float(found[-1]) / 100 if found else 0.95
+    percentages = re.findall(r"([0-9.]+)%", estimate.method)
+    return float(percentages[-1]) / 100 if percentages else 0.95
 
 
-def apart(one: Estimate, other: Estimate) -> bool:
-    """Whether two intervals have nothing in common, which settles a difference even of the same images."""
-    return one.low > other.high or other.low > one.high
+def apart(first: Estimate, second: Estimate) -> bool:
+    """Whether two intervals are disjoint, which implies a significant difference even on the same images."""
+    return first.low > second.high or second.low > first.high

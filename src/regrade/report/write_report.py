@@ -1,4 +1,4 @@
-"""Writing a report: the page, and its figures, tables and results as files beside it."""
+"""Writing a report: the page, and figures, tables and results as separate files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from regrade.core import Table
 from regrade.report.drawing import Drawing
-from regrade.report.report_page import behind_anchor, file_anchor, report_page
+from regrade.report.report_page import file_anchor, provenance_anchor, report_page
 from regrade.report.report_table import table_endings
 from regrade.report.sections import Report, Section
 from regrade.report.text import to_csv, to_latex, to_markdown
@@ -18,15 +18,15 @@ from regrade.store import check_folder, replace_folder
 from regrade.studies import Comparison
 
 PAGE, RESULTS = "index.html", "results.json"
-_MOST_PAIRS = 100_000  # pairs of models that are written to results.json; regrade compare --json has all
+_MOST_PAIRS = 100_000  # the most pairs of models in results.json; regrade compare --json has all
 _TABLES = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 
 
 def write_report(report: Report, folder: Path, *, force: bool = False, drawing: Drawing | None = None) -> Path:
-    """Write a report into a folder of its own, whole or not at all; the page's path.
+    """Write a report into a folder of its own, atomically, and return the path of the page.
 
-    A folder that is there raises, unless ``force`` says to replace it and it holds a report. ``drawing`` has perhaps
-    begun with the figures.
+    An existing folder raises, unless ``force`` is set and the folder contains a report. ``drawing`` may have started
+    drawing the figures already.
     """
     if drawing is None:
         with Drawing() as own:
@@ -37,7 +37,7 @@ def write_report(report: Report, folder: Path, *, force: bool = False, drawing: 
 
 
 def check_replaceable(folder: Path, *, force: bool) -> None:
-    """Raise where a report could not be written into a folder, before the work of making it."""
+    """Raise early if a report could not be written into a folder."""
     check_folder(folder, force=force, holding=(PAGE, RESULTS))
 
 
@@ -57,22 +57,22 @@ def _files(report: Report, drawing: Drawing) -> Iterator[tuple[str, bytes]]:
 def _tables(report: Report) -> Iterator[tuple[str, Table]]:
     for section in report.sections:
         yield from ((file_anchor(section, number), table) for number, table in enumerate(section.tables))
-    yield from ((behind_anchor(number), table) for number, table in enumerate(report.behind.tables))
+    yield from ((provenance_anchor(number), table) for number, table in enumerate(report.provenance.tables))
 
 
 def as_dict(report: Report) -> dict[str, Any]:
-    """A report, ready for JSON: every result, and what stands behind them."""
+    """A report, ready for JSON: every result, and its provenance."""
     return {
         "title": report.title,
         "created": report.created,
-        "key_findings": [{**one.finding.as_dict(), "section": one.section.anchor} for one in report.key_findings],
+        "key_findings": [{**key.finding.as_dict(), "section": key.section.anchor} for key in report.key_findings],
         "sections": [_section(section) for section in report.sections],
-        "behind": {"settings": dict(report.behind.settings), **report.behind.data},
+        "behind": {"settings": dict(report.provenance.settings), **report.provenance.data},
     }
 
 
 def _result(result: Any) -> dict[str, Any]:
-    """A result, ready for JSON; of very many pairs of models only the first are written, and their number."""
+    """A result, ready for JSON; of very many pairs of models, only the first ones and the total number."""
     if not isinstance(result, Comparison) or len(result.pairs) <= _MOST_PAIRS:
         content: dict[str, Any] = result.as_dict()
         return content
@@ -84,7 +84,7 @@ def _section(section: Section) -> dict[str, Any]:
         "anchor": section.anchor,
         "question": section.question,
         "about": section.about,
-        "findings": [one.as_dict() for one in section.findings],
+        "findings": [finding.as_dict() for finding in section.findings],
         "figures": [f"figures/{file_anchor(section, number)}.svg" for number in range(len(section.figures))],
         "tables": [f"tables/{file_anchor(section, number)}.csv" for number in range(len(section.tables))],
         "kind": None if section.result is None else type(section.result).__name__,

@@ -1,6 +1,6 @@
 """Studies: from loaded records to a finished, frozen result. Pure; the caller loads and shows."""
 
-from regrade.studies.adaptivity import Adaptivity, Verdict
+from regrade.studies.adaptivity import Adaptivity, AdaptivityVerdict
 from regrade.studies.compare import compare, compare_correctness
 from regrade.studies.comparison import Basis, Comparison, Rank
 from regrade.studies.confusion import (
@@ -12,7 +12,7 @@ from regrade.studies.confusion import (
     confusion,
 )
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
-from regrade.studies.corruption_grade import CleanAnswers, CorruptionGrade, CorruptionRow, Extreme, corruption_grade
+from regrade.studies.corruption_grade import CleanCorrectness, CorruptionGrade, CorruptionRow, Extreme, corruption_grade
 from regrade.studies.difficulty import Difficulty
 from regrade.studies.generalization import SetPair, generalization
 from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
@@ -35,7 +35,7 @@ from regrade.studies.geography import (
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
 from regrade.studies.image_noise import ImageNoise
 from regrade.studies.label_change import LabelChange, ModelChange, label_change
-from regrade.studies.label_diff import LabelDiff, ProblemChange, label_diff, move_in_words
+from regrade.studies.label_diff import LabelDiff, ProblemChange, describe_change, label_diff
 from regrade.studies.leakage import (
     ANY,
     DistanceResult,
@@ -71,9 +71,9 @@ from regrade.studies.panel_agreement import (
     panel_agreement,
 )
 from regrade.studies.people import FAST_SECONDS, people
+from regrade.studies.people_accuracy import Chance, Contender, PeopleRow
 from regrade.studies.people_agreement import Agreement, EqualPair
 from regrade.studies.people_result import Missed, MissedImage, People
-from regrade.studies.people_standings import Chance, Contender, PeopleRow
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 from regrade.studies.plan import (
     Contrast,
@@ -93,27 +93,28 @@ from regrade.studies.plan import (
     plan_review,
     reviewed_pair,
 )
-from regrade.studies.review import Novel, StratifyBy, draw_review, novel_predictions, review_of, with_verdicts
+from regrade.studies.review import Novel, StratifyBy, apply_review, draw_review, model_review, novel_predictions
 from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import MultilabelScoring, Scoring, TopK, scoring_for
-from regrade.studies.seeded_answers import Seeds, seeds_among
+from regrade.studies.seeded_predictions import Seeds, draw_seeds
 from regrade.studies.set_counts import ModelCounts, SetCounts, counts_of, counts_with_noise
-from regrade.studies.similarity import ALIKE, similarity, similarity_of
+from regrade.studies.similarity import CLUSTER_KAPPA, similarity, similarity_of
 from regrade.studies.similarity_result import PairMatrix, Similarity, SimilarPair
 
 __all__ = [
-    "ALIKE",
     "ANY",
+    "CLUSTER_KAPPA",
     "DRAWS",
     "EVERYTHING",
     "FAST_SECONDS",
     "Adaptivity",
+    "AdaptivityVerdict",
     "Agreement",
     "AgreementMeasures",
     "Basis",
     "BenchmarkKind",
     "Chance",
-    "CleanAnswers",
+    "CleanCorrectness",
     "Comparison",
     "Confusion",
     "ConfusionPart",
@@ -199,8 +200,8 @@ __all__ = [
     "TopK",
     "TriageKind",
     "TriageSources",
-    "Verdict",
     "WithoutLabels",
+    "apply_review",
     "assumed_ranking",
     "compare",
     "compare_correctness",
@@ -210,7 +211,9 @@ __all__ = [
     "corruption_grade",
     "counts_of",
     "counts_with_noise",
+    "describe_change",
     "draw_review",
+    "draw_seeds",
     "extreme_groups",
     "generalization",
     "geography",
@@ -220,7 +223,7 @@ __all__ = [
     "label_diff",
     "leakage",
     "mistakes",
-    "move_in_words",
+    "model_review",
     "novel_predictions",
     "panel_agreement",
     "people",
@@ -231,13 +234,10 @@ __all__ = [
     "plan_ranks_of",
     "plan_review",
     "remaining_mistakes",
-    "review_of",
     "reviewed_pair",
     "same_images",
     "scoring_for",
-    "seeds_among",
     "similarity",
     "similarity_of",
     "slice_masks",
-    "with_verdicts",
 ]

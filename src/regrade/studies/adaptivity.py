@@ -1,4 +1,4 @@
-"""Has the original test set been used up? What the slope of the line through models says of adaptive overfitting."""
+"""Adaptive overfitting to the original test set, judged by the slope of the line through models."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from regrade.core import Estimate
 from regrade.studies.shift_line import NOT_ENOUGH_SPREAD
 
 
-class Verdict(Enum):
-    """What a slope says of gains on the original test set."""
+class AdaptivityVerdict(Enum):
+    """Whether gains on the original test set carry over to the new one, according to the slope."""
 
     NO_SIGN = "no sign of diminishing returns"
-    """A point gained on the original brings at least a point on the new set."""
+    """One point gained on the original goes with at least one point on the new set."""
     DIMINISHING = "diminishing returns"
-    """It brings less than a point."""
-    UNTOLD = "cannot be told"
+    """One point gained on the original goes with less than one point on the new set."""
+    UNDETERMINED = "cannot be told"
     NO_SPREAD = NOT_ENOUGH_SPREAD
-    """The models' spread on the original is not clearly more than chance of its images."""
+    """The spread of accuracies on the original is not clearly larger than sampling noise of its images."""
 
 
 @dataclass(frozen=True)
 class Adaptivity:
-    """The verdict on adaptive overfitting and the slope it rests on, none where there is not enough spread.
+    """The verdict on adaptive overfitting and the slope it is based on; None if the models' spread is too small.
 
-    ``probit_slope`` is the slope where ceilings do not bend the line, and ``mean_change`` says which set is easier.
-    A slope says nothing of what all models lose alike: a constant loss remains possible with every verdict.
+    ``probit_slope`` is the slope on the probit scale, where ceilings do not bend the line, and the sign of
+    ``mean_change`` says which set is easier. A loss that all models share leaves the slope unchanged, so it remains
+    possible under every verdict.
     """
 
-    verdict: Verdict
+    verdict: AdaptivityVerdict
     slope: Estimate | None
     probit_slope: Estimate | None
     mean_change: float
@@ -49,9 +50,9 @@ class Adaptivity:
         if self.slope is None:
             return f"{self.verdict.value}: the spread on the original is not clearly more than chance of its images"
         brings = f"a point on the original goes with {_range(self.slope)} points on the new set"
-        if self.verdict is Verdict.NO_SIGN:
+        if self.verdict is AdaptivityVerdict.NO_SIGN:
             return f"{self.verdict.value}: {brings}; a loss that all models share alike remains possible"
-        if self.verdict is not Verdict.DIMINISHING:
+        if self.verdict is not AdaptivityVerdict.DIMINISHING:
             return f"{self.verdict.value}: {brings}"
         if self.probit_slope is None or self.probit_slope.high >= 1:
             return (
@@ -64,15 +65,15 @@ class Adaptivity:
 
 
 def adaptivity_of(slope: Estimate | None, probit_slope: Estimate | None, mean_change: float) -> Adaptivity:
-    """The verdict from the slopes on the linear and on the probit scale: beyond 1 with all of its interval, or not."""
+    """The verdict from the slopes on the linear and probit scales: whether the whole interval is above or below 1."""
     if slope is None:
-        verdict = Verdict.NO_SPREAD
+        verdict = AdaptivityVerdict.NO_SPREAD
     elif slope.low >= 1:
-        verdict = Verdict.NO_SIGN
+        verdict = AdaptivityVerdict.NO_SIGN
     elif slope.high < 1:
-        verdict = Verdict.DIMINISHING
+        verdict = AdaptivityVerdict.DIMINISHING
     else:
-        verdict = Verdict.UNTOLD
+        verdict = AdaptivityVerdict.UNDETERMINED
     return Adaptivity(verdict, slope, probit_slope, mean_change)
 
 

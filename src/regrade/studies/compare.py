@@ -29,20 +29,20 @@ def compare(
     confidence: float = 0.95,
     equivalence: float | None = None,
 ) -> Comparison:
-    """Compare all pairs of two or more models on the same images, taken one after another.
+    """Compare all pairs of two or more models on the same images; predictions are read one model at a time.
 
-    With ``labels`` right means right under them, verdicts of a review included; a novel prediction counts as wrong, and
-    how many there are and what they could change is part of the result. Always a mean over images.
-    With ``equivalence``, a margin as a fraction, all pairs are also tested for a difference within it.
+    With ``labels``, predictions are scored against them, including decisions of a review. A novel prediction counts as
+    wrong; the result says how many there are and how far they could change it. Accuracies are means over images.
+    With ``equivalence``, a margin as a fraction, all pairs are also tested for equivalence within it.
     """
-    found = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
-    notes = (*found.basis.notes, *_sequence_notes(labels))
-    basis = replace(found.basis, equivalence=equivalence, notes=notes)
-    return compare_correctness(found.models, found.correct, basis=basis, novel=found.novel, review=found.review)
+    aligned = same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
+    notes = (*aligned.basis.notes, *_sequence_notes(labels))
+    basis = replace(aligned.basis, equivalence=equivalence, notes=notes)
+    return compare_correctness(aligned.models, aligned.correct, basis=basis, novel=aligned.novel, review=aligned.review)
 
 
 def _sequence_notes(labels: ReviewedLabels | None) -> tuple[str, ...]:
-    """Why a review gives no difference that is valid at any stopping point; nothing where it does."""
+    """Why a review gives no difference that is valid at any stopping point; empty if it gives one."""
     if labels is None or labels.review is None or not labels.review.problematic.size:
         return ()
     return (
@@ -59,9 +59,9 @@ def compare_correctness(
     novel: IntArray | None = None,
     review: ReviewDifferences | None = None,
 ) -> Comparison:
-    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts wrong answers no one has judged.
+    """Compare all pairs of models from ``correct`` (m, n); ``novel`` (m,) counts predictions no one has judged.
 
-    With a ``review`` each of up to 100 pairs has a difference that is valid at any stopping point.
+    With a ``review``, each of up to 100 pairs has a difference that is valid at any stopping point.
     """
     if len(models) < 2:
         raise InputError(f"a comparison needs at least two models, got {len(models)}")
@@ -69,20 +69,20 @@ def compare_correctness(
         raise UndefinedError("there is no image to compare the models on")
     counts = discordant_counts(correct)
     accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
-    open_ = np.zeros(len(models), dtype=np.int64) if novel is None else novel
+    unjudged = np.zeros(len(models), dtype=np.int64) if novel is None else novel
     first, second = np.triu_indices(len(models), k=1)
-    pairs = _pairs(models, accuracies, counts, open_, basis, first=first, second=second)
+    pairs = _pairs(models, accuracies, counts, unjudged, basis, first=first, second=second)
     if review is not None and len(pairs) <= MOST_PAIRS:
         pairs = replace(pairs, review=review)
-    return Comparison(basis, pairs, _ranks(models, accuracies, counts, open_, basis))
+    return Comparison(basis, pairs, _ranks(models, accuracies, counts, unjudged, basis))
 
 
 def compare_groups(
     models: tuple[str, ...], correct: BoolArray, in_first: BoolArray, *, basis: Basis, novel: IntArray
 ) -> tuple[Pair, ...]:
-    """Compare every model of one group with every model of the other; ``in_first`` (m,) says who is in the first.
+    """Compare every model of one group with every model of the other; ``in_first`` (m,) marks the first group.
 
-    P-values are corrected for these pairs alone.
+    P-values are corrected for these pairs only.
     """
     counts = discordant_counts(correct)
     accuracies = proportions(correct.sum(axis=1), correct.shape[1], confidence=basis.confidence)
@@ -116,7 +116,7 @@ def _pairs(
 def _ranks(
     models: tuple[str, ...], accuracies: list[Estimate], counts: IntArray, novel: IntArray, basis: Basis
 ) -> tuple[Rank, ...]:
-    found = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=basis.confidence)
-    columns = (found.rank.tolist(), found.low.tolist(), found.high.tolist(), novel.tolist())
+    intervals = rank_intervals_from_counts(counts, [a.value for a in accuracies], confidence=basis.confidence)
+    columns = (intervals.rank.tolist(), intervals.low.tolist(), intervals.high.tolist(), novel.tolist())
     rows = [Rank(*row) for row in zip(models, accuracies, *columns, strict=True)]
     return tuple(sorted(rows, key=lambda row: (row.rank, row.model)))

@@ -1,4 +1,4 @@
-"""What a comparison of models says: every pair, every rank, and on what it rests."""
+"""The result of a comparison of models: pairs, ranks, and the images and labels they are based on."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from regrade.studies.review_differences import MOST_PAIRS
 
 @dataclass(frozen=True)
 class Rank:
-    """One model's accuracy and rank, with bounds that hold for all models together.
+    """One model's accuracy and rank, with simultaneous bounds of the rank for all models.
 
-    ``novel`` counts its predictions that no one has judged: they count as wrong.
+    ``novel`` counts its predictions that no one has judged; they count as wrong.
     """
 
     model: str
@@ -33,9 +33,9 @@ class Rank:
 
 @dataclass(frozen=True)
 class Basis:
-    """What a comparison rests on: images of a test set, or of a slice of it, and what right means there.
+    """What a comparison is based on: the images of a test set or of a slice, and the labels and scoring rule.
 
-    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; none if not tested.
+    ``equivalence`` is the margin, as a fraction, within which two models count as equivalent; None if not tested.
     """
 
     test_set: str
@@ -50,12 +50,12 @@ class Basis:
 
     @property
     def level(self) -> float:
-        """The level of tests: what the confidence leaves."""
+        """The significance level of the tests, 1 - confidence."""
         return 1 - self.confidence
 
     @property
     def title(self) -> str:
-        """Where the models were compared, for headings."""
+        """Test set, slice and labels, for headings."""
         part = f", slice {self.slice}" if self.slice else ""
         against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
         return f"{self.test_set}{part}{against}"
@@ -63,7 +63,7 @@ class Basis:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
-    """All pairs among some models, and their ranks, best first."""
+    """All pairs of the compared models, and their ranks, best first."""
 
     basis: Basis
     pairs: ModelPairs
@@ -71,7 +71,7 @@ class Comparison(Tabular):
 
     @property
     def apart(self) -> int:
-        """How many pairs differ by the exact test at the level of the confidence, corrected by Holm."""
+        """How many pairs differ by the exact test at the significance level, corrected by Holm."""
         return self.pairs.apart(self.basis.level)
 
     def steps(self) -> BoolArray:
@@ -79,14 +79,14 @@ class Comparison(Tabular):
         return self.pairs.holm[self.step_rows()] <= self.basis.level
 
     def step_rows(self) -> IntArray:
-        """Shape (m - 1,): where the pair of each model in the ranking and the next one is."""
+        """Shape (m - 1,): the row in ``pairs`` of each model in the ranking and the next one."""
         ranked = [rank.model for rank in self.ranks]
         return self.pairs.rows_of(ranked[:-1], ranked[1:])
 
     def as_dict(self, collect: Callable[[Iterable[dict[str, Any]]], Any] = list) -> dict[str, Any]:
-        """The comparison, ready for JSON; a model's accuracy is one object, however many pairs it is in.
+        """The comparison, ready for JSON; all pairs of a model share one accuracy object.
 
-        Pairs, of which there may be millions, are put together by ``collect``.
+        ``collect`` gathers the pairs, of which there may be millions.
         """
         accuracies = {rank.model: rank.accuracy.as_dict() for rank in self.ranks}
         return {
@@ -96,11 +96,11 @@ class Comparison(Tabular):
         }
 
     def table(self) -> Table:
-        """The one pair there is, or the ranks of many models."""
+        """The pair of two models, or the ranks of more."""
         return self.pair_table() if len(self.pairs) == 1 else self.rank_table()
 
     def rank_table(self) -> Table:
-        """One line a model, best first."""
+        """One row per model, best first."""
         keys = {"rank": "rank", "low": "from", "high": "to", "model": "model", "accuracy": "accuracy"}
         if any(rank.novel for rank in self.ranks):
             keys["novel"] = "novel"
@@ -108,9 +108,9 @@ class Comparison(Tabular):
             f"{self.apart:,} of {len(self.pairs):,} pairs differ at the {100 * self.basis.level:g}% level "
             "(exact McNemar, Holm)",
             *self._equivalence_notes(),
-            f"the ranges hold for all models together with {100 * self.basis.confidence:g}% confidence",
-            "detectable difference to next: the smallest true difference that these images would show with 80% power, "
-            "by the same tests",
+            f"rank ranges are simultaneous for all models, with {100 * self.basis.confidence:g}% confidence",
+            "detectable difference to next: the smallest true difference that the same tests detect on these images "
+            "with 80% power",
             *self._best_note(),
             _methods({rank.accuracy.method for rank in self.ranks}),
             *self.basis.notes,
@@ -128,7 +128,7 @@ class Comparison(Tabular):
         )
 
     def best(self) -> Estimate:
-        """The accuracy of the model that ranks first, with an interval that knows it was picked."""
+        """The accuracy of the model ranked first, with an interval corrected for selecting the best."""
         right = [round(rank.accuracy.value * rank.accuracy.n) for rank in self.ranks]
         return best_share(right, self.basis.images, confidence=self.basis.confidence)
 
@@ -136,10 +136,11 @@ class Comparison(Tabular):
         if len(self.ranks) < 2:
             return ()
         best = self.best()
-        return (f"{self.ranks[0].model} was picked as the best of {len(self.ranks):,}; knowing that: {best}",)
+        name, models = self.ranks[0].model, len(self.ranks)
+        return (f"accuracy of {name}, corrected for selecting the best of {models:,} models: {best}",)
 
     def pair_table(self) -> Table:
-        """One line a pair, made as the table is read."""
+        """One row per pair, made while the table is read."""
         methods = {rank.accuracy.method for rank in self.ranks} | self.pairs.difference_methods()
         basis = replace(self.basis, notes=(*self._equivalence_notes(), *self.basis.notes))
         return pair_table(basis, self.pairs, novel=bool(self.pairs.novel.any()), methods=methods)
@@ -157,7 +158,7 @@ class Comparison(Tabular):
 
 
 def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Iterable[str]) -> Table:
-    """One line a pair, with what ``novel`` predictions could change; ``methods`` are those of the intervals."""
+    """One row per pair, with how far ``novel`` predictions could change it; ``methods`` are the interval methods."""
     margin = basis.equivalence
     anytime = len(pairs) <= MOST_PAIRS and any(pair.anytime for pair in pairs)
     columns = (
@@ -166,7 +167,7 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         Column("first_accuracy", "accuracy of first"),
         Column("second_accuracy", "accuracy of second"),
         Column("difference", "difference"),
-        *((Column("lowest", "at the lowest"), Column("highest", "at the highest")) if novel else ()),
+        *((Column("lowest", "lowest possible"), Column("highest", "highest possible")) if novel else ()),
         *((Column("anytime", "difference on these images, valid at any stopping point"),) if anytime else ()),
         Column("only_first", "only first right"),
         Column("only_second", "only second right"),
@@ -180,9 +181,10 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
         *(pair.in_words(basis.level, margin=margin) for pair in pairs[:1] if len(pairs) == 1),
         _methods(methods),
         *(_INTERVAL_NOTES if len(pairs) > 1 else ()),
-        f"p-values: McNemar's tests on {amount(basis.images, 'image')}; the last two correct the exact one",
+        f"p-values: McNemar's tests on {amount(basis.images, 'image')}; Holm and Benjamini-Hochberg correct the exact "
+        "p-value for all pairs",
         f"result: exact test at the {100 * basis.level:g}% level, corrected by Holm for {amount(len(pairs), 'pair')}; "
-        "images and smallest detectable difference: 80% power for the same result",
+        "images and smallest detectable difference: for 80% power of the same test",
         *((_ANYTIME_NOTE,) if anytime else ()),
         *basis.notes,
     )
@@ -191,13 +193,15 @@ def pair_table(basis: Basis, pairs: Sequence[Pair], *, novel: bool, methods: Ite
 
 
 _INTERVAL_NOTES = (
-    "intervals of differences leave out 0 exactly where Holm's correction calls a pair different; 'selected': of the "
-    "pairs called different so many hold on average (false coverage rate); 'together': those of the rest hold at once",
+    "the interval of a difference excludes 0 exactly where Holm's correction calls the pair different; 'selected': "
+    "for pairs called different, coverage holds on average (false coverage rate); 'together': for the remaining pairs, "
+    "intervals are simultaneous",
 )
 
 _ANYTIME_NOTE = (
-    "valid at any stopping point: the difference on these images that a complete review would give, however often one "
-    "looks and whenever one stops (confidence sequence); for each pair by itself, not corrected for many pairs"
+    "valid at any stopping point: the difference on these images that a complete review would give, with a confidence "
+    "sequence that stays valid however often you look and whenever you stop; for each pair alone, not corrected for "
+    "the number of pairs"
 )
 
 _P_VALUES = {

@@ -1,4 +1,4 @@
-"""How sure a model was of its predictions, where it stored probabilities."""
+"""Confidences of predictions, where a model stored probabilities."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from regrade.core.arrays import FloatArray
 
 
 def stored_confidences(predictions: Predictions) -> FloatArray | None:
-    """Shape (n,): the probability of each predicted class, not a number without a prediction; none for other scores.
+    """Shape (n,): the probability of each predicted class, NaN without a prediction; None for other kinds of scores.
 
-    Logits would have to be read for all classes, which `grade` does not.
+    Confidences from logits would need the scores of all classes, which `grade` does not read.
     """
     if predictions.score_kind is not ScoreKind.PROBABILITIES:
         return None

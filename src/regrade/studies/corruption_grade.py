@@ -1,4 +1,4 @@
-"""The grade under corruptions: error by corruption, mCE and relative mCE, with intervals over images."""
+"""Grades under corruptions: error by corruption, mCE and relative mCE, with intervals over images."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from regrade.studies.scoring import Scoring
 
 @dataclass(frozen=True)
 class CorruptionRow:
-    """One model under one corruption, or under all of them; what is undefined is none.
+    """One model under one corruption, or under all of them; undefined values are None.
 
-    ``error`` is the mean over severities. ``ratio`` is that error over AlexNet's, and under all corruptions mCE;
-    ``relative`` takes of both only what they lose against ``clean`` images, and is relative mCE.
+    ``error`` is the mean over severities. ``ratio`` is that error divided by AlexNet's (CE; mCE for all corruptions).
+    ``relative`` uses the errors in excess of those on ``clean`` images instead (relative CE and relative mCE).
     """
 
     model: str
@@ -54,14 +54,14 @@ class CorruptionRow:
 
 @dataclass(frozen=True)
 class Extreme:
-    """What measures lowest or highest of several, and ``open``: those that it is not shown to be apart from."""
+    """The lowest or highest of several, and ``open``: those from which no difference is shown."""
 
     name: str
     open: tuple[str, ...]
 
     @property
     def settled(self) -> bool:
-        """Whether it is apart from every other."""
+        """Whether it is shown to differ from every other."""
         return not self.open
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,8 +73,8 @@ class Extreme:
 class CorruptionGrade(Tabular):
     """The grade of all models under corruptions, the most robust first.
 
-    ``most_robust`` of the models and ``hardest`` of the corruptions for that model rest on paired tests over images,
-    corrected for all competitors; none where there is nothing to compare.
+    ``most_robust`` is the most robust model and ``hardest`` the hardest corruption for it, by paired tests over images,
+    corrected for all comparisons; None if there is nothing to compare.
     """
 
     test_set: str
@@ -96,10 +96,10 @@ class CorruptionGrade(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a model and corruption; columns that say nothing are left out."""
-        said = [key for key in _HEADINGS if any(getattr(row, key) is not None for row in self.rows)]
-        rows = tuple(tuple(getattr(row, key) for key in said) for row in self.rows)
-        columns = tuple(Column(key, _HEADINGS[key]) for key in said)
+        """One row per model and corruption; empty columns are left out."""
+        keys = [key for key in _HEADINGS if any(getattr(row, key) is not None for row in self.rows)]
+        rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
+        columns = tuple(Column(key, _HEADINGS[key]) for key in keys)
         return Table(f"{self.test_set}: errors under corruptions, in %", columns, rows, self.notes)
 
 
@@ -114,8 +114,8 @@ _HEADINGS = {
 
 
 @dataclass(frozen=True, eq=False)
-class CleanAnswers:
-    """Which examples of a clean test set each model has right, by model."""
+class CleanCorrectness:
+    """Which examples of a clean test set each model predicts correctly, by model."""
 
     test_set: TestSet
     right: Mapping[str, BoolArray]
@@ -125,17 +125,20 @@ def corruption_grade(
     test_set: TestSet,
     predictions: Iterable[tuple[Predictions, Scoring]],
     *,
-    clean: CleanAnswers | None = None,
+    clean: CleanCorrectness | None = None,
     confidence: float = 0.95,
 ) -> CorruptionGrade:
     """Grade models on a test set with group columns ``corruption`` and ``severity``.
 
-    Every image must be there under every corruption and severity of the set. Intervals are over images, which come
-    back many times and are no new evidence each time. What an image is, column ``image`` says, or else its id behind
-    ``corruption/severity/``. Images without a label are left out.
+    Every image must exist under every corruption and severity of the set. Intervals treat images as clusters, since
+    the corrupted versions of an image are not independent. The group column ``image`` names the image of an example;
+    without it, the id after ``corruption/severity/`` does. Images without a label are left out.
     """
     frame = corruption_frame(test_set)
-    models = [_corrupted_model(frame, answers, scoring, clean, confidence) for answers, scoring in predictions]
+    models = [
+        _corrupted_model(frame, model_predictions, scoring, clean, confidence)
+        for model_predictions, scoring in predictions
+    ]
     if not models:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
@@ -156,7 +159,7 @@ def corruption_grade(
 class _CorruptedModel:
     """One model: its rows, and each image's score over all corruptions (images,) and error under each (images, c).
 
-    Both are not a number for images that do not count.
+    Both are NaN for images that are not scored.
     """
 
     name: str
@@ -166,26 +169,32 @@ class _CorruptedModel:
 
 
 def _corrupted_model(
-    frame: CorruptionFrame, answers: Predictions, scoring: Scoring, clean: CleanAnswers | None, confidence: float
+    frame: CorruptionFrame,
+    predictions: Predictions,
+    scoring: Scoring,
+    clean: CleanCorrectness | None,
+    confidence: float,
 ) -> _CorruptedModel:
     counted = np.asarray(scoring.counted[frame.positions].all(axis=(1, 2)))
-    wrong = ~scoring.top_k(answers, 1).right[frame.positions[counted]]
-    clean_wrong = _clean_wrong(frame, counted, clean, answers.model)
+    wrong = ~scoring.top_k(predictions, 1).right[frame.positions[counted]]
+    clean_wrong = _clean_wrong(frame, counted, clean, predictions.model)
     errors = np.full((len(counted), len(frame.corruptions)), np.nan)
     errors[counted] = wrong.mean(axis=2)
     scores = errors.mean(axis=1)
-    if frame.referred.size:
-        scores[counted] = mean_corruption_error(wrong[:, frame.referred].astype(float), frame.reference)
+    if frame.reference_corruptions.size:
+        scores[counted] = mean_corruption_error(
+            wrong[:, frame.reference_corruptions].astype(float), frame.reference_errors
+        )
     return _CorruptedModel(
-        answers.model, _model_rows(frame, answers.model, wrong, clean_wrong, confidence), scores, errors
+        predictions.model, _model_rows(frame, predictions.model, wrong, clean_wrong, confidence), scores, errors
     )
 
 
 def _model_rows(
     frame: CorruptionFrame, model: str, wrong: BoolArray, clean_wrong: BoolArray | None, confidence: float
 ) -> list[CorruptionRow]:
-    """All corruptions first, then each; the intervals of these hold together."""
-    referred, reference = frame.referred, frame.reference
+    """All corruptions first, then each one, with simultaneous intervals."""
+    referred, reference = frame.reference_corruptions, frame.reference_errors
     overall = CorruptionRow(
         model,
         EVERYTHING,
@@ -219,20 +228,20 @@ def _robustness(row: CorruptionRow) -> float:
 
 
 def _most_robust(models: list[_CorruptedModel], level: float) -> Extreme | None:
-    """The first model, and those that it is not shown to be better than on the images that count for all."""
+    """The first model, and those it is not shown to beat on the images scored for all models."""
     scores = np.stack([model.scores for model in models])
     return _extreme([model.name for model in models], scores[:, np.isfinite(scores).all(axis=0)], 0, level)
 
 
 def _hardest(frame: CorruptionFrame, model: _CorruptedModel, level: float) -> Extreme | None:
-    """The corruption under which a model errs most, and those that are not shown to be milder."""
+    """The corruption with the highest error of a model, and those that are not shown to be milder."""
     errors = model.errors[np.isfinite(model.scores)].T
     place = int(errors.mean(axis=1).argmax()) if errors.size else 0
     return _extreme(frame.corruptions, -errors, place, level)
 
 
 def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float) -> Extreme | None:
-    """The lowest of ``values`` (g, n), tested against each other."""
+    """The lowest row of ``values`` (g, n), tested against the other rows."""
     if len(names) < 2 or not values.shape[1]:
         return None
     apart = shown_below(below_others_p_values(values, place), level=level)
@@ -241,7 +250,7 @@ def _extreme(names: Sequence[str], values: FloatArray, place: int, level: float)
 
 
 def _error(wrong: BoolArray, confidence: float) -> Estimate:
-    """The share of wrong answers of (images, corruptions, severities), images as clusters."""
+    """The error rate over (images, corruptions, severities), with images as clusters."""
     images = np.repeat(np.arange(len(wrong)), wrong[0].size) if len(wrong) else np.arange(0)
     return clustered_proportion(wrong.ravel(), images, confidence=confidence)[0]
 
@@ -266,16 +275,16 @@ def _relative(
 
 
 def _over_images(values: FloatArray, bounds: tuple[float, float], confidence: float) -> Estimate:
-    """The mean of what each image would score alone: mCE and relative mCE are linear in the errors.
+    """The mean of per-image values: mCE and relative mCE are linear in the errors.
 
-    Where all images are alike their spread says nothing; how large a share of others may lie anywhere within
-    ``bounds`` is known exactly instead.
+    If all images have the same value, their spread is uninformative. The interval then allows for a share of images,
+    bounded exactly, that may lie anywhere within ``bounds``.
     """
     estimate = clustered_mean(values, np.arange(len(values)), confidence=confidence)[0]
     low, high = estimate.low, estimate.high
     if np.ptp(values) < 1e-12:
-        others = 1 - proportion(len(values), len(values), confidence=confidence).low
-        low, high = (estimate.value + others * (bound - estimate.value) for bound in bounds)
+        unseen = 1 - proportion(len(values), len(values), confidence=confidence).low
+        low, high = (estimate.value + unseen * (bound - estimate.value) for bound in bounds)
     return replace(estimate, low=max(low, bounds[0]), high=min(high, bounds[1]))
 
 
@@ -284,9 +293,9 @@ def _divided(estimate: Estimate, by: float) -> Estimate:
 
 
 def _clean_wrong(
-    frame: CorruptionFrame, counted: BoolArray, clean: CleanAnswers | None, model: str
+    frame: CorruptionFrame, counted: BoolArray, clean: CleanCorrectness | None, model: str
 ) -> BoolArray | None:
-    """Shape (images,): which of the images a model has wrong when they are clean."""
+    """Shape (images,): which clean images a model predicts wrongly."""
     if clean is None or model not in clean.right:
         return None
     images = [image for image, counts in zip(frame.images, counted, strict=True) if counts]
@@ -298,15 +307,15 @@ def _clean_wrong(
     return ~clean.right[model][[clean.test_set.position_of[image] for image in images]]
 
 
-def _notes(frame: CorruptionFrame, rows: Sequence[CorruptionRow], clean: CleanAnswers | None) -> tuple[str, ...]:
+def _notes(frame: CorruptionFrame, rows: Sequence[CorruptionRow], clean: CleanCorrectness | None) -> tuple[str, ...]:
     methods = sorted({e.method for row in rows for e in (row.error, row.ratio, row.relative) if e})
     notes = [f"intervals over {amount(len(frame.images), 'image')}: {', '.join(methods)}"]
-    if not frame.referred.size:
+    if not frame.reference_corruptions.size:
         notes.append("no CE: AlexNet's published errors are means over all five severities of ImageNet-C's corruptions")
     else:
         notes.append(
-            f"CE: the error over AlexNet's on the released ImageNet-C; mCE is their mean over {len(frame.referred)} of "
-            f"the {len(ALEXNET_ERRORS)} corruptions"
+            "CE: the error over AlexNet's on the released ImageNet-C; mCE is their mean over "
+            f"{len(frame.reference_corruptions)} of the {len(ALEXNET_ERRORS)} corruptions"
         )
     if len(frame.corruptions) > 1:
         notes.append(f"intervals of corruptions hold for all {len(frame.corruptions):,} of a model together")

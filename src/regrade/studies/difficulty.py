@@ -1,7 +1,7 @@
-"""The gaussian model of difficulty: what moves between two test sets if images are only harder or easier.
+"""The Gaussian difficulty model: two test sets that differ only in how hard their images are.
 
-An image's difficulty is normal, and a model of skill k has an image of difficulty t right with probability
-Phi(k - t) (Recht et al. 2019, appendix B). Then the accuracies of all models lie on one line on the probit scale.
+Difficulties are normally distributed, and a model of skill k predicts an image of difficulty t correctly with
+probability Phi(k - t) (Recht et al. 2019, appendix B). Then all models lie on one line on the probit scale.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ class Difficulty:
     """How the difficulties of a new set compare to the original's: ``u`` and ``v`` of the line on the probit scale.
 
     With mean m and variance s2 of the difficulties, m' and s2' on the new set, ``u`` is sqrt((1 + s2) / (1 + s2')) and
-    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves cannot be told from accuracies. Both are none
-    where the models' spread is not enough for a line.
+    ``v`` is (m - m') / sqrt(1 + s2'). Means and variances themselves are not identified by accuracies. Both are None
+    if the models' spread is too small for a line.
     """
 
     u: Estimate | None
     v: Estimate | None
 
     def as_dict(self) -> dict[str, Any]:
-        """Both, ready for JSON, with their meaning."""
-        parts = {name: None if found is None else found.as_dict() for name, found in (("u", self.u), ("v", self.v))}
+        """Both parameters, ready for JSON, with their meaning."""
+        estimates = {"u": self.u, "v": self.v}
+        parts = {name: None if estimate is None else estimate.as_dict() for name, estimate in estimates.items()}
         return {**parts, "in_words": self.in_words()}
 
     def in_words(self) -> str:
@@ -44,7 +45,7 @@ class Difficulty:
 
 
 def difficulty_of(line: ShiftLine) -> Difficulty:
-    """The difficulties behind a line on the probit scale."""
+    """The difficulty parameters of a line on the probit scale."""
     return Difficulty(line.slope, line.intercept)
 
 

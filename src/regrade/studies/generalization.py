@@ -1,4 +1,4 @@
-"""Generalization: do accuracies hold on test sets that were collected again? (Recht et al. 2019)"""
+"""Generalization: do accuracies carry over to test sets collected anew? (Recht et al. 2019)"""
 
 from __future__ import annotations
 
@@ -51,32 +51,32 @@ def generalization(
     draws: int = 0,
     band_points: int = 100,
 ) -> Generalization:
-    """Study models on an original and on one or more new test sets.
+    """Compare accuracies of models on an original test set and on one or more new ones.
 
-    The lines are through all models, or through those named ``standard``; effective robustness is against the line on
-    ``scale``. Models that are on one set of a pair only are left out and named. Fewer than three models on both sets,
-    or models all alike on the original, raise. Intervals of what all models show together are over other models and
-    other images; ``draws`` of models add the percentile intervals of published lines.
+    Lines are fitted through all models, or through those named ``standard``; effective robustness is relative to the
+    line on ``scale``. Models with predictions on one set of a pair only are left out and named. Fewer than three models
+    on both sets, or equal accuracies of all models on the original, raise. Intervals of means and lines cover the
+    sampling of models and of images; ``draws`` bootstrap draws of models add percentile intervals as in papers.
     """
     refuse_text(standard, "standard")
-    original = _one_original(pairs)
-    _known(standard, pairs)
-    how = _How(scale, tuple(standard), confidence, draws, band_points)
-    state = rng.bit_generator.state  # for every set: its line does not depend on which others there are
-    made = []
+    original = _original_name(pairs)
+    _check_standard(standard, pairs)
+    options = _LineOptions(scale, tuple(standard), confidence, draws, band_points)
+    state = rng.bit_generator.state  # the same for every set: its line does not depend on the other sets
+    studied = []
     for pair in pairs:
         rng.bit_generator.state = state
-        made.append(_studied(pair, how, rng))
-    rows = [row for _, rows in made for row in rows]
+        studied.append(_study_pair(pair, options, rng))
+    rows = [row for _, rows in studied for row in rows]
     order = [pair.new.test_set for pair in pairs]
     rows.sort(key=lambda row: (-row.original.value, row.model, order.index(row.new_set)))
-    told = dict.fromkeys(note for pair in pairs for note in (*pair.original.notes, *pair.new.notes))
-    return Generalization(original, scale, confidence, tuple(shift for shift, _ in made), tuple(rows), tuple(told))
+    notes = dict.fromkeys(note for pair in pairs for note in (*pair.original.notes, *pair.new.notes))
+    return Generalization(original, scale, confidence, tuple(shift for shift, _ in studied), tuple(rows), tuple(notes))
 
 
 @dataclass(frozen=True)
-class _How:
-    """How all pairs are studied."""
+class _LineOptions:
+    """The options that all pairs of test sets share."""
 
     scale: Scale
     standard: tuple[str, ...]
@@ -86,7 +86,7 @@ class _How:
 
 
 @dataclass(frozen=True)
-class _Both:
+class _PairedCounts:
     """The counts of m models on both sets, arrays (m,)."""
 
     models: tuple[str, ...]
@@ -98,12 +98,12 @@ class _Both:
     noise: tuple[ImageNoise, ImageNoise] | None
 
 
-def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShift, list[ModelShift]]:
-    both, confidence = _both(pair, how.standard), how.confidence
-    lines = [_line(both, scale, how, rng) for scale in Scale]
-    linear, probit = (next(line for line in lines if line.scale is one) for one in (Scale.LINEAR, Scale.PROBIT))
+def _study_pair(pair: SetPair, options: _LineOptions, rng: np.random.Generator) -> tuple[SetShift, list[ModelShift]]:
+    both, confidence = _paired_counts(pair, options.standard), options.confidence
+    by_scale = {scale: _line(both, scale, options, rng) for scale in Scale}
+    linear, probit = by_scale[Scale.LINEAR], by_scale[Scale.PROBIT]
     change = _mean_change(both, confidence)
-    rows = _rows(pair, both, how.scale, confidence)
+    rows = _rows(pair, both, options.scale, confidence)
     counts = (both.right, both.images, both.new_right, both.new_images)
     shift = SetShift(
         pair.new.test_set,
@@ -111,7 +111,7 @@ def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShi
         int(both.standard.sum()),
         change,
         _top5_change(pair, both, confidence),
-        tuple(lines),
+        tuple(by_scale.values()),
         difficulty_of(probit),
         loss_parts(*counts, confidence=confidence),
         adaptivity_of(linear.slope, probit.slope, change.value),
@@ -120,21 +120,20 @@ def _studied(pair: SetPair, how: _How, rng: np.random.Generator) -> tuple[SetShi
     return shift, rows
 
 
-def _both(pair: SetPair, standard: Sequence[str]) -> _Both:
+def _paired_counts(pair: SetPair, standard: Sequence[str]) -> _PairedCounts:
     old, new = pair.original, pair.new
     models = tuple(model for model in old.models if model in new.models)
     chosen = np.array([not standard or model in standard for model in models], dtype=bool)
     if len(models) < _FEWEST:
         raise InputError(
-            f"a line needs at least three models on both {old.test_set} and {new.test_set}: there are {len(models)}"
+            f"a line needs at least three models on both {old.test_set} and {new.test_set}, got {len(models)}"
             + (f" ({', '.join(models)})" if models else "")
         )
     if chosen.sum() < _FEWEST:
         raise InputError(
-            f"a line needs at least three standard models on both {old.test_set} and {new.test_set}: "
-            f"there are {chosen.sum()}"
+            f"a line needs at least three standard models on both {old.test_set} and {new.test_set}, got {chosen.sum()}"
         )
-    return _Both(
+    return _PairedCounts(
         models,
         *_counts([old.models[model] for model in models]),
         *_counts([new.models[model] for model in models]),
@@ -144,8 +143,8 @@ def _both(pair: SetPair, standard: Sequence[str]) -> _Both:
 
 
 def _noise(old: SetCounts, new: SetCounts, models: Sequence[str]) -> tuple[ImageNoise, ImageNoise] | None:
-    """How the accuracies vary over images on both sets; none where of some model only counts are known."""
-    noise = [counts.noise.of(models) for counts in (old, new) if counts.noise and counts.noise.knows(models)]
+    """The sampling noise of the accuracies on both sets; None if only counts are known for some model."""
+    noise = [counts.noise.of(models) for counts in (old, new) if counts.noise and counts.noise.covers(models)]
     return (noise[0], noise[1]) if len(noise) == 2 else None
 
 
@@ -154,7 +153,7 @@ def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
     return right, images
 
 
-def _line(both: _Both, scale: Scale, how: _How, rng: np.random.Generator) -> ShiftLine:
+def _line(both: _PairedCounts, scale: Scale, options: _LineOptions, rng: np.random.Generator) -> ShiftLine:
     chosen = both.standard
     x = placed(both.right / both.images, both.images, scale)[chosen]
     y = placed(both.new_right / both.new_images, both.new_images, scale)[chosen]
@@ -164,23 +163,25 @@ def _line(both: _Both, scale: Scale, how: _How, rng: np.random.Generator) -> Shi
         scale,
         noise=_chosen_noise(both),
         images=(both.images[chosen], both.new_images[chosen]),
-        confidence=how.confidence,
-        band_points=how.band_points if scale is how.scale else 0,
+        confidence=options.confidence,
+        band_points=options.band_points if scale is options.scale else 0,
     )
-    if not how.draws:
+    if not options.draws:
         return line
-    drawn = bootstrap_line(x, y, rng=rng, scale=scale, draws=how.draws, confidence=how.confidence, band_points=0)
+    drawn = bootstrap_line(
+        x, y, rng=rng, scale=scale, draws=options.draws, confidence=options.confidence, band_points=0
+    )
     return replace(line, published=drawn)
 
 
-def _chosen_noise(both: _Both) -> tuple[FloatArray, FloatArray] | None:
+def _chosen_noise(both: _PairedCounts) -> tuple[FloatArray, FloatArray] | None:
     if both.noise is None:
         return None
     part = np.ix_(both.standard, both.standard)
     return both.noise[0].top1[part], both.noise[1].top1[part]
 
 
-def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[ModelShift]:
+def _rows(pair: SetPair, both: _PairedCounts, scale: Scale, confidence: float) -> list[ModelShift]:
     counts = (both.right, both.images, both.new_right, both.new_images)
     old = proportions(both.right, both.images, confidence=confidence)
     new = proportions(both.new_right, both.new_images, confidence=confidence)
@@ -210,7 +211,7 @@ def _rows(pair: SetPair, both: _Both, scale: Scale, confidence: float) -> list[M
     ]
 
 
-def _gaps(both: _Both, confidence: float) -> list[Estimate]:
+def _gaps(both: _PairedCounts, confidence: float) -> list[Estimate]:
     counts = (both.right, both.images, both.new_right, both.new_images)
     bounds = independent_difference(*counts, confidence=confidence)
     values = both.right / both.images - both.new_right / both.new_images
@@ -219,16 +220,16 @@ def _gaps(both: _Both, confidence: float) -> list[Estimate]:
     return [Estimate(float(value), float(low), float(high), int(n), method) for value, low, high, n in rows]
 
 
-def _mean_change(both: _Both, confidence: float) -> Estimate:
-    """The mean over models, with an interval over other models and other images."""
+def _mean_change(both: _PairedCounts, confidence: float) -> Estimate:
+    """The mean over models, with an interval for the sampling of models and of images."""
     changes = both.new_right / both.new_images - both.right / both.images
     if both.noise is not None:
         return two_way_mean(changes, both.noise[0].top1 + both.noise[1].top1, confidence=confidence)
     return _bounded_mean(changes, (both.right, both.images), (both.new_right, both.new_images), confidence)
 
 
-def _top5_change(pair: SetPair, both: _Both, confidence: float) -> Estimate | None:
-    """The same for top-5, none where some model has none."""
+def _top5_change(pair: SetPair, both: _PairedCounts, confidence: float) -> Estimate | None:
+    """The same for top-5; None if some model has no top-5 predictions."""
     right, new_right = (
         [counts.models[model].right_top5 for model in both.models] for counts in (pair.original, pair.new)
     )
@@ -245,7 +246,7 @@ def _top5_change(pair: SetPair, both: _Both, confidence: float) -> Estimate | No
 def _bounded_mean(
     changes: FloatArray, counts: tuple[IntArray, IntArray], new_counts: tuple[IntArray, IntArray], confidence: float
 ) -> Estimate:
-    """The mean over models where only counts are known: as if they erred on the same images as far as they can."""
+    """The mean over models if only counts are known, assuming the largest possible overlap of errors."""
     most = largest_covariance(*counts) + largest_covariance(*new_counts)
     mean = two_way_mean(changes, most, confidence=confidence)
     return replace(mean, method=f"{mean.method}, bounded from counts")
@@ -257,20 +258,20 @@ def _top5(counts: ModelCounts, confidence: float) -> Estimate | None:
     return proportions([counts.right_top5], [counts.images], confidence=confidence)[0]
 
 
-def _one_original(pairs: Sequence[SetPair]) -> str:
-    """The name of the original set; pairs that cannot be one study raise."""
+def _original_name(pairs: Sequence[SetPair]) -> str:
+    """The name of the original set; inconsistent pairs raise."""
     originals = list(dict.fromkeys(pair.original.test_set for pair in pairs))
     if len(originals) != 1:
-        raise InputError(f"a study of generalization has one original test set, got {', '.join(originals) or 'none'}")
+        raise InputError(f"a generalization study needs one original test set, got {', '.join(originals) or 'none'}")
     new = [pair.new.test_set for pair in pairs]
     if originals[0] in new:
-        raise InputError(f"{originals[0]} cannot be the original and a new test set at once")
+        raise InputError(f"{originals[0]} is given both as the original and as a new test set")
     if len(set(new)) < len(new):
         raise InputError("a new test set is named twice")
     return originals[0]
 
 
-def _known(standard: Sequence[str], pairs: Sequence[SetPair]) -> None:
+def _check_standard(standard: Sequence[str], pairs: Sequence[SetPair]) -> None:
     models = {model for pair in pairs for model in (*pair.original.models, *pair.new.models)}
     for model in standard:
         if model not in models:

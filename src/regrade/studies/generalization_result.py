@@ -1,4 +1,4 @@
-"""What a study of generalization says: every model on every new test set, and what the models show together."""
+"""The result of a generalization study: every model on every new test set, and summaries over models."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from regrade.studies.difficulty import Difficulty
 from regrade.studies.loss_parts import LossParts
 from regrade.studies.shift_line import ShiftLine
 
-_NAMED = 5  # models left out that a note names; all of them are in the data
+_NAMED = 5  # left-out models that a note names; the data lists all of them
 
 
 @dataclass(frozen=True)
 class ModelShift:
     """One model on the original and on a new test set.
 
-    ``gap`` is the original accuracy less the new one. Ranks are among the models on both sets, 1 the best; equal models
-    share those from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model that moves up
-    on the new set.
-    ``robustness`` is effective robustness: the new accuracy less what the line expects. Only ``standard`` models made
-    the line.
+    ``gap`` is the original accuracy minus the new one. Ranks are among the models on both sets, 1 is the best; tied
+    models share the ranks from ``original_rank`` to ``original_rank_last``. ``rank_change`` is positive for a model
+    that moves up on the new set.
+    ``robustness`` is effective robustness: the new accuracy minus the accuracy that the line predicts. The line is
+    fitted through ``standard`` models only.
     """
 
     model: str
@@ -53,10 +53,11 @@ class ModelShift:
 
 @dataclass(frozen=True)
 class SetShift:
-    """What all models together show on one new test set.
+    """Summaries over all models on one new test set.
 
-    ``mean_change`` and ``mean_change_top5`` are new less original in the mean over models; top-5 is none where some
-    model has none. ``lines`` has one line a scale, and ``left_out`` names the models that are on one set only.
+    ``mean_change`` and ``mean_change_top5`` are the mean over models of new minus original accuracy; the latter is None
+    if some model has no top-5 predictions. ``lines`` has one line per scale, and ``left_out`` names the models that
+    have predictions on one set only.
     """
 
     new_set: str
@@ -90,20 +91,20 @@ class SetShift:
         }
 
     def in_words(self, scale: Scale) -> tuple[str, ...]:
-        """What the models show together, a line each."""
+        """The summaries as sentences, one per line."""
         top5 = "" if self.mean_change_top5 is None else f", top-5 {_signed(self.mean_change_top5)}"
-        others = [line for line in self.lines if line.scale is not scale]
+        other_lines = [line for line in self.lines if line.scale is not scale]
         words = [
-            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points, "
+            f"{self.new_set}: mean change of top-1 {_signed(self.mean_change)}{top5} points over "
             f"{amount(self.models, 'model')}",
             f"  line, {scale.value}: {self.line(scale).in_words()}",
-            *(f"  line, {line.scale.value}: {line.in_words()}" for line in others),
-            f"  overfitting: {self.adaptivity.in_words()}",
+            *(f"  line, {line.scale.value}: {line.in_words()}" for line in other_lines),
+            f"  adaptive overfitting: {self.adaptivity.in_words()}",
             f"  difficulty: {self.difficulty.in_words()}",
             f"  losses: {self.losses.in_words()}",
         ]
         if self.left_out:
-            words.append(f"  left out, on one of the two sets only: {_few(self.left_out)}")
+            words.append(f"  left out, since they have predictions on one of the two sets only: {_few(self.left_out)}")
         return tuple(words)
 
 
@@ -134,7 +135,7 @@ class Generalization(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a model and new set; what they show together is in the notes."""
+        """One row per model and new set; summaries over models are in the notes."""
         keys = {
             "model": "model",
             **({"new_set": "new set"} if len(self.shifts) > 1 else {}),
@@ -151,13 +152,13 @@ class Generalization(Tabular):
         columns = tuple(Column(key, heading) for key, heading in keys.items())
         rows = tuple(tuple(getattr(row, key) for key in keys) for row in self.rows)
         new = self.shifts[0].new_set if len(self.shifts) == 1 else f"{len(self.shifts)} new test sets"
-        told = tuple(
+        summaries = tuple(
             words for shift in self.shifts for words in (*shift.in_words(self.scale), self._furthest(shift.new_set))
         )
-        return Table(f"{self.original} and {new}, in %", columns, rows, (*told, *self._methods(), *self.notes))
+        return Table(f"{self.original} and {new}, in %", columns, rows, (*summaries, *self._methods(), *self.notes))
 
     def sets_table(self) -> Table:
-        """One line a new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
+        """One row per new test set: the effect of how its images were chosen (Recht et al. 2019, Table 2)."""
         columns = (
             Column("new_set", "new set"),
             Column("models", "models"),
@@ -166,7 +167,7 @@ class Generalization(Tabular):
             Column("slope", "slope", percent=False, digits=2),
             Column("u", "u", percent=False, digits=2),
             Column("v", "v", percent=False, digits=2),
-            Column("overfitting", "overfitting"),
+            Column("overfitting", "adaptive overfitting"),
         )
         rows = tuple(
             (
@@ -181,10 +182,10 @@ class Generalization(Tabular):
             )
             for shift in self.shifts
         )
-        return Table(f"new test sets against {self.original}, changes in points", columns, rows, self._methods())
+        return Table(f"new test sets compared with {self.original}, changes in points", columns, rows, self._methods())
 
     def lines_table(self) -> Table:
-        """One line a new test set and scale."""
+        """One row per new test set and scale."""
         plain = ("slope", "intercept")
         columns = (
             Column("new_set", "new set"),
@@ -201,7 +202,7 @@ class Generalization(Tabular):
         return Table(f"lines through models, {self.original} to new sets", columns, rows, self._methods())
 
     def _furthest(self, new_set: str) -> str:
-        """The models that lie furthest above and below the line: one that is far off may be faulty data."""
+        """The models furthest above and below the line; predictions of a model far off may be faulty."""
         rows = sorted(self.of(new_set), key=lambda row: row.robustness.value)
         above, below = rows[-1], rows[0]
         return (
@@ -211,13 +212,13 @@ class Generalization(Tabular):
 
     def _methods(self) -> tuple[str, ...]:
         first, shift = self.rows[0], self.shifts[0]
-        told = [line.slope.method for shift in self.shifts for line in shift.lines if line.slope is not None]
-        lines = f", lines {told[0]}" if told else ""
+        slope_methods = [line.slope.method for shift in self.shifts for line in shift.lines if line.slope is not None]
+        lines = f", lines {slope_methods[0]}" if slope_methods else ""
         through = "all models" if all(row.standard for row in self.rows) else f"{shift.standard} standard models"
         return (
             f"intervals: accuracies {first.original.method}, gap {first.gap.method}, mean change "
             f"{shift.mean_change.method}{lines}",
-            f"effective robustness: new accuracy less what the {self.scale.value} line through {through} expects",
+            f"effective robustness: new accuracy minus the prediction of the {self.scale.value} line through {through}",
         )
 
 

@@ -1,4 +1,4 @@
-"""The grade: accuracies of every model with intervals, by slice, against one or more kinds of labels."""
+"""The grade: accuracies of every model with intervals, by slice, against original and multi-label references."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
 
 EVERYTHING = "all"
-"""The slice that holds every example."""
+"""The name of the slice that contains every example."""
 
 
 @dataclass(frozen=True)
 class GradeRow:
-    """One model on one slice; what is undefined is none.
+    """One model on one slice; undefined values are None.
 
-    ``multilabel`` counts novel predictions as wrong and ``multilabel_upper`` as right; ``reviewed`` is the unbiased
-    estimate in between where a random part of them was judged, and ``judgments_needed`` how many more judgments
-    bring it to the wanted half-width. ``novel`` counts what no one has judged, ``unanswered`` the examples without
-    an answer and ``undetermined`` those whose answer within the scored classes was not stored: both are wrong.
-    ``clean`` is the model's top-1 accuracy on another test set among the same classes.
+    ``multilabel`` counts novel predictions as wrong and ``multilabel_upper`` as correct. If a random sample of them was
+    reviewed, ``reviewed`` is the unbiased estimate in between, and ``judgments_needed`` is the number of further
+    judgments that reduce its half-width to the target. ``novel`` counts predictions that no one has judged,
+    ``unanswered`` examples without a prediction and ``undetermined`` those whose best scored class was not stored; the
+    last two count as wrong. ``clean`` is the model's top-1 accuracy on another test set with the same classes.
 
     ``top1`` and ``top5`` are over all labeled images of the slice. ``top1_same_images`` is top-1 over the images that
-    the labels score, averaged as multi-label accuracy is, and ``labels_change`` is multi-label accuracy (reviewed where
-    it is) less that, with an interval that knows that the images are the same.
+    the labels score, averaged in the same way as multi-label accuracy. ``labels_change`` is multi-label accuracy
+    (reviewed, if available) minus ``top1_same_images``, with a paired interval.
 
-    ``calibration_error`` is how far confidences are from top-1 accuracy, where a model stored probabilities and is
-    scored among all its classes. ``anytime`` is the multi-label accuracy on these images that a complete review would
-    give, with an interval that is valid at any stopping point.
+    ``calibration_error`` compares confidences with top-1 accuracy, for models that stored probabilities and are scored
+    among all their classes. ``anytime`` is the multi-label accuracy on these images that a complete review would give,
+    with an interval that is valid at any stopping point.
     """
 
     model: str
@@ -72,7 +72,7 @@ class GradeRow:
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
     def named_together(self, slices: int, confidence: float) -> GradeRow:
-        """The row with intervals that say that those of so many slices hold together."""
+        """The row with the number of simultaneous slices added to the methods of its intervals."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
         named: dict[str, Any] = {
             name: named_together(value, slices, confidence=confidence) for name, value in estimates.items()
@@ -84,8 +84,8 @@ class GradeRow:
 class Grade(Tabular):
     """The grade of all models on a test set, best first.
 
-    The intervals of a model on several slices hold for all of them together. ``hard_slices`` were chosen because models
-    find them hard.
+    The intervals of a model on several slices are simultaneous. ``hard_slices`` were selected because models find them
+    hard.
     """
 
     test_set: str
@@ -109,7 +109,7 @@ class Grade(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a model and slice; columns that say nothing are left out."""
+        """One row per model and slice; empty columns are left out."""
         columns = [Column("model", "model")]
         if any(row.slice != EVERYTHING for row in self.rows):
             columns.append(Column("slice", "slice"))
@@ -129,7 +129,7 @@ class Grade(Tabular):
             Column(key, heading)
             for key, heading in (
                 ("reviewed", "multi-label, reviewed"),
-                ("labels_change", "multi-label less top-1"),
+                ("labels_change", "multi-label − top-1"),
                 ("anytime", "these images, valid at any stopping point"),
                 ("judgments_needed", "judgments needed"),
                 ("calibration_error", "calibration error"),
@@ -143,17 +143,17 @@ class Grade(Tabular):
         return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
 
     def _has(self, key: str) -> bool:
-        """Whether a column says anything: counts of 0 do not, but 0 judgments needed do."""
+        """Whether a column has a value worth showing: a count of 0 is not, but 0 judgments needed is."""
         values = [getattr(row, key) for row in self.rows]
         return any(value is not None if key == "judgments_needed" else value for value in values)
 
     def _other_images(self) -> bool:
-        """Whether top-1 over the images that the labels score is another number than over all of them."""
+        """Whether top-1 over the images that the labels score differs from top-1 over all images."""
         pairs = [(row.top1, row.top1_same_images) for row in self.rows]
         return any(same and (top1 is None or (top1.value, top1.n) != (same.value, same.n)) for top1, same in pairs)
 
     def with_clean(self, clean: Grade) -> Grade:
-        """The grade with the same models' top-1 accuracy on another test set beside it."""
+        """The grade with the top-1 accuracies of the same models on another test set added."""
         baseline = {row.model: row.top1 for row in clean.rows if row.slice == EVERYTHING}
         rows = tuple(
             replace(row, clean=baseline.get(row.model)) if row.slice == EVERYTHING else row for row in self.rows
@@ -172,16 +172,16 @@ def grade(
 ) -> Grade:
     """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
 
-    Predictions are taken one after another, so any number of models fits in memory. Slices are those of
+    Predictions are read one model at a time, so any number of models fits in memory. Slices are those of
     `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
     """
     masks = slice_masks(test_set, slices)
-    rows, rules, asked = [], set(), {}
-    for answers, scoring in predictions:
-        rows += _model_rows(answers, scoring, labels, masks, confidence)
+    rows, rules, subset_sizes = [], set(), {}
+    for model_predictions, scoring in predictions:
+        rows += _model_rows(model_predictions, scoring, labels, masks, confidence)
         rules.add(scoring.rule)
-        if answers.asked is not None:
-            asked[answers.model] = int(answers.asked.sum())
+        if model_predictions.asked is not None:
+            subset_sizes[model_predictions.model] = int(model_predictions.asked.sum())
     if not rows:
         raise InputError(
             f"no model has predictions on {test_set.name} yet: regrade predict, or regrade import predictions"
@@ -193,7 +193,12 @@ def grade(
         labels.scoring.labels.version if labels else None,
         labels.scoring.rule.value if labels else None,
         tuple(_best_first(rows, list(masks))),
-        tuple(sorted(rules - {""})) + _notes(rows, labels) + _slice_notes(len(masks) - 1, hard) + _asked_note(asked),
+        (
+            *sorted(rules - {""}),
+            *_notes(rows, labels),
+            *_slice_notes(len(masks) - 1, hard),
+            *_subset_notes(subset_sizes),
+        ),
         hard,
     )
 
@@ -201,11 +206,11 @@ def grade(
 def slice_masks(test_set: TestSet, slices: Sequence[str]) -> dict[str, BoolArray]:
     """The examples of each slice by name, all examples first."""
     masks = {EVERYTHING: np.ones(len(test_set), dtype=bool)}
-    for given in slices:
-        found = {name: test_set.slice(name) for name in test_set.slices_of(given)}
-        if not any(inside.any() for inside in found.values()):
-            raise InputError(f"slice {given!r} of {test_set.name} holds no example")
-        masks.update((name, inside) for name, inside in found.items() if inside.any())
+    for slice_name in slices:
+        parts = {name: test_set.slice(name) for name in test_set.slices_of(slice_name)}
+        if not any(inside.any() for inside in parts.values()):
+            raise InputError(f"slice {slice_name!r} of {test_set.name} contains no examples")
+        masks.update((name, inside) for name, inside in parts.items() if inside.any())
     return masks
 
 
@@ -259,7 +264,7 @@ def _calibration(
 
 
 def top5_right(predictions: Predictions, scoring: Scoring) -> BoolArray | None:
-    """Where the label is among the best five (n,), or none where so many are not stored."""
+    """Shape (n,): whether the label is among the top five classes; None if fewer classes are stored."""
     try:
         return scoring.top_k(predictions, 5).right
     except UndefinedError:
@@ -272,7 +277,7 @@ def _share(right: BoolArray, counted: BoolArray, confidence: float) -> Estimate 
 
 
 def _best_first(rows: list[GradeRow], order: list[str]) -> list[GradeRow]:
-    """Models by descending accuracy on everything, each model's slices in their given order."""
+    """Models by descending accuracy on all examples, each model's slices in the order given."""
     overall = {row.model: row for row in rows if row.slice == EVERYTHING}
 
     def key(row: GradeRow) -> tuple[float, str, int]:
@@ -318,20 +323,22 @@ def _slice_notes(slices: int, hard: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _asked_note(asked: Mapping[str, int]) -> tuple[str, ...]:
-    if not asked:
+def _subset_notes(subset_sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Which models have predictions on a subset of the images only."""
+    if not subset_sizes:
         return ()
-    words = _few([f"{name} ({images:,})" for name, images in asked.items()])
+    words = _few([f"{name} ({images:,})" for name, images in subset_sizes.items()])
     return (f"asked about some of the images only, and graded on these: {words}",)
 
 
 def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[str]:
-    """What a review could not say, so that a missing number is never left unexplained."""
+    """Why numbers that need a review are missing."""
     if labels is None:
         return []
     if labels.review is None:
-        asked = labels.half_width is not None
-        return ["no novel prediction was drawn for review yet: regrade labels sample"] if asked else []
+        if labels.half_width is None:
+            return []
+        return ["no novel prediction was drawn for review yet: regrade labels sample"]
     overall = [row for row in rows if row.slice == EVERYTHING]
     notes = []
     if labels.review.problematic.size and any(row.reviewed for row in overall):
@@ -344,9 +351,9 @@ def _review_notes(rows: list[GradeRow], labels: ReviewedLabels | None) -> list[s
             "often one looks and whenever one stops; a point where nothing is left to judge. reviewed is for images "
             "like these and a review of a fixed size"
         )
-    if silent := [row.model for row in overall if row.multilabel and not row.reviewed]:
+    if without_review := [row.model for row in overall if row.multilabel and not row.reviewed]:
         notes.append(
-            f"the review says nothing of {_few(silent)}: no novel prediction of theirs is judged, or some "
+            f"the review says nothing of {_few(without_review)}: no novel prediction of theirs is judged, or some "
             "were not known when the review was drawn"
         )
     if labels.half_width is not None:

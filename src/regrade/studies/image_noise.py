@@ -1,4 +1,4 @@
-"""How the accuracies of models vary over drawings of images: from what each has right, or bounded from counts."""
+"""The sampling noise of models' accuracies: how they vary over random draws of images."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from regrade.stats import accuracy_covariance
 
 @dataclass(frozen=True, eq=False)
 class ImageNoise:
-    """Covariances (m, m) of the accuracies of models on one test set; none for top-5 where some model has none."""
+    """Covariances (m, m) of the accuracies of models on one test set; None for top-5 if some model has no top-5."""
 
     models: tuple[str, ...]
     top1: FloatArray
     top5: FloatArray | None = None
 
-    def knows(self, models: Sequence[str]) -> bool:
-        """Whether all of the models are among these."""
+    def covers(self, models: Sequence[str]) -> bool:
+        """Whether the covariances include all of these models."""
         return set(models) <= set(self.models)
 
     def of(self, models: Sequence[str]) -> ImageNoise:
-        """The same for some of the models, in their order."""
+        """The covariances of a subset of the models, in the order given."""
         places = [self.models.index(model) for model in models]
         part = np.ix_(places, places)
         return ImageNoise(tuple(models), self.top1[part], None if self.top5 is None else self.top5[part])
 
 
-class NoiseOfImages:
-    """Collects what models have right, one after another."""
+class ImageNoiseCollector:
+    """Collects which images each model predicts correctly, one model at a time."""
 
     def __init__(self) -> None:
         self._models: list[str] = []
@@ -40,19 +40,19 @@ class NoiseOfImages:
         self._counted: list[BoolArray] = []
 
     def add(self, model: str, right: BoolArray, right_top5: BoolArray | None, counted: BoolArray) -> None:
-        """Add a model by its answers (n,)."""
+        """Add a model by its correctness (n,)."""
         if counted.sum() < 2:
-            return  # how it varies cannot be told
+            return  # a variance needs two images
         self._models.append(model)
         self._right.append(right)
         self._right_top5.append(right_top5)
         self._counted.append(counted)
 
     def noise(self) -> ImageNoise | None:
-        """The covariances of all that were added; none where no model has two images."""
+        """The covariances of all models added; None if no model has two images."""
         if not self._models:
             return None
-        counted, top5 = np.stack(self._counted), [answers for answers in self._right_top5 if answers is not None]
+        counted, top5 = np.stack(self._counted), [right for right in self._right_top5 if right is not None]
         return ImageNoise(
             tuple(self._models),
             accuracy_covariance(np.stack(self._right), counted),

@@ -1,4 +1,4 @@
-"""What another version of the labels did: which judgments changed, and how every model fares under both."""
+"""Comparison of two label versions: which judgments changed, and the accuracy of every model under both."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from regrade.stats.intervals import method_name
 from regrade.stats.ranks import rank_ranges
 from regrade.studies.label_diff import LabelDiff, label_diff, state_word
 from regrade.studies.multilabel_grade import ReviewedLabels, accuracy_by_rule
-from regrade.studies.same_images import JudgedAnswers, judged_answers
+from regrade.studies.same_images import JudgedPredictions, judge_predictions
 from regrade.studies.scoring import Scoring
 
 
 @dataclass(frozen=True)
 class ModelChange:
-    """One model under two versions of the labels; what is undefined is none.
+    """One model under two versions of the labels; undefined values are None.
 
-    ``before`` and ``after`` are its multi-label accuracies over the images that each version scores, novel predictions
-    counted as wrong. ``difference`` is the second less the first over the ``shared`` images that both score, with its
-    paired interval, which holds for all models together: ``gained`` of them are right only under the second, ``lost``
-    only under the first. ``left`` counts its images that are scored no longer and ``came`` those that are only now.
-    Ranks are 1 for the best; equal models share those from ``rank_before`` to ``rank_before_last``.
+    ``before`` and ``after`` are its multi-label accuracies over the images that each version scores, with novel
+    predictions counted as wrong. ``difference`` is after minus before over the ``shared`` images that both versions
+    score, with a paired interval that is simultaneous for all models: on ``gained`` images the prediction is correct
+    only under the second version, on ``lost`` only under the first. ``left`` counts images that are no longer scored,
+    ``came`` those that are newly scored. Rank 1 is the best; tied models share the ranks from ``rank_before`` to
+    ``rank_before_last``.
     """
 
     model: str
@@ -54,7 +55,7 @@ class ModelChange:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelChange(Tabular):
-    """Two versions of labels held against each other, and every model under both, those that changed most first."""
+    """The differences between two label versions, and every model under both, largest change first."""
 
     test_set: TestSet
     diff: LabelDiff
@@ -76,7 +77,7 @@ class LabelChange(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a model; what changed, counted, where there is no model."""
+        """One row per model; without models, the counts of changes."""
         if not self.models:
             return self.count_table()
         columns = [
@@ -97,21 +98,24 @@ class LabelChange(Tabular):
         return Table(f"{self._title}, in %", tuple(columns), rows, (f"changed: {counts}", *self.notes))
 
     def _shares(self, last: str) -> bool:
-        """Whether any models share their ranks, of which this column is the last."""
+        """Whether any models are tied in the rank that this column ends."""
         return any(getattr(row, last) != getattr(row, last.removesuffix("_last")) for row in self.models)
 
     def count_table(self) -> Table:
-        """One line a kind of change."""
+        """One row per kind of change."""
         columns = (Column("change", "change"), Column("number", "number"))
         return Table(f"changes from {self._title}", columns, tuple(self.diff.counts().items()), ())
 
     def pair_table(self) -> Table:
-        """One line a pair that changed, and one an image that became problematic, is so no longer or otherwise."""
+        """One row per pair of image and class that changed, and one per image whose problem status changed."""
         columns = tuple(Column(key, key) for key in ("image", "class", "name", "before", "after"))
         space, ids, diff = self.test_set.class_space, self.test_set.ids, self.diff
         pairs = zip(diff.examples.tolist(), diff.classes.tolist(), diff.was.tolist(), diff.now.tolist(), strict=True)
         rows = [(ids[e], space.ids[c], space.names[c], state_word(was), state_word(now)) for e, c, was, now in pairs]
-        problems = [(ids[one.example], None, None, _problem(one.before), _problem(one.after)) for one in diff.problems]
+        problems = [
+            (ids[change.example], None, None, _problem(change.before), _problem(change.after))
+            for change in diff.problems
+        ]
         return Table(f"changes from {self._title}", columns, (*rows, *problems), ())
 
     @property
@@ -127,23 +131,23 @@ def label_change(
     after: ReviewedLabels,
     confidence: float = 0.95,
 ) -> LabelChange:
-    """Hold two versions of labels against each other, and any number of models, taken one after another, against both.
+    """Compare two label versions, and score models under both; predictions are read one model at a time.
 
-    Both are scored by the same rule; verdicts of their reviews count. An image that became problematic is in the
-    accuracy before and not in the one after, nor in the difference.
+    Both versions are scored by the same rule; decisions of their reviews count. An image that became problematic counts
+    for the accuracy before, but neither for the accuracy after nor for the difference.
     """
     rule = before.scoring.rule
     if rule is not after.scoring.rule:
-        raise InputError("two versions of labels are compared by one rule")
+        raise InputError("both label versions must be scored by the same rule")
     rows = [
         _model_change(
             test_set,
-            judged_answers(answers, scoring, before),
-            judged_answers(answers, scoring, after),
+            judge_predictions(model_predictions, scoring, before),
+            judge_predictions(model_predictions, scoring, after),
             rule=rule,
             confidence=confidence,
         )
-        for answers, scoring in predictions
+        for model_predictions, scoring in predictions
     ]
     rows = [replace(row, difference=_difference(row, len(rows), confidence)) for row in rows]
     diff = label_diff(before.scoring.labels, after.scoring.labels)
@@ -151,7 +155,7 @@ def label_change(
 
 
 def _model_change(
-    test_set: TestSet, before: JudgedAnswers, after: JudgedAnswers, *, rule: MultilabelRule, confidence: float
+    test_set: TestSet, before: JudgedPredictions, after: JudgedPredictions, *, rule: MultilabelRule, confidence: float
 ) -> ModelChange:
     both = before.counted & after.counted
     gained = int((after.right & ~before.right & both).sum())
@@ -171,17 +175,17 @@ def _model_change(
     )
 
 
-def _accuracy(judged: JudgedAnswers, test_set: TestSet, rule: MultilabelRule, confidence: float) -> Estimate | None:
+def _accuracy(judged: JudgedPredictions, test_set: TestSet, rule: MultilabelRule, confidence: float) -> Estimate | None:
     inside: BoolArray = judged.counted
     if not inside.any():
         return None
     if rule is MultilabelRule.CLASSES and not test_set.labeled[inside].all():
-        raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
+        raise InputError("a judged image has no original label: averaging over classes needs one for each image")
     return accuracy_by_rule(judged.right, inside, test_set.labels, rule=rule, confidence=confidence)
 
 
 def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | None:
-    """The paired difference, with an interval that holds for all models together."""
+    """The paired difference, with an interval that is simultaneous for all models."""
     if not row.shared:
         return None
     bounds = paired_difference(row.gained, row.lost, row.shared, confidence=confidence_of_each(models, confidence))
@@ -191,7 +195,7 @@ def _difference(row: ModelChange, models: int, confidence: float) -> Estimate | 
 
 
 def _ranked(rows: list[ModelChange]) -> tuple[ModelChange, ...]:
-    """The rows with their ranks under both versions, those that changed most first."""
+    """The rows with their ranks under both versions, largest change first."""
     scored = [(row.model, row.before.value, row.after.value) for row in rows if row.before and row.after]
     models, before, after = zip(*scored, strict=True) if scored else ((), (), ())
     columns = [column.tolist() for values in (before, after) for column in rank_ranges(values)]
@@ -207,7 +211,8 @@ def _with_ranks(row: ModelChange, before: int, before_last: int, after: int, aft
 def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabels) -> tuple[str, ...]:
     if not rows:
         return ()
-    methods = sorted({one.method for row in rows for one in (row.before, row.after, row.difference) if one})
+    estimates = [estimate for row in rows for estimate in (row.before, row.after, row.difference) if estimate]
+    methods = sorted({estimate.method for estimate in estimates})
     notes = [
         f"intervals: {', '.join(methods)}",
         f"right if {before.scoring.accepted_in_words}; mean over {before.scoring.rule.value}",
@@ -217,7 +222,7 @@ def _notes(rows: list[ModelChange], before: ReviewedLabels, after: ReviewedLabel
     ]
     if before.scoring.rule is MultilabelRule.CLASSES:
         notes.append("accuracies are means over classes, the difference is one over images")
-    reviewed = [one.scoring.labels.full_name for one in (before, after) if one.review is not None]
+    reviewed = [labels.scoring.labels.full_name for labels in (before, after) if labels.review is not None]
     if reviewed:
         notes.append(f"verdicts of the review of {' and of '.join(reviewed)} count")
     if any(row.novel_before or row.novel_after for row in rows):

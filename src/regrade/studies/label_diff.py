@@ -1,4 +1,4 @@
-"""What differs between two versions of labels: pairs of image and class, and images that should not be scored."""
+"""Differences between two label versions: pairs of image and class, and problematic images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.core.arrays import IntArray
 
 @dataclass(frozen=True)
 class ProblemChange:
-    """An image that became problematic, is so no longer or for another reason; reasons are empty where it is not."""
+    """An image whose problem status or reason changed; a reason is empty if the image is not problematic."""
 
     example: int
     before: str
@@ -22,10 +22,10 @@ class ProblemChange:
 
 @dataclass(frozen=True, eq=False)
 class LabelDiff:
-    """Pairs whose state differs, one a row (r,) in the order of the test set, and images with other problems.
+    """Pairs whose state differs, one per row (r,) in the order of the test set, and changes of problematic images.
 
-    A pair that a version does not list is `LabelState.UNJUDGED` in it. ``newly_covered`` and ``no_longer_covered``
-    count images that only one of the versions speaks about.
+    A pair that a version does not list has the state `LabelState.UNJUDGED`. ``newly_covered`` and
+    ``no_longer_covered`` count images that only one of the versions covers.
     """
 
     before: str
@@ -42,11 +42,11 @@ class LabelDiff:
         return bool(len(self.examples) or self.problems or self.newly_covered or self.no_longer_covered)
 
     def count(self, was: LabelState, now: LabelState) -> int:
-        """How many pairs went from one state to another."""
+        """How many pairs changed from one state to another."""
         return int(((self.was == was) & (self.now == now)).sum())
 
     def moves(self) -> Iterator[tuple[LabelState, LabelState, int]]:
-        """Every change of state that occurs, with its count: additions first, then changes, then what was taken out."""
+        """Every change of state that occurs, with its count: additions first, then changes, then removals."""
         states = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
         added = [(LabelState.UNJUDGED, now) for now in states]
         changed = [(was, now) for was in states for now in states if was is not now]
@@ -56,33 +56,34 @@ class LabelDiff:
                 yield was, now, number
 
     def counts(self) -> dict[str, int]:
-        """Everything that changed, in words, counted."""
-        pairs = {move_in_words(was, now): number for was, now, number in self.moves()}
+        """The number of changes of each kind, by its description."""
+        pairs = {describe_change(was, now): number for was, now, number in self.moves()}
         images = {
             "problematic": self.became_problematic,
             "no longer problematic": self.no_longer_problematic,
-            "problematic for another reason": sum(bool(one.before and one.after) for one in self.problems),
+            "problematic for another reason": sum(bool(change.before and change.after) for change in self.problems),
             "newly covered": self.newly_covered,
             "no longer covered": self.no_longer_covered,
         }
-        told = {f"{'image' if number == 1 else 'images'} {what}": number for what, number in images.items() if number}
-        return pairs | told
+        return pairs | {
+            f"{'image' if number == 1 else 'images'} {what}": number for what, number in images.items() if number
+        }
 
     @property
     def became_problematic(self) -> int:
         """Images that are problematic only in the second version."""
-        return sum(not one.before for one in self.problems)
+        return sum(not change.before for change in self.problems)
 
     @property
     def no_longer_problematic(self) -> int:
         """Images that are problematic only in the first version."""
-        return sum(not one.after for one in self.problems)
+        return sum(not change.after for change in self.problems)
 
 
-def move_in_words(was: LabelState, now: LabelState) -> str:
-    """What became of a pair.
+def describe_change(was: LabelState, now: LabelState) -> str:
+    """Describe a pair's change of state.
 
-    >>> move_in_words(LabelState.UNJUDGED, LabelState.CORRECT), move_in_words(LabelState.CORRECT, LabelState.WRONG)
+    >>> describe_change(LabelState.UNJUDGED, LabelState.CORRECT), describe_change(LabelState.CORRECT, LabelState.WRONG)
     ('correct added', 'correct now wrong')
     """
     if was is LabelState.UNJUDGED:
@@ -93,12 +94,12 @@ def move_in_words(was: LabelState, now: LabelState) -> str:
 
 
 def state_word(state: int) -> str:
-    """A state as people call it."""
+    """The name of a state, for people."""
     return LabelState(state).name.lower()
 
 
 def label_diff(before: LabelSet, after: LabelSet) -> LabelDiff:
-    """Hold two label sets of one test set against each other."""
+    """Compare two label sets of one test set."""
     if (before.test_set, before.class_count, len(before)) != (after.test_set, after.class_count, len(after)):
         raise MismatchError(f"{before.full_name} and {after.full_name} are labels of different test sets or classes")
     keys = np.union1d(_keys(before), _keys(after))

@@ -1,4 +1,4 @@
-"""Effective robustness of models against a line, with the uncertainty of the model and of the line."""
+"""Effective robustness of models relative to a line, with the uncertainty of the model and of the line."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def robustness_to(
     scale: Scale,
     confidence: float,
 ) -> tuple[FloatArray, list[Estimate]]:
-    """What the line through ``standard`` models (m,) expects of each model, and how far each is from it.
+    """The accuracy that the line through ``standard`` models (m,) predicts for each model, and its distance to it.
 
-    The interval takes together, as independent errors are, how far the new accuracy may be off, how far the original
-    one may be and so moves what is expected, and how far the line at this place may be.
+    The interval combines three errors as independent ones: of the new accuracy, of the original accuracy, which moves
+    the prediction, and of the line at that point.
     """
     x = placed(right / images, images, scale)
     y = placed(new_right / new_images, new_images, scale)

@@ -12,16 +12,16 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import Band, LineFit, Scale, bootstrap_lines, fit_lines
 
 DRAWS = 100_000
-"""How often models are drawn for an interval, as in Recht et al. 2019."""
+"""The number of bootstrap draws of models for an interval, as in Recht et al. 2019."""
 
 
 @dataclass(frozen=True)
 class ModelLine:
     """A line through models, fitted on a scale.
 
-    The intervals of ``slope`` and ``intercept``, and the band, are those of papers: percentiles over draws of models,
-    a little short with few models. ``robust_slope`` and ``robust_intercept`` are the same line with t intervals that
-    hold with few models too.
+    The intervals of ``slope`` and ``intercept``, and the band, are bootstrap percentiles over draws of models, as in
+    papers; with few models they are slightly too short. ``robust_slope`` and ``robust_intercept`` are the same line
+    with t intervals that also hold with few models.
     """
 
     scale: Scale
@@ -34,16 +34,16 @@ class ModelLine:
     band: Band | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The line, ready for JSON; the band only where there is one."""
-        told: dict[str, Any] = {
+        """The line, ready for JSON; with the band if there is one."""
+        data: dict[str, Any] = {
             "scale": self.scale.value,
             **{key: getattr(self, key).as_dict() for key in _ESTIMATES},
             "r_squared": self.r_squared,
             "draws": self.draws,
         }
         if self.band is not None:
-            told["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
-        return told
+            data["band"] = {key: getattr(self.band, key).tolist() for key in ("x", "line", "low", "high")}
+        return data
 
     def in_words(self) -> str:
         """Slope, intercept and how well the line fits, in the units of the scale."""
@@ -60,7 +60,7 @@ _ESTIMATES = ("slope", "intercept", "robust_slope", "robust_intercept")
 
 
 def placed(accuracies: FloatArray, images: IntArray, scale: Scale) -> FloatArray:
-    """Accuracies that have a place on the scale: off the linear one, 0 and 1 are moved in by half an image."""
+    """Accuracies that are finite on the scale: except on the linear one, 0 and 1 are moved inward by half an image."""
     if scale is Scale.LINEAR:
         return accuracies
     return np.clip(accuracies, 0.5 / images, 1 - 0.5 / images)
@@ -92,13 +92,13 @@ def model_lines(
     confidence: float,
     band_points: int,
 ) -> list[ModelLine]:
-    """A line for each of t new test sets, from accuracies (m,) and (t, m); all share the same draws of models."""
+    """A line for each of t new test sets, from accuracies (m,) and (t, m), with the same draws of models for all."""
     drawn = bootstrap_lines(x, ys, rng=rng, scale=scale, draws=draws, confidence=confidence, band_points=band_points)
     robust = fit_lines(x, ys, scale=scale, confidence=confidence, band_points=0)
-    return [_together(one, other) for one, other in zip(drawn, robust, strict=True)]
+    return [_model_line(*fits) for fits in zip(drawn, robust, strict=True)]
 
 
-def _together(drawn: LineFit, robust: LineFit) -> ModelLine:
+def _model_line(drawn: LineFit, robust: LineFit) -> ModelLine:
     return ModelLine(
         drawn.scale,
         drawn.slope,

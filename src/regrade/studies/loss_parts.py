@@ -1,4 +1,4 @@
-"""The difference in loss between two test sets, in parts: what is observed, what is bounded, what cannot be told."""
+"""The parts of the difference in loss between two test sets: observed, bounded and not identified."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from regrade.stats.intervals import method_name
 
 @dataclass(frozen=True)
 class LossParts:
-    """L_S - L_S' in the mean over models, losses being shares of wrong answers (Recht et al. 2019, section 2).
+    """The mean over models of L_S - L_S', where the loss is the error rate (Recht et al. 2019, section 2).
 
-    It is the sum of three: adaptivity (L_S - L_D), distribution (L_D - L_D') and sampling (L_D' - L_S'), where S and
-    S' are the test sets, D and D' what they were drawn from. Only the sum is ``observed``. ``sampling`` is how far
-    the drawing of the new images can have moved it: an exact bound for all models at once. ``rest`` is adaptivity and
-    distribution together; accuracies alone do not tell them apart.
+    It is a sum of three gaps: adaptivity (L_S - L_D), distribution (L_D - L_D') and sampling (L_D' - L_S'), where S and
+    S' are the test sets and D and D' the distributions they were drawn from. Only the sum is ``observed``. ``sampling``
+    bounds the effect of drawing the new images, exactly and simultaneously for all models. ``rest`` is adaptivity and
+    distribution together; accuracies alone do not separate them.
     """
 
     observed: float
@@ -38,7 +38,7 @@ class LossParts:
         }
 
     def in_words(self) -> str:
-        """What of the difference is known."""
+        """The parts in one sentence."""
         low, high = 100 * self.sampling.low, 100 * self.sampling.high
         return (
             f"of {100 * self.observed:+.1f} points that the accuracy changes, drawing the new images explains between "

@@ -1,4 +1,4 @@
-"""All pairs of many models as arrays, from which a pair is made when it is asked for."""
+"""All pairs of many models, stored as arrays; a `Pair` is built when it is accessed."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from regrade.stats.power import detectable_difference, needed_images
 from regrade.studies.pair import McNemarTests, Pair, PairResult
 from regrade.studies.review_differences import ReviewDifferences
 
-_BLOCK = 1 << 12  # pairs that are made at a time
-_POWER = 0.8  # of the images needed and the smallest detectable difference
+_BLOCK = 1 << 12  # pairs that are built at a time
+_POWER = 0.8  # for the number of images needed and the smallest detectable difference
 
 
 @dataclass(frozen=True, eq=False)
 class ModelPairs(Sequence[Pair]):
     """Pairs of models in the order of ``first`` and ``second`` (p,), which index ``models`` and their accuracies.
 
-    A sequence of `Pair`: millions of them take some bytes each, as they are made only while one goes through them.
-    ``equivalence`` (p,) are Holm-corrected p-values for a difference within a margin, where one was given.
+    A lazy sequence of `Pair`: millions of pairs take a few bytes each and are built during iteration.
+    ``equivalence`` (p,) are Holm-corrected p-values of equivalence within a margin, if one was given.
     """
 
     models: tuple[str, ...]
@@ -62,17 +62,17 @@ class ModelPairs(Sequence[Pair]):
     def __getitem__(self, index: slice) -> tuple[Pair, ...]: ...
     def __getitem__(self, index: int | slice) -> Pair | tuple[Pair, ...]:
         if isinstance(index, slice):
-            return tuple(self._made(np.arange(len(self))[index]))
-        return next(self._made(np.array([range(len(self))[index]])))
+            return tuple(self._build(np.arange(len(self))[index]))
+        return next(self._build(np.array([range(len(self))[index]])))
 
     def __iter__(self) -> Iterator[Pair]:
         for start in range(0, len(self), _BLOCK):
-            yield from self._made(np.arange(start, min(start + _BLOCK, len(self))))
+            yield from self._build(np.arange(start, min(start + _BLOCK, len(self))))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
+    def __eq__(self, pairs: object) -> bool:
+        if not isinstance(pairs, Sequence):
             return NotImplemented
-        return len(self) == len(other) and all(own == pair for own, pair in zip(self, other, strict=True))
+        return len(self) == len(pairs) and all(own == pair for own, pair in zip(self, pairs, strict=True))
 
     def __hash__(self) -> int:
         return hash((self.models, self.images, self.confidence))
@@ -82,20 +82,20 @@ class ModelPairs(Sequence[Pair]):
 
     @property
     def level(self) -> float:
-        """The level of tests: what the confidence leaves."""
+        """The significance level of the tests, 1 - confidence."""
         return 1 - self.confidence
 
     @cached_property
     def pair_levels(self) -> FloatArray:
-        """Shape (p,): the level over the number of pairs that are not declared different, the pair's own included.
+        """Shape (p,): the level divided by the number of pairs not declared different, the pair itself included.
 
-        A pair that is not declared different would be with an exact p-value of at most this, the others as they are.
+        A pair not declared different would be declared so with an exact p-value of at most this, all else equal.
         """
         different = self.holm <= self.level
         return self.level / (np.count_nonzero(~different) + different)
 
     def equivalent(self) -> int | None:
-        """How many pairs are equivalent within the margin at the level; none where no margin was given."""
+        """How many pairs are equivalent within the margin at the level; None if no margin was given."""
         return None if self.equivalence is None else int((self.equivalence <= self.level).sum())
 
     def apart(self, level: float) -> int:
@@ -103,18 +103,18 @@ class ModelPairs(Sequence[Pair]):
         return int((self.holm <= level).sum())
 
     def are_apart(self, first: Sequence[str], second: Sequence[str], level: float) -> BoolArray:
-        """Shape (q,): whether models differ from others, one by one; the pairs must be in ascending order."""
+        """Shape (q,): whether the models of each pair differ; needs pairs in ascending order."""
         return self.holm[self.rows_of(first, second)] <= level
 
     def rows_of(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
-        """Shape (q,): where the pairs of models are, one by one; the pairs must be in ascending order."""
+        """Shape (q,): the row of each pair of models; needs pairs in ascending order."""
         index = {model: place for place, model in enumerate(self.models)}
-        places = np.sort([[index[one], index[other]] for one, other in zip(first, second, strict=True)], axis=1)
+        places = np.sort([[index[model] for model in pair] for pair in zip(first, second, strict=True)], axis=1)
         keys = self.first.astype(np.int64) * len(index) + self.second
         return np.searchsorted(keys, places[:, 0] * len(index) + places[:, 1])
 
-    def _made(self, rows: IntArray) -> Iterator[Pair]:
-        """The pairs of some rows."""
+    def _build(self, rows: IntArray) -> Iterator[Pair]:
+        """The pairs of the given rows."""
         b, c = self.only_first[rows], self.only_second[rows]
         tests = mcnemar(b, c)
         columns = (tests.exact, tests.mid_p, tests.chi_square, tests.corrected)
@@ -154,20 +154,20 @@ class ModelPairs(Sequence[Pair]):
             )
 
     def images_needed(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
-        """Shape (r,): images for the verdict that a pair differs, if its measured difference is the true one."""
+        """Shape (r,): images needed to declare a pair different, if its measured difference is the true one."""
         difference = (self.only_first[rows] - self.only_second[rows]) / self.images
         return needed_images(difference, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
 
     def smallest_differences(self, rows: IntArray, *, power: float = _POWER) -> FloatArray:
-        """Shape (r,): the smallest true difference that would be found on as many images; not a number if none."""
+        """Shape (r,): the smallest true difference that can be detected on as many images; NaN if there is none."""
         return detectable_difference(self.images, self.disagreement(rows), power=power, alpha=self.pair_levels[rows])
 
     def disagreement(self, rows: IntArray) -> FloatArray:
-        """Shape (r,): the share of images on which exactly one model of a pair is right."""
+        """Shape (r,): the share of images on which exactly one model of a pair is correct."""
         return (self.only_first[rows] + self.only_second[rows]) / self.images
 
     def difference_methods(self) -> set[str]:
-        """The methods of the intervals of the differences: of pairs that differ, and of the rest."""
+        """The interval methods of the differences, for pairs that differ and for the rest."""
         differs = self.holm <= 1 - self.confidence
         rows = [int(np.flatnonzero(group)[0]) for group in (differs, ~differs) if group.any()]
         return {estimate.method for estimate in self._differences(np.array(rows, dtype=np.int64))}
@@ -177,7 +177,7 @@ class ModelPairs(Sequence[Pair]):
         return _IntervalLevels(len(self), self.apart(1 - self.confidence), self.confidence)
 
     def _differences(self, rows: IntArray) -> list[Estimate]:
-        """The difference of some pairs: an interval leaves out 0 exactly where the pair differs."""
+        """The differences of the given pairs; an interval excludes 0 exactly if the pair differs."""
         b, c = self.only_first[rows], self.only_second[rows]
         differs = self.holm[rows] <= 1 - self.confidence
         values: FloatArray = (b - c) / self.images
@@ -199,9 +199,9 @@ class ModelPairs(Sequence[Pair]):
 class _IntervalLevels:
     """The confidence of each interval among ``pairs``, ``differing`` of which Holm's correction calls different.
 
-    Those that differ were selected by the data: on average ``confidence`` of their intervals hold (false coverage rate;
-    Benjamini and Yekutieli 2005). The intervals of the rest hold all together. Both agree with the tests, since the one
-    level is at least Holm's last threshold that was passed, and the other the first that was not.
+    Pairs that differ were selected by the data: a share ``confidence`` of their intervals holds on average (false
+    coverage rate; Benjamini and Yekutieli 2005). The intervals of the rest are simultaneous. Both agree with the tests:
+    the first level is at least Holm's last passed threshold, the second is Holm's first threshold that failed.
     """
 
     pairs: int
@@ -229,9 +229,9 @@ def model_pairs(
     confidence: float,
     margin: float | None = None,
 ) -> ModelPairs:
-    """The pairs of ``first`` with ``second`` (p,), p-values corrected for these, from `discordant_counts` (m, m).
+    """The pairs of ``first`` with ``second`` (p,), with p-values corrected for them, from `discordant_counts` (m, m).
 
-    With a ``margin`` all pairs are tested for equivalence too.
+    With a ``margin``, all pairs are also tested for equivalence.
     """
     first, second = first.astype(np.int32), second.astype(np.int32)
     only_first, only_second = (counts[rows].astype(np.int32) for rows in ((first, second), (second, first)))

@@ -1,6 +1,6 @@
-"""Multi-label accuracy with its bounds, and what the labels change of top-1 on the same images.
+"""Multi-label accuracy with its bounds, and its difference to top-1 accuracy on the same images.
 
-Novel predictions count as wrong, as right, or as a review leads to expect.
+Novel predictions count as wrong (lower bound), as correct (upper bound), or as estimated from a review.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from regrade.stats import (
     reviewed_accuracy,
     stratified_proportion,
 )
-from regrade.studies.review import review_of, with_verdicts
+from regrade.studies.review import apply_review, model_review
 from regrade.studies.scoring import MultilabelScoring, Scoring
 
 
 @dataclass(frozen=True, eq=False)
 class ReviewedLabels:
-    """The labels of a grade, the review of what is novel under them, and the half-width that is wanted."""
+    """The labels of a grade, the review of predictions novel under them, and the target half-width."""
 
     scoring: MultilabelScoring
     review: ReviewFrame | None = None
@@ -38,7 +38,7 @@ class ReviewedLabels:
 
     @property
     def scored(self) -> BoolArray:
-        """Shape (n,): the examples that count: those that the labels score and no verdict calls problematic."""
+        """Shape (n,): the examples that the labels score and no review decision calls problematic."""
         scored = self.scoring.labels.scored.copy()
         if self.review is not None:
             scored[self.review.problematic] = False
@@ -47,11 +47,12 @@ class ReviewedLabels:
 
 @dataclass(frozen=True)
 class MultilabelGrade:
-    """One model on one slice: novel predictions counted wrong, right, and estimated; what is undefined is none.
+    """One model on one slice, with novel predictions counted as wrong, as correct, and estimated.
 
-    ``top1`` is top-1 accuracy on the images that the labels score, averaged as theirs is, and ``change`` multi-label
-    accuracy less that: as reviewed where there is a review, else with novel predictions counted as wrong.
-    ``anytime`` is the accuracy that a complete review of these images would give, valid at any stopping point.
+    Undefined values are None. ``top1`` is top-1 accuracy on the images that the labels score, averaged in the same way;
+    ``change`` is multi-label accuracy minus ``top1``, as reviewed if there is a review, else with novel predictions
+    counted as wrong. ``anytime`` is the accuracy that a complete review of these images would give, with an interval
+    that is valid at any stopping point.
     """
 
     lower: Estimate | None = None
@@ -65,7 +66,7 @@ class MultilabelGrade:
 
 
 NOT_JUDGED = MultilabelGrade()
-"""The grade where no judged image is in the slice."""
+"""The grade of a slice without judged images."""
 
 
 def grade_multilabel(
@@ -76,40 +77,40 @@ def grade_multilabel(
     *,
     confidence: Mapping[str, float],
 ) -> dict[str, MultilabelGrade]:
-    """Grade one model on each slice, at the confidence of each."""
+    """Grade one model on each slice, with a confidence level per slice."""
     judged = labels.scoring.judge(predictions, scoring.test_set)
     rule = labels.scoring.rule
     if rule is MultilabelRule.CLASSES and not scoring.test_set.labeled[judged.scored].all():
-        raise InputError("a judged image has no label of its own: a mean over classes needs one for each")
-    now = with_verdicts(predictions, judged, labels.review, rule)
+        raise InputError("a judged image has no original label: averaging over classes needs one for each image")
+    updated = apply_review(predictions, judged, labels.review, rule)
     top1 = scoring.top_k(predictions, 1).right
     grades = {}
     for name, mask in masks.items():
-        model = _JudgedModel(predictions, scoring, labels, judged, now, top1, confidence[name])
+        model = _JudgedModel(predictions, scoring, labels, judged, updated, top1, confidence[name])
         grades[name] = model.grade(mask & predictions.counted)
     return {name: grade for name, grade in grades.items() if grade is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class _JudgedModel:
-    """One model's predictions, what the labels make of them without and with verdicts, and where top-1 is right."""
+    """One model's predictions, judged by the labels alone and updated by the review, and its top-1 correctness."""
 
     predictions: Predictions
     scoring: Scoring
     labels: ReviewedLabels
     judged: Judged
-    now: Judged
+    updated: Judged
     top1: BoolArray
     confidence: float
 
     def grade(self, mask: BoolArray) -> MultilabelGrade | None:
-        """The grade on the images of a mask (n,); none where the labels score none of them."""
-        inside = mask & self.now.scored
+        """The grade on the images of a mask (n,); None if the labels score none of them."""
+        inside = mask & self.updated.scored
         if not inside.any():
             return None
-        lower = self._accuracy(self.now.right, inside)
-        novel = int((self.now.novel & inside).sum())
-        upper = self._accuracy(self.now.right | self.now.novel, inside) if novel else lower
+        lower = self._accuracy(self.updated.right, inside)
+        novel = int((self.updated.novel & inside).sum())
+        upper = self._accuracy(self.updated.right | self.updated.novel, inside) if novel else lower
         bounds = MultilabelGrade(lower, upper, None, novel)
         review = self._review(mask & self.judged.scored)
         grade = bounds if review is None else _estimated(bounds, review, self.labels, self.confidence)
@@ -117,7 +118,7 @@ class _JudgedModel:
 
     def _with_top1(self, grade: MultilabelGrade, mask: BoolArray) -> MultilabelGrade:
         """The grade with top-1 accuracy on the images that both the labels and top-1 score."""
-        inside = mask & self.now.scored
+        inside = mask & self.updated.scored
         if not inside.any():
             return grade
         listed = mask & self.judged.scored
@@ -126,12 +127,12 @@ class _JudgedModel:
         return replace(grade, top1=self._accuracy(self.top1, inside), change=change)
 
     def _change(self, inside: BoolArray) -> Estimate:
-        gained = self._accuracy(self.now.right & ~self.top1, inside)
-        lost = self._accuracy(~self.now.right & self.top1, inside)
+        gained = self._accuracy(self.updated.right & ~self.top1, inside)
+        lost = self._accuracy(~self.updated.right & self.top1, inside)
         return exclusive_difference(gained, lost, confidence=self.confidence)
 
     def _reviewed_change(self, review: PartialReview, top1: BoolArray) -> Estimate | None:
-        """Multi-label less top-1 accuracy as a review leads to expect; none where it says too little."""
+        """Multi-label minus top-1 accuracy, estimated from a review; None if the review is too small."""
         gained = _part(review, ~top1, review.outcomes, review.proxy)
         lost = _part(review, top1, 1 - review.outcomes, 1 - review.proxy)
         try:
@@ -149,7 +150,9 @@ class _JudgedModel:
             return None
         rule = self.labels.scoring.rule
         weights = _weights(self.scoring.test_set.labels, inside, self.labels.scored, rule)
-        return review_of(self.predictions, self.judged, self.labels.review, rule=rule, inside=inside, weights=weights)
+        return model_review(
+            self.predictions, self.judged, self.labels.review, rule=rule, inside=inside, weights=weights
+        )
 
 
 def _part(review: PartialReview, chosen: BoolArray, outcomes: FloatArray, proxy: FloatArray) -> PartialReview:
@@ -168,7 +171,7 @@ def _part(review: PartialReview, chosen: BoolArray, outcomes: FloatArray, proxy:
 def _estimated(
     bounds: MultilabelGrade, review: PartialReview, labels: ReviewedLabels, confidence: float
 ) -> MultilabelGrade:
-    """The grade with what the review leads to expect; as it was where the review finds problems only."""
+    """The grade with estimates from the review; unchanged if the review found only problematic images."""
     try:
         reviewed = reviewed_accuracy(review, confidence=confidence)
     except UndefinedError:
@@ -190,9 +193,9 @@ def _anytime(review: PartialReview, confidence: float) -> Estimate | None:
 
 
 def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | None) -> Estimate:
-    """The estimate kept between what novel predictions counted wrong and counted right allow.
+    """Clip the estimate to the bounds with novel predictions counted as wrong and as correct.
 
-    Not so once an image was found problematic: that more of them may leave is in the estimate, not in the bounds.
+    Not once an image was found problematic: the estimate, but not the bounds, allows for further problematic images.
     """
     lower, upper = bounds.lower, bounds.upper
     if lower is None or upper is None or (review is not None and review.problematic.size):
@@ -202,7 +205,7 @@ def _within(reviewed: Estimate, bounds: MultilabelGrade, review: ReviewFrame | N
 
 
 def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: float) -> int | None:
-    """How many more judgments of the sample, which all models share, bring this model to the wanted half-width."""
+    """How many more judgments of the shared sample reduce this model's half-width to the target."""
     if labels.half_width is None or labels.review is None:
         return None
     needed = judgments_needed(review, labels.half_width, confidence=confidence)
@@ -214,19 +217,20 @@ def _draws_needed(review: PartialReview, labels: ReviewedLabels, confidence: flo
 def accuracy_by_rule(
     right: BoolArray, inside: BoolArray, originals: IntArray, *, rule: MultilabelRule, confidence: float
 ) -> Estimate:
-    """The accuracy over the images ``inside`` (n,), averaged as the rule says by their original labels (n,)."""
+    """The accuracy over the images ``inside`` (n,), averaged over images or original labels (n,) by the rule."""
     n = int(inside.sum())
     classes = originals[inside]
     if rule is MultilabelRule.CLASSES and np.bincount(classes).max(initial=0) > 1:
         return stratified_proportion(right[inside], classes, confidence=confidence)[0]
-    # with one image a class the mean over classes is the mean over images
+    # with one image per class, the mean over classes is the mean over images
     return proportion(int((right & inside).sum()), n, confidence=confidence)
 
 
 def _weights(originals: IntArray, inside: BoolArray, scored: BoolArray, rule: MultilabelRule) -> FloatArray:
-    """Each image's share of the accuracy under the rule.
+    """Each image's weight in the accuracy under the rule.
 
-    Classes weigh the same by those of their images that are still ``scored``; a problematic one has the share of these.
+    Classes have equal weight, split among those of their images that are still ``scored``; a problematic image has the
+    same weight as these.
     """
     if rule is MultilabelRule.IMAGES:
         return np.full(int(inside.sum()), 1 / inside.sum())

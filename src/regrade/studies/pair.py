@@ -1,4 +1,4 @@
-"""Two models on the same images: their difference, what tests say of it, and in words."""
+"""Two models on the same images: their difference, the tests of it, and a summary sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class McNemarTests:
 
 
 class PairResult(StrEnum):
-    """What the tests of one pair conclude; that no difference was detected does not make two models equal."""
+    """The conclusion of the tests of one pair; "no difference detected" does not mean that the models are equal."""
 
     DIFFERENT = "different"
     NOT_DETECTED = "no difference detected"
@@ -31,7 +31,7 @@ class PairResult(StrEnum):
 
     @classmethod
     def of(cls, difference: float, equivalence: float | None, level: float) -> PairResult:
-        """The conclusion from the corrected p-values of the test of difference and, if made, of equivalence."""
+        """The conclusion from the corrected p-values of the tests of difference and, if done, of equivalence."""
         within = equivalence is not None and equivalence <= level
         if difference <= level:
             return cls.SLIGHTLY_DIFFERENT if within else cls.DIFFERENT
@@ -40,16 +40,16 @@ class PairResult(StrEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """Two models on the same images; ``difference`` is the first's accuracy less the second's.
+    """Two models on the same images; ``difference`` is the first's accuracy minus the second's.
 
     ``holm`` and ``benjamini_hochberg`` correct the exact p-value for all pairs that were compared.
-    ``images_needed`` would declare the measured difference, if it is the true one, with 80% power, by the exact test
-    with Holm's correction; none where it is 0. ``smallest_difference`` is the smallest true one that the images at hand
-    would declare so; none where they are too few. ``equivalence`` is the p-value of equivalence within a margin,
-    corrected by Holm for all pairs, and ``result`` what both tests conclude. ``lowest`` and ``highest`` are what the
-    difference could become if people judged the novel predictions, which here count as wrong; without any they are the
-    difference itself. ``anytime`` is the difference on these images that a complete review of them would give, with an
-    interval that is valid at any stopping point.
+    ``images_needed`` is the number of images with which the exact test, corrected by Holm, has 80% power if the
+    measured difference is the true one; None if it is 0. ``smallest_difference`` is the smallest true difference that
+    the available images detect with the same power; None if they are too few. ``equivalence`` is the p-value of
+    equivalence within a margin, corrected by Holm for all pairs, and ``result`` the conclusion of both tests.
+    ``lowest`` and ``highest`` bound the difference over all possible judgments of novel predictions, which count as
+    wrong here; without novel predictions they equal the difference. ``anytime`` is the difference on these images that
+    a complete review would give, with an interval that is valid at any stopping point.
     """
 
     first: str
@@ -82,7 +82,7 @@ class Pair:
         }
 
     def in_words(self, level: float, *, margin: float | None = None) -> str:
-        """What the difference, its interval and the tests at a level say, in one sentence."""
+        """The conclusion at a significance level, with the interval of the difference, in one sentence."""
         ahead, behind, sign = (
             (self.first, self.second, 1) if self.difference.value >= 0 else (self.second, self.first, -1)
         )
@@ -103,13 +103,15 @@ class Pair:
         return self.equivalence is not None and self.equivalence <= level
 
     def _if_novel(self, sign: int) -> str:
-        """Whether the novel predictions could turn the finding round."""
+        """Whether judgments of novel predictions could reverse the conclusion."""
         if self.lowest == self.highest:
             return ""
         worst = min(sign * self.lowest, sign * self.highest)
-        return ", whatever the novel predictions are" if worst > 0 else ", but novel ones could turn it round"
+        if worst > 0:
+            return ", however the novel predictions are judged"
+        return ", but judging the novel predictions could reverse it"
 
 
 def _points(value: float, direction: str) -> str:
-    """So many points in a direction; a negative number of points behind is ahead."""
+    """A number of points with a direction; a negative number of points behind is ahead."""
     return f"{value:.2f} points {direction}" if value >= 0 else f"{-value:.2f} points ahead"

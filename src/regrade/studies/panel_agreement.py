@@ -1,4 +1,4 @@
-"""How far the reviewers of a queue agree, from what each said before anyone could see what the others say."""
+"""Agreement between the reviewers of a queue, from independent votes given before the others' were visible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNDECIDED = "the others' votes are tied or missing on every item"
 
 @dataclass(frozen=True)
 class PanelVote:
-    """What someone said of an item, independently of the others."""
+    """One reviewer's independent vote on an item."""
 
     item: int
     person: str
@@ -29,9 +29,9 @@ class PanelVote:
 
 @dataclass(frozen=True)
 class AgreementMeasures:
-    """How far answers agree: pairs that are equal, Fleiss' kappa and Krippendorff's alpha; what is undefined is none.
+    """Agreement of answers: share of equal pairs, Fleiss' kappa and Krippendorff's alpha; None where undefined.
 
-    ``of`` is what was asked, and ``undefined`` says why a measure has no value.
+    ``of`` names the question, and ``undefined`` says why a measure has no value.
     """
 
     of: str
@@ -43,9 +43,9 @@ class AgreementMeasures:
 
 @dataclass(frozen=True)
 class ReviewerAgreement:
-    """How often someone's votes are what most of the others say, and the median of the seconds a vote took.
+    """How often a reviewer votes with the majority of the others, and the median seconds per vote.
 
-    One's own vote does not count among the others', and items on which these are tied say nothing.
+    The reviewer's own vote does not count towards the majority; items on which the others are tied are left out.
     """
 
     person: str
@@ -56,7 +56,7 @@ class ReviewerAgreement:
 
 @dataclass(frozen=True, repr=False)
 class PanelAgreement(Tabular):
-    """Agreement in one queue; ``items`` have the votes of two people or more."""
+    """Agreement in one queue; ``items`` counts the items with votes of two or more people."""
 
     queue: str
     votes: int
@@ -66,91 +66,104 @@ class PanelAgreement(Tabular):
     reviewers: tuple[ReviewerAgreement, ...]
 
     def table(self) -> Table:
-        """One line a question that was asked."""
+        """One row per question."""
         columns = (
-            Column("queue", "queue"), Column("of", "of"), Column("people", "people"), Column("votes", "votes"),
+            Column("queue", "queue"), Column("of", "question"), Column("people", "people"), Column("votes", "votes"),
             Column("items", "items with two votes"), Column("equal", "equal answers, %"),
             Column("fleiss", "Fleiss' kappa", percent=False, digits=2),
             Column("krippendorff", "Krippendorff's alpha", percent=False, digits=2),
             Column("seconds", "median seconds", percent=False),
         )  # fmt: skip
         rows = tuple(
-            (self.queue, one.of, len(self.reviewers), self.votes, self.items, one.equal, one.fleiss, one.krippendorff,
-             self.seconds)
-            for one in self.measures
+            (self.queue, measures.of, len(self.reviewers), self.votes, self.items, measures.equal, measures.fleiss,
+             measures.krippendorff, self.seconds)
+            for measures in self.measures
         )  # fmt: skip
         return Table(f"agreement in {self.queue}", columns, rows, (_INDEPENDENT, *self.reasons))
 
     def reviewer_table(self) -> Table:
-        """One line a reviewer."""
+        """One row per reviewer."""
         columns = (
-            Column("person", "reviewer"), Column("votes", "votes"), Column("with_others", "as most others, %"),
-            Column("items", "of items"), Column("seconds", "median seconds", percent=False),
+            Column("person", "reviewer"), Column("votes", "votes"),
+            Column("with_others", "agrees with most others, %"), Column("items", "of items"),
+            Column("seconds", "median seconds", percent=False),
         )  # fmt: skip
         rows = tuple(
-            (one.person, one.votes, one.with_others, one.with_others.n if one.with_others else 0, one.seconds)
-            for one in self.reviewers
+            (
+                reviewer.person,
+                reviewer.votes,
+                reviewer.with_others,
+                reviewer.with_others.n if reviewer.with_others else 0,
+                reviewer.seconds,
+            )
+            for reviewer in self.reviewers
         )
-        alone = tuple(f"{one.person}: {_UNDECIDED}" for one in self.reviewers if one.with_others is None)
+        alone = tuple(f"{person.person}: {_UNDECIDED}" for person in self.reviewers if person.with_others is None)
         notes = (_INDEPENDENT, "items on which the others are tied are left out", *alone)
-        return Table(f"reviewers of {self.queue} against the others", columns, rows, notes)
+        return Table(f"reviewers of {self.queue} compared with the others", columns, rows, notes)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why some measures have no value."""
         several = len(self.measures) > 1
-        return tuple(f"{f'{one.of}, ' if several else ''}{reason}" for one in self.measures for reason in one.undefined)
+        return tuple(
+            f"{f'{measures.of}, ' if several else ''}{reason}"
+            for measures in self.measures
+            for reason in measures.undefined
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """The agreement, ready for JSON."""
         return {
             "queue": self.queue,
             "votes": self.votes,
             "items": self.items,
             "measures": [
                 {
-                    "of": one.of,
-                    "equal": _plain(one.equal),
-                    "fleiss": _plain(one.fleiss),
-                    "krippendorff": _plain(one.krippendorff),
-                    "undefined": list(one.undefined),
+                    "of": measures.of,
+                    "equal": _plain(measures.equal),
+                    "fleiss": _plain(measures.fleiss),
+                    "krippendorff": _plain(measures.krippendorff),
+                    "undefined": list(measures.undefined),
                 }
-                for one in self.measures
+                for measures in self.measures
             ],
             "seconds": _plain(self.seconds),
             "reviewers": [
                 {
-                    "person": one.person,
-                    "votes": one.votes,
-                    "with_others": _plain(one.with_others),
-                    "seconds": _plain(one.seconds),
+                    "person": reviewer.person,
+                    "votes": reviewer.votes,
+                    "with_others": _plain(reviewer.with_others),
+                    "seconds": _plain(reviewer.seconds),
                 }
-                for one in self.reviewers
+                for reviewer in self.reviewers
             ],
         }
 
 
-_INDEPENDENT = "from independent votes, before anyone could see the others'"
+_INDEPENDENT = "from independent votes, given before the others' votes were visible"
 
 
 def panel_agreement(
     votes: Sequence[PanelVote], *, queue: str, of: str, overlap: int, confidence: float = 0.95
 ) -> PanelAgreement:
-    """Measure agreement from the independent votes on a queue's items, each for ``overlap`` people.
+    """Measure agreement from the independent votes on a queue's items, each voted on by ``overlap`` people.
 
-    Votes that changed in discussion would show agreement that the discussion made. A reviewer is held against what most
-    of the *others* said, not against the decision: one's own vote is part of that, and with two people would be half of
-    it. Kappa takes the items that have all votes, which need not be of the same people (Fleiss 1971); the others take
-    all items with two votes or more. Intervals are over items; those of reviewers are exact.
+    Votes changed in a discussion are not used: they would measure the agreement that the discussion produced. A
+    reviewer is compared with the majority of the *others*, not with the decision, which the reviewer's own vote is part
+    of. Kappa uses the items with all votes, not necessarily by the same people (Fleiss 1971); the other measures use
+    all items with two or more votes. Intervals are over items; those of reviewers are exact.
     """
     by_item: dict[int, list[PanelVote]] = defaultdict(list)
-    for one in votes:
-        by_item[one.item].append(one)
-    shared = [said for said in by_item.values() if len(said) > 1]
-    measures = [_measures(of, [[one.answer for one in said] for said in shared], overlap, confidence)]
-    if any(one.severity is not None for one in votes):
-        graded = [[one.severity for one in said if one.severity is not None] for said in shared]
-        measures.append(_measures("severity", [said for said in graded if len(said) > 1], overlap, confidence))
+    for vote in votes:
+        by_item[vote.item].append(vote)
+    shared = [item_votes for item_votes in by_item.values() if len(item_votes) > 1]
+    answers = [[vote.answer for vote in item_votes] for item_votes in shared]
+    measures = [_measures(of, answers, overlap, confidence)]
+    if any(vote.severity is not None for vote in votes):
+        severities = [[vote.severity for vote in item_votes if vote.severity is not None] for item_votes in shared]
+        several = [severity for severity in severities if len(severity) > 1]
+        measures.append(_measures("severity", several, overlap, confidence))
     return PanelAgreement(
         queue,
         len(votes),
@@ -164,9 +177,10 @@ def panel_agreement(
 def _measures(of: str, answers: Sequence[Sequence[str]], overlap: int, confidence: float) -> AgreementMeasures:
     if not answers:
         return AgreementMeasures(of, None, None, None, ("no item has the votes of two people yet",))
-    codes = {answer: code for code, answer in enumerate(dict.fromkeys(one for said in answers for one in said))}
-    every = [[codes[one] for one in said] for said in answers]
-    complete = [said for said in every if len(said) == overlap]
+    distinct = dict.fromkeys(answer for item_answers in answers for answer in item_answers)
+    codes = {answer: code for code, answer in enumerate(distinct)}
+    every = [[codes[answer] for answer in item_answers] for item_answers in answers]
+    complete = [item_codes for item_codes in every if len(item_codes) == overlap]
     undefined: list[str] = []
 
     def measured(name: str, measure: Callable[..., Estimate], items: Sequence[Sequence[int]]) -> Estimate | None:
@@ -188,10 +202,10 @@ def _measures(of: str, answers: Sequence[Sequence[str]], overlap: int, confidenc
 
 
 def _matrix(items: Sequence[Sequence[int]]) -> IntArray:
-    """Answers (most votes of an item, items), -1 for none: who gave which does not matter to agreement."""
-    answers = np.full((max(len(said) for said in items), len(items)), -1, dtype=np.int64)
-    for place, said in enumerate(items):
-        answers[: len(said), place] = said
+    """Answers (most votes of an item, items), -1 for none: agreement does not depend on who gave which answer."""
+    answers = np.full((max(len(codes) for codes in items), len(items)), -1, dtype=np.int64)
+    for place, codes in enumerate(items):
+        answers[: len(codes), place] = codes
     return answers
 
 
@@ -199,34 +213,34 @@ def _reviewers(
     votes: Iterable[PanelVote], by_item: Mapping[int, Sequence[PanelVote]], confidence: float
 ) -> tuple[ReviewerAgreement, ...]:
     own: dict[str, list[PanelVote]] = defaultdict(list)
-    alike: dict[str, list[bool]] = defaultdict(list)
+    agrees: dict[str, list[bool]] = defaultdict(list)
     for vote in votes:
         own[vote.person].append(vote)
-    for said in by_item.values():
-        counts = Counter(one.answer for one in said)
-        for vote in said:
-            if (most := _most_of_the_others(counts, vote.answer)) is not None:
-                alike[vote.person].append(most == vote.answer)
+    for item_votes in by_item.values():
+        counts = Counter(vote.answer for vote in item_votes)
+        for vote in item_votes:
+            if (majority := _majority_of_others(counts, vote.answer)) is not None:
+                agrees[vote.person].append(majority == vote.answer)
     return tuple(
         ReviewerAgreement(
             person,
             len(own[person]),
-            proportion(sum(alike[person]), len(alike[person]), confidence=confidence) if alike[person] else None,
+            proportion(sum(agrees[person]), len(agrees[person]), confidence=confidence) if agrees[person] else None,
             _median(own[person], confidence),
         )
         for person in sorted(own)
     )
 
 
-def _most_of_the_others(counts: Counter[str], mine: str) -> str | None:
-    """What most of an item's other voters say; none in a tie, or without any."""
+def _majority_of_others(counts: Counter[str], mine: str) -> str | None:
+    """The most common answer of an item's other voters; None if they are tied or there are none."""
     (best, most), *rest = Counter({**counts, mine: counts[mine] - 1}).most_common()
     return best if most > 0 and not (rest and rest[0][1] == most) else None
 
 
 def _median(votes: Iterable[PanelVote], confidence: float) -> Estimate | None:
     try:
-        return quantile([one.seconds for one in votes if one.seconds is not None], 0.5, confidence=confidence)
+        return quantile([vote.seconds for vote in votes if vote.seconds is not None], 0.5, confidence=confidence)
     except UndefinedError:
         return None
 

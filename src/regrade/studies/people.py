@@ -1,4 +1,4 @@
-"""People and models on the same images and labels (Shankar et al. 2020): who is right, where, and how fast."""
+"""People and models on the same images and labels (Shankar et al. 2020): accuracy, subsets, agreement and time."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from regrade.stats import proportion
 from regrade.studies.compare import compare_groups
 from regrade.studies.grade import EVERYTHING
 from regrade.studies.multilabel_grade import ReviewedLabels
+from regrade.studies.people_accuracy import CorrectnessTable, PeopleRow
 from regrade.studies.people_agreement import agreement
 from regrade.studies.people_result import Missed, MissedImage, People
-from regrade.studies.people_standings import CorrectnessTable, PeopleRow
 from regrade.studies.people_subsets import Subset, class_subsets, fast_subset
 from regrade.studies.people_timing import SpeedBand, fast_images, median_seconds, speed_bands, time_spent
-from regrade.studies.same_images import SameImages, judged_answers, same_images
+from regrade.studies.same_images import SameImages, judge_predictions, same_images
 from regrade.studies.scoring import Scoring
 
 FAST_SECONDS = 60.0
-"""Up to how many seconds of the median person an image is fast (Shankar et al. 2020)."""
+"""An image is fast if the median person took at most this many seconds (Shankar et al. 2020)."""
 
 
 def people(
@@ -36,51 +36,54 @@ def people(
     fast_seconds: float = FAST_SECONDS,
     confidence: float = 0.95,
 ) -> People:
-    """Hold people against models on the images that all these people were asked about and that have labels.
+    """Compare people with models on the labeled images that all of these people were asked about.
 
-    ``predictions`` are of people and of models, in any order. With ``labels`` right means right under them, and a novel
-    answer counts as wrong; always a mean over images. ``subsets`` are groups of classes by an image's own label, such
-    as ``objects`` or ``without dogs``; the usual ones if none are named.
+    ``predictions`` are of people and of models, in any order. With ``labels``, answers are scored against them, and a
+    novel answer counts as wrong. Accuracies are means over images. ``subsets`` are groups of classes by an image's
+    original label, such as ``objects`` or ``without dogs``; default: those of Shankar et al.
     """
     if not fast_seconds > 0:
         raise InputError(f"fast must be more than 0 seconds, got {fast_seconds}")
     persons: list[_Person] = []
-    found = same_images(test_set, _noting(persons, predictions, labels), labels=labels, confidence=confidence)
-    _check(persons, found)
+    collected = _collect_people(persons, predictions, labels)
+    aligned = same_images(test_set, collected, labels=labels, confidence=confidence)
+    _check(persons, aligned)
     names = [person.name for person in persons]
-    medians = median_seconds(np.stack([person.seconds[found.images] for person in persons]))
-    image_labels = test_set.labels[found.images]
+    medians = median_seconds(np.stack([person.seconds[aligned.images] for person in persons]))
+    image_labels = test_set.labels[aligned.images]
     parts = _parts(test_set, image_labels, subsets, medians, fast_seconds)
-    side_by_side = CorrectnessTable(
-        found.models,
-        np.isin(found.models, names),
-        found.correct,
+    correctness = CorrectnessTable(
+        aligned.models,
+        np.isin(aligned.models, names),
+        aligned.correct,
         image_labels,
         len(test_set.class_space),
         confidence,
         len(parts) - 1,
     )
     inside = np.zeros(len(test_set), dtype=bool)
-    inside[found.images] = True
+    inside[aligned.images] = True
     return People(
-        found.basis,
+        aligned.basis,
         {part.name: part.images for part in parts},
-        _best_first([row for part in parts for row in side_by_side.standings(part, rng)]),
+        _best_first([row for part in parts for row in correctness.rows(part, rng)]),
         {person.name: person.accuracy(confidence) for person in persons},
-        compare_groups(found.models, found.correct, side_by_side.is_person, basis=found.basis, novel=found.novel),
-        _missed(side_by_side, found.images, test_set),
+        compare_groups(
+            aligned.models, aligned.correct, correctness.is_person, basis=aligned.basis, novel=aligned.novel
+        ),
+        _missed(correctness, aligned.images, test_set),
         agreement(names, np.stack([person.classes for person in persons]), inside, confidence=confidence),
         tuple(spent for p in persons if (spent := time_spent(p.name, p.seconds, confidence=confidence))),
         fast_images(medians, fast_seconds) if np.isfinite(medians).any() else None,
         tuple(band for person in persons for band in person.speed(confidence)),
-        {model: int(count) for model, count in zip(found.models, found.novel, strict=True) if count},
-        _notes(persons, len(found.images)),
+        {model: int(count) for model, count in zip(aligned.models, aligned.novel, strict=True) if count},
+        _notes(persons, len(aligned.images)),
     )
 
 
 @dataclass(frozen=True)
 class _Person:
-    """One person on all images (n,): what was answered, is right and counts, and the seconds it took."""
+    """One person on all images (n,): the answers, which are right, which are counted, and the seconds they took."""
 
     name: str
     classes: IntArray
@@ -96,25 +99,25 @@ class _Person:
         return speed_bands(self.name, self.seconds[self.counted], self.right[self.counted], confidence=confidence)
 
 
-def _noting(
+def _collect_people(
     persons: list[_Person], predictions: Iterable[tuple[Predictions, Scoring]], labels: ReviewedLabels | None
 ) -> Iterator[tuple[Predictions, Scoring]]:
-    """Pass predictions on one after another, and keep those of people."""
+    """Pass predictions on one by one, and append those of people to ``persons``."""
     for answers, scoring in predictions:
         if answers.by is Answerer.PERSON:
-            judged = judged_answers(answers, scoring, labels)
+            judged = judge_predictions(answers, scoring, labels)
             seconds = np.full(len(answers), np.nan) if answers.times is None else answers.times.seconds
             persons.append(_Person(answers.model, answers.top1, judged.right, judged.counted, seconds))
         yield answers, scoring
 
 
-def _check(persons: Sequence[_Person], found: SameImages) -> None:
+def _check(persons: Sequence[_Person], aligned: SameImages) -> None:
     if not persons:
-        raise InputError("no person has answers here yet: regrade import people")
-    if not len(found.images):
+        raise InputError("no person has answers on this test set yet: regrade import people")
+    if not len(aligned.images):
         words = ", ".join(f"{person.name} {person.counted.sum():,}" for person in persons)
         raise UndefinedError(
-            f"no image that counts was asked of all these people (images that count: {words}): choose some of them"
+            f"no scored image was shown to all of these people (scored images: {words}): choose some of them"
         )
 
 
@@ -143,7 +146,7 @@ def _missed_image(test_set: TestSet, place: int) -> MissedImage:
 
 
 def _best_first(rows: list[PeopleRow]) -> tuple[PeopleRow, ...]:
-    """Everyone by descending accuracy on all images, each one's subsets in their order."""
+    """People and models by descending accuracy on all images, each with the subsets in their order."""
     overall = {row.who: row.accuracy.value for row in rows if row.subset == EVERYTHING}
     return tuple(sorted(rows, key=lambda row: (-overall[row.who], row.who)))
 
@@ -152,7 +155,7 @@ def _notes(persons: Sequence[_Person], images: int) -> tuple[str, ...]:
     notes = [f"on all images with labels that all {len(persons)} people were asked about: {images:,}"]
     if len(persons) == 1:
         notes = [f"on all images with labels that {persons[0].name} was asked about: {images:,}"]
-    fewest, most = (pick(persons, key=lambda one: one.counted.sum()) for pick in (min, max))
+    fewest, most = (pick(persons, key=lambda person: person.counted.sum()) for pick in (min, max))
     if 2 * fewest.counted.sum() < most.counted.sum():
         notes.append(
             f"{fewest.name} was asked about {amount(fewest.counted.sum(), 'image')} only, {most.name} about "

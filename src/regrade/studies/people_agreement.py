@@ -1,4 +1,4 @@
-"""How far the people of a study agree with each other."""
+"""Agreement between the people of a study."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class EqualPair:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far people agree: equal answers, Fleiss' kappa and Krippendorff's alpha; what is undefined is none.
+    """Agreement of people: share of equal answers, Fleiss' kappa and Krippendorff's alpha; None where undefined.
 
     The first two are over the images of the study (kappa over those that everyone answered), alpha over all images
-    that two people or more answered.
+    that two or more people answered.
     """
 
     equal: Estimate | None
@@ -35,9 +35,9 @@ class Agreement:
 
 
 def agreement(names: Sequence[str], classes: IntArray, images: BoolArray, *, confidence: float) -> Agreement | None:
-    """Measure agreement from what people answered (people, n), -1 for nothing; none for a single person.
+    """Measure agreement from the classes that people answered (people, n), -1 for none; None for a single person.
 
-    ``images`` (n,) are those of the study.
+    ``images`` (n,) marks the images of the study.
     """
     if len(names) < 2:
         return None

@@ -1,4 +1,4 @@
-"""What people and models do on the same images: the result of a study of people, and its tables."""
+"""The result of a study of people and models on the same images, and its tables."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from regrade.core.amounts import amount
 from regrade.studies.comparison import Basis, pair_table
 from regrade.studies.grade import EVERYTHING
 from regrade.studies.pair import Pair
+from regrade.studies.people_accuracy import Contender, PeopleRow
 from regrade.studies.people_agreement import Agreement
-from regrade.studies.people_standings import Contender, PeopleRow
 from regrade.studies.people_timing import FastImages, SpeedBand, TimeSpent
 
 
 @dataclass(frozen=True)
 class MissedImage:
-    """An image by its id, with the display name of its own label."""
+    """The id of an image, with the display name of its original label."""
 
     image: str
     label: str
@@ -26,7 +26,7 @@ class MissedImage:
 
 @dataclass(frozen=True)
 class Missed:
-    """The images that all people, all models, and everyone have wrong; without models none are theirs."""
+    """The images that all people, all models, and all of both get wrong; ``models`` is empty without models."""
 
     people: tuple[MissedImage, ...]
     models: tuple[MissedImage, ...]
@@ -38,8 +38,8 @@ class People(Tabular):
     """People and models on the same images and labels, best first.
 
     ``sizes`` counts the images of each subset; ``own`` is each person's accuracy on all images they were asked about;
-    ``tests`` hold every person (first) against every model (second), corrected for these pairs; ``fast``, ``times`` and
-    ``speed`` are there as far as times are known.
+    ``tests`` compare every person (first) with every model (second), corrected for these pairs; ``fast``, ``times`` and
+    ``speed`` cover the answers with a known time.
     """
 
     basis: Basis
@@ -56,17 +56,17 @@ class People(Tabular):
     notes: tuple[str, ...]
 
     def names(self, kind: Contender) -> tuple[str, ...]:
-        """Those of one kind, best first."""
+        """The names of one kind, best first."""
         return tuple(row.who for row in self.on(EVERYTHING) if row.kind is kind)
 
     def on(self, subset: str) -> tuple[PeopleRow, ...]:
-        """Everyone on one subset, best first on all images."""
+        """The rows of one subset, ordered by accuracy on all images."""
         return tuple(row for row in self.rows if row.subset == subset)
 
     def ahead(self) -> Contender | None:
-        """Whose best is ahead of everyone on the other side at the level, corrected for all pairs; none if no one's.
+        """The side whose best is significantly ahead of everyone on the other side, corrected for all pairs, or None.
 
-        Who is the best of either side was seen in the same answers, so that one pair alone does not settle it.
+        The best of each side is selected on the same answers, so the test of this one pair is not enough.
         """
         people, models, level = self.names(Contender.PERSON), self.names(Contender.MODEL), 1 - self.basis.confidence
         shown = {pair: pair.difference.value if pair.holm <= level else 0.0 for pair in self.tests}
@@ -95,16 +95,16 @@ class People(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a person or model, with the accuracy on every subset."""
-        found = {(row.who, row.subset): row.accuracy for row in self.rows}
-        partly = any(self.own[who].n != found[who, EVERYTHING].n for who in self.own)
+        """One row per person or model, with the accuracy on every subset."""
+        accuracies = {(row.who, row.subset): row.accuracy for row in self.rows}
+        partly = any(self.own[who].n != accuracies[who, EVERYTHING].n for who in self.own)
         columns = [Column("who", "who"), Column("kind", "kind")]
         columns += [Column(name, f"{name} ({size:,})") for name, size in self.sizes.items()]
         columns += [Column("own", "all they labeled")] if partly else []
         columns += [Column("novel", "novel")] if any(self.novel.values()) else []
         rows = []
         for row in self.on(EVERYTHING):
-            cells: list[Cell] = [row.who, row.kind.value, *(found.get((row.who, name)) for name in self.sizes)]
+            cells: list[Cell] = [row.who, row.kind.value, *(accuracies.get((row.who, name)) for name in self.sizes)]
             cells += [self.own.get(row.who)] if partly else []
             cells += [self.novel.get(row.who)] if any(self.novel.values()) else []
             rows.append(tuple(cells))
@@ -112,33 +112,35 @@ class People(Tabular):
         return Table(title, tuple(columns), tuple(rows), (*self._findings(), *self.basis.notes, *self.notes))
 
     def subset_table(self) -> Table:
-        """One line a person or model and subset, with what the subset changes."""
+        """One row per person or model and subset, with the change of accuracy on the subset."""
         columns = (
             Column("who", "who"),
             Column("subset", "subset"),
             Column("accuracy", "accuracy"),
             Column("change", "change"),
-            Column("chance_low", "chance, from"),
+            Column("chance_low", "random subsets, from"),
             Column("chance_high", "to"),
-            Column("p_value", "p of such a change", percent=False, digits=3),
+            Column("p_value", "p-value of the change", percent=False, digits=3),
         )
         rows = tuple(_subset_cells(row) for row in self.rows if row.subset != EVERYTHING)
         notes = (
-            "change: accuracy on the subset less that on all images, in points",
-            "chance: what random sets of as many classes change; p: how often by at least as much",
-            "intervals hold for all subsets of a person or model together; each p is of one subset alone",
-            *_methods(one for row in self.rows for one in (row.accuracy, row.change)),
+            "change: accuracy on the subset minus accuracy on all images, in points",
+            "random subsets: range of the change over random sets of as many classes; p-value: how often such a set "
+            "changes the accuracy by at least as much",
+            "intervals are simultaneous for all subsets of a person or model; p-values are not corrected for the "
+            "number of subsets",
+            *_methods(estimate for row in self.rows for estimate in (row.accuracy, row.change)),
         )
         return Table(f"subsets of {self.basis.title}, in %", columns, rows, notes)
 
     def test_table(self) -> Table:
-        """One line a person and model: McNemar's tests."""
+        """One row per person and model: McNemar's tests."""
         novel = any(pair.lowest != pair.highest for pair in self.tests)
         methods = {pair.difference.method for pair in self.tests}
         return pair_table(self.basis, self.tests, novel=novel, methods=methods)
 
     def time_table(self) -> Table:
-        """One line a person: the time spent, and accuracy from the quickest to the slowest quarter of the images."""
+        """One row per person: the time spent, and accuracy from the quickest to the slowest quarter of the images."""
         plain = {"percent": False}
         columns = (
             Column("person", "person"),
@@ -155,42 +157,42 @@ class People(Tabular):
             (*(getattr(time, key) for key in own), *(bands.get((time.person, q)) for q in range(1, 5)))
             for time in self.times
         )
-        notes = (*self._fast_note(), "images: all that the person was asked about and whose time is known")
+        notes = (*self._fast_note(), "images: all images that the person was asked about and that have a known time")
         methods = _methods([*(time.median for time in self.times), *(band.accuracy for band in self.speed)])
         return Table(f"time spent on {self.basis.title}, in seconds", columns, rows, (*notes, *methods))
 
     def agreement_table(self) -> Table:
-        """The measures of agreement, and the share of equal answers of each two people."""
+        """The measures of agreement, and the share of equal answers for each pair of people."""
         columns = (Column("measure", "measure"), Column("value", "value"), Column("images", "images"))
-        found = self.agreement
+        agreement = self.agreement
         named: list[tuple[str, Estimate | None]] = []
-        if found is not None:
-            named = [("equal answers", found.equal), ("Fleiss' kappa", found.fleiss)]
-            named += [("Krippendorff's alpha", found.krippendorff)]
-            named += [(f"equal answers of {pair.first} and {pair.second}", pair.share) for pair in found.pairs]
+        if agreement is not None:
+            named = [("equal answers", agreement.equal), ("Fleiss' kappa", agreement.fleiss)]
+            named += [("Krippendorff's alpha", agreement.krippendorff)]
+            named += [(f"equal answers of {pair.first} and {pair.second}", pair.share) for pair in agreement.pairs]
         rows = tuple((what, value, value.n if value else None) for what, value in named)
         notes = (
-            "kappa is over the images that everyone answered, alpha over all that two people or more answered",
+            "kappa is over the images that everyone answered, alpha over all images that two or more people answered",
             *_methods(value for _, value in named),
         )
-        notes = notes if rows else ("agreement is between two people or more",)
+        notes = notes if rows else ("agreement needs two or more people",)
         return Table(f"agreement between people on {self.basis.title}, x 100", columns, rows, notes)
 
     def missed_table(self) -> Table:
-        """One line an image that all people or all models have wrong."""
-        columns = (Column("image", "image"), Column("label", "label"), Column("missed_by", "wrong for all"))
-        both = {one.image for one in self.missed.everyone}
+        """One row per image that all people or all models get wrong."""
+        columns = (Column("image", "image"), Column("label", "label"), Column("missed_by", "missed by all"))
+        both = {missed.image for missed in self.missed.everyone}
         parts = (
             ("people and models", self.missed.everyone),
-            ("people", [one for one in self.missed.people if one.image not in both]),
-            ("models", [one for one in self.missed.models if one.image not in both]),
+            ("people", [missed for missed in self.missed.people if missed.image not in both]),
+            ("models", [missed for missed in self.missed.models if missed.image not in both]),
         )
-        rows = tuple((one.image, one.label, who) for who, images in parts for one in images)
+        rows = tuple((missed.image, missed.label, who) for who, images in parts for missed in images)
         people = self.names(Contender.PERSON)
-        alone = f"one person only: what {people[0]} has wrong is wrong for all people; more of them would tell more"
-        nothing = "no image is wrong for all people" + (", nor for all models" if self.tests else "")
+        alone = f"there is only one person: every image that {people[0]} gets wrong counts as missed by all people"
+        nothing = "no image is missed by all people" + (", nor by all models" if self.tests else "")
         notes = (*(() if rows else (nothing,)), *((alone,) if len(people) == 1 else ()))
-        return Table(f"images that are missed on {self.basis.title}", columns, rows, notes)
+        return Table(f"images of {self.basis.title} that all people or all models get wrong", columns, rows, notes)
 
     def _findings(self) -> tuple[str, ...]:
         level = 1 - self.basis.confidence
@@ -200,16 +202,16 @@ class People(Tabular):
                 sum(pair.holm <= level and sign * pair.difference.value > 0 for pair in self.tests) for sign in (1, -1)
             )
             findings.append(
-                f"of {amount(len(self.tests), 'pair')} of a person and a model the person is ahead in {ahead:,} and "
+                f"of {amount(len(self.tests), 'pair')} of a person and a model, the person is ahead in {ahead:,} and "
                 f"behind in {behind:,} at the {100 * level:g}% level (exact McNemar, Holm)"
             )
         missed = self.missed
-        words = f"images wrong for all people: {len(missed.people):,}"
+        words = f"images missed by all people: {len(missed.people):,}"
         if self.tests:
-            words += f", for all models: {len(missed.models):,}, for everyone: {len(missed.everyone):,}"
+            words += f", by all models: {len(missed.models):,}, by all of both: {len(missed.everyone):,}"
         findings.append(words)
         if self.agreement and self.agreement.krippendorff:
-            findings.append(f"agreement of people, Krippendorff's alpha x 100: {self.agreement.krippendorff}")
+            findings.append(f"agreement between people, Krippendorff's alpha x 100: {self.agreement.krippendorff}")
         return (*findings, *self._fast_note(), *_methods(row.accuracy for row in self.rows))
 
     def _fast_note(self) -> tuple[str, ...]:
@@ -217,13 +219,13 @@ class People(Tabular):
             return ()
         fast = self.fast
         return (
-            f"the median person took at most {fast.limit:g} s for {fast.at_most:,} of {amount(fast.timed, 'image')}, "
-            f"and less than that for {fast.less:,}",
+            f"the median person took at most {fast.limit:g} s on {fast.at_most:,} of {amount(fast.timed, 'image')}, "
+            f"and less than {fast.limit:g} s on {fast.less:,}",
         )
 
 
 def _methods(estimates: Iterable[Estimate | None]) -> tuple[str, ...]:
-    """How intervals were made."""
+    """The methods of the intervals."""
     methods = sorted({estimate.method for estimate in estimates if estimate})
     return (f"intervals: {', '.join(methods)}",) if methods else ()
 

@@ -1,4 +1,4 @@
-"""The parts of the images on which people and models are held against each other."""
+"""The subsets of images on which people and models are compared."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from regrade.core import ClassSpace, InputError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 
-USUAL = ("without dogs", "objects", "organisms")
-"""The subsets of Shankar et al. 2020, by the group that an image's own label is in."""
+DEFAULT_SUBSETS = ("without dogs", "objects", "organisms")
+"""The subsets of Shankar et al. 2020, by the group of an image's original label."""
 _WITHOUT = "without "
 
 
 @dataclass(frozen=True, eq=False)
 class Subset:
-    """Some of n images, ``inside`` (n,); ``classes`` are those it is made of, none where it is not made of classes."""
+    """A subset ``inside`` (n,) of the images; ``classes`` are the classes that define it, None if it has none."""
 
     name: str
     inside: BoolArray
@@ -25,25 +25,27 @@ class Subset:
 
     @property
     def images(self) -> int:
-        """How many images it has."""
+        """The number of images in the subset."""
         return int(self.inside.sum())
 
 
 def class_subsets(space: ClassSpace, labels: IntArray, names: Sequence[str] | None) -> list[Subset]:
-    """Images by the group of their own label (n,): ``objects``, or all but a group: ``without dogs``.
+    """Images by the group of their original label (n,): ``objects``, or all but a group: ``without dogs``.
 
-    Without names the usual ones are taken, as far as the class space knows their groups and the images have any. An
-    unknown group or an empty subset that was named raises.
+    Without names, the default subsets are used whose groups the class space has and that are not empty. An unknown
+    group or a named subset that is empty raises.
     """
-    wanted = [name for name in USUAL if _group_of(name) in space.groups] if names is None else names
-    found = [_class_subset(space, labels, name) for name in wanted]
-    if names is not None and (empty := next((part for part in found if not part.images), None)):
+    if names is None:
+        names = [name for name in DEFAULT_SUBSETS if _group_of(name) in space.groups]
+        return [subset for name in names if (subset := _class_subset(space, labels, name)).images]
+    subsets = [_class_subset(space, labels, name) for name in names]
+    if empty := next((subset for subset in subsets if not subset.images), None):
         raise InputError(f"no image is in the subset {empty.name!r}")
-    return [part for part in found if part.images]
+    return subsets
 
 
 def fast_subset(seconds: FloatArray, limit: float) -> Subset:
-    """Images (n,) on which the median person spent at most ``limit`` seconds; not a number is no fast one."""
+    """Images (n,) on which the median person spent at most ``limit`` seconds; NaN is not fast."""
     return Subset(f"fast (at most {limit:g} s)", seconds <= limit)
 
 

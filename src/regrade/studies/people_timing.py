@@ -1,4 +1,4 @@
-"""How long people took, and whether the quick answers are the right ones."""
+"""The time people took, and their accuracy by time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BANDS = 4
 
 @dataclass(frozen=True)
 class TimeSpent:
-    """One person's time on the images that have one, in seconds; what too few images leave open is none."""
+    """One person's time on the timed images, in seconds; quantiles are None if there are too few images."""
 
     person: str
     images: int
@@ -38,7 +38,7 @@ class SpeedBand:
 
 @dataclass(frozen=True)
 class FastImages:
-    """Of the ``timed`` images, those on which the median person took at most ``limit`` seconds, and strictly less."""
+    """How many of the ``timed`` images took the median person at most, and less than, ``limit`` seconds."""
 
     limit: float
     timed: int
@@ -47,23 +47,23 @@ class FastImages:
 
 
 def time_spent(person: str, seconds: FloatArray, *, confidence: float) -> TimeSpent | None:
-    """What a person spent on images (n,), not a number where it is not known; none if it never is."""
-    known = seconds[np.isfinite(seconds)]
-    if not known.size:
+    """A person's time on images (n,), NaN where it is unknown; None if it is unknown for all images."""
+    timed = seconds[np.isfinite(seconds)]
+    if not timed.size:
         return None
-    median, lower, upper = (_quantile(known, share, confidence) for share in (0.5, 0.25, 0.75))
-    return TimeSpent(person, len(known), median, lower, upper, float(known.sum() / 3600))
+    median, lower, upper = (_quantile(timed, share, confidence) for share in (0.5, 0.25, 0.75))
+    return TimeSpent(person, len(timed), median, lower, upper, float(timed.sum() / 3600))
 
 
 def speed_bands(person: str, seconds: FloatArray, right: BoolArray, *, confidence: float) -> tuple[SpeedBand, ...]:
     """Accuracy on each quarter of a person's images (n,) by time, the quickest first; ties keep the images' order.
 
-    Images without a time are left out; fewer than four have no quarters.
+    Images without a time are left out; with fewer than four images the result is empty.
     """
-    known = np.flatnonzero(np.isfinite(seconds))
-    if len(known) < _BANDS:
+    timed = np.flatnonzero(np.isfinite(seconds))
+    if len(timed) < _BANDS:
         return ()
-    order = known[np.argsort(seconds[known], kind="stable")]
+    order = timed[np.argsort(seconds[timed], kind="stable")]
     return tuple(
         SpeedBand(
             person,
@@ -77,7 +77,7 @@ def speed_bands(person: str, seconds: FloatArray, right: BoolArray, *, confidenc
 
 
 def median_seconds(seconds: FloatArray) -> FloatArray:
-    """Shape (n,): the median over people (m, n) of those whose time is known; not a number where none is."""
+    """Shape (n,): the median over people (m, n) of the known times; NaN if none is known."""
     medians = np.full(seconds.shape[1], np.nan)
     timed = np.isfinite(seconds).any(axis=0)
     medians[timed] = np.nanmedian(seconds[:, timed], axis=0)
@@ -85,7 +85,7 @@ def median_seconds(seconds: FloatArray) -> FloatArray:
 
 
 def fast_images(medians: FloatArray, limit: float) -> FastImages:
-    """Count the fast among the images (n,) both ways: the paper says at most 60 s, its code less than 60 s."""
+    """Count fast images by both definitions of Shankar et al.: at most 60 s (paper) and less than 60 s (code)."""
     return FastImages(
         limit, int(np.isfinite(medians).sum()), int((medians <= limit).sum()), int((medians < limit).sum())
     )

@@ -1,4 +1,4 @@
-"""Novel predictions: what no one has judged yet, a fair sample of it, and what the verdicts say."""
+"""Novel predictions, which no one has judged yet: listing, drawing a random sample, and applying review decisions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from regrade.studies.scoring import MultilabelScoring
 
 
 class StratifyBy(Enum):
-    """What the strata of a review sample are."""
+    """How a review sample is stratified."""
 
     NOTHING = "nothing"
     VOTES = "votes"
-    """How many models give this class to this image: 1, 2-3, 4-7, 8 and more."""
+    """By the number of models that predict this class for this image: 1, 2-3, 4-7, 8 or more."""
     SCORE = "score"
-    """The highest score any model gives it, in four parts of equal size."""
+    """By the highest score that any model gives it, in quartiles."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Novel(Tabular):
     """Every (example, class) pair that some model predicts and no one has judged, most models first.
 
-    ``votes`` (f,) counts the models and ``scores`` (f,) is their highest score, not a number without any.
+    ``votes`` (f,) counts the models and ``scores`` (f,) is their highest score, NaN without scores.
     """
 
     test_set: TestSet
@@ -52,16 +52,16 @@ class Novel(Tabular):
     models: int
 
     def without_judged(self, frame: ReviewFrame | None) -> Novel:
-        """What is left once the verdicts of a review count."""
+        """The pairs that are still unjudged after a review."""
         if frame is None:
             return self
         rows = frame.find(self.examples, self.classes)
-        left = ~((rows >= 0) & frame.judged[rows]) & ~np.isin(self.examples, frame.problematic)
-        parts = (self.examples[left], self.classes[left], self.votes[left], self.scores[left])
+        unjudged = ~((rows >= 0) & frame.judged[rows]) & ~np.isin(self.examples, frame.problematic)
+        parts = (self.examples[unjudged], self.classes[unjudged], self.votes[unjudged], self.scores[unjudged])
         return Novel(self.test_set, self.labels, *parts, self.models)
 
     def table(self) -> Table:
-        """One line a pair."""
+        """One row per pair."""
         space = self.test_set.class_space
         rows = tuple(
             (self.test_set.ids[e], space.ids[c], space.names[c], int(v))
@@ -72,15 +72,16 @@ class Novel(Tabular):
 
 
 def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], scoring: MultilabelScoring) -> Novel:
-    """Gather what no one has judged, over any number of models, taken one after another."""
+    """Collect the unjudged predictions of any number of models, reading one model at a time."""
     base = len(test_set.class_space)
     keys, scores = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     models = 0
-    for answers in predictions:
+    for model_predictions in predictions:
         models += 1
-        images = np.flatnonzero(scoring.judge(answers, test_set).novel)
-        keys.append(images * base + answers.top1[images])
-        scores.append(np.full(len(images), np.nan) if answers.scores is None else answers.scores[images, 0])
+        images = np.flatnonzero(scoring.judge(model_predictions, test_set).novel)
+        keys.append(images * base + model_predictions.top1[images])
+        stored = model_predictions.scores
+        scores.append(np.full(len(images), np.nan) if stored is None else stored[images, 0])
     pairs, members, votes = np.unique(np.concatenate(keys), return_inverse=True, return_counts=True)
     best = np.full(len(pairs), np.nan)
     np.fmax.at(best, members, np.concatenate(scores))
@@ -91,10 +92,10 @@ def novel_predictions(test_set: TestSet, predictions: Iterable[Predictions], sco
 
 
 def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> ReviewFrame:
-    """Put all novel predictions into a random order for review, of which as many are judged as people care to.
+    """Put all novel predictions into a random order for review; reviewers may stop anywhere.
 
-    Two of every stratum come first and all others in proportion, so that wherever the review stops, what was
-    judged is a fair sample of each stratum.
+    Two of every stratum come first, then all others in proportion, so that the judged pairs are a random sample of each
+    stratum wherever the review stops.
     """
     if not len(novel.examples):
         raise InputError("there is no novel prediction to review")
@@ -113,35 +114,35 @@ def draw_review(novel: Novel, *, by: StratifyBy, rng: np.random.Generator) -> Re
     )
 
 
-def with_verdicts(predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule) -> Judged:
-    """What the labels make of one model's predictions once the verdicts of a review count too.
+def apply_review(predictions: Predictions, judged: Judged, frame: ReviewFrame | None, rule: MultilabelRule) -> Judged:
+    """Update one model's judged predictions with the decisions of a review.
 
-    An image that any verdict calls problematic is no longer scored.
+    An image that any decision calls problematic is no longer scored.
     """
     if frame is None:
         return judged
     right, novel, scored = judged.right.copy(), judged.novel.copy(), judged.scored.copy()
     images = np.flatnonzero(judged.novel)
     rows = frame.find(images, predictions.top1[images])
-    known = (rows >= 0) & frame.judged[rows]
-    right[images[known]] = np.isin(frame.states[rows[known]], rule.accepted)
-    novel[images[known]] = False
+    decided = (rows >= 0) & frame.judged[rows]
+    right[images[decided]] = np.isin(frame.states[rows[decided]], rule.accepted)
+    novel[images[decided]] = False
     for flags in (right, novel, scored):
         flags[frame.problematic] = False
     return Judged(right, novel, scored)
 
 
 def problem_notes(frame: ReviewFrame | None) -> tuple[str, ...]:
-    """How many images a review leaves out as problematic, and why, as far as people said; nothing without any."""
+    """How many images a review excludes as problematic, with the reasons given; empty if there are none."""
     if frame is None or not frame.problematic.size:
         return ()
-    said = {int(frame.examples[row]): reason for row, reason in frame.reasons.items()}
-    counts = Counter(said.values()).most_common()
+    reason_of = {int(frame.examples[row]): reason for row, reason in frame.reasons.items()}
+    counts = Counter(reason_of.values()).most_common()
     reasons = f" ({', '.join(f'{reason} {count:,}' for reason, count in counts)})" if counts else ""
     return (f"left out, as the review finds them problematic: {amount(len(frame.problematic), 'image')}{reasons}",)
 
 
-def review_of(
+def model_review(
     predictions: Predictions,
     judged: Judged,
     frame: ReviewFrame,
@@ -150,13 +151,14 @@ def review_of(
     inside: BoolArray,
     weights: FloatArray,
 ) -> PartialReview | None:
-    """One model's part of a review; none where it says nothing of this model.
+    """One model's part of a review; None if the review cannot estimate this model's accuracy.
 
-    That is so without any verdict on its novel predictions, or where some of them were not yet known when
-    the sample was drawn: these had no chance of being drawn, and nothing stands for them.
+    That is the case if none of its novel predictions is judged, or if some of them did not exist when the sample was
+    drawn: these had no chance of being drawn, and no sampled pair represents them.
 
-    Once a verdict calls an image problematic, any image of the frame may be. Its own novel prediction speaks for it, or
-    else the first pair of its image in the frame, which was as likely to be drawn as any of its stratum.
+    Once a decision calls an image problematic, any image of the frame may be problematic. The image's novel prediction
+    represents it, or else the first pair of the image in the frame, which was as likely to be drawn as any of its
+    stratum.
     """
     images = np.flatnonzero(judged.novel & inside)
     rows = frame.find(images, predictions.top1[images])
@@ -169,13 +171,13 @@ def review_of(
     outcomes[images] = np.where(states == LabelState.UNJUDGED, np.nan, np.isin(states, rule.accepted))
     strata, proxy = np.zeros(len(predictions), dtype=np.int64), np.zeros(len(predictions))
     strata[images], proxy[images] = frame.strata[rows], frame.proxy[rows]
-    speaking = frame.first_rows(np.arange(len(predictions)))
-    speaking[images] = rows
-    listed = speaking >= 0
-    strata[listed] = frame.strata[speaking[listed]]
+    representing = frame.first_rows(np.arange(len(predictions)))
+    representing[images] = rows
+    listed = representing >= 0
+    strata[listed] = frame.strata[representing[listed]]
     problems = np.zeros(len(predictions))
     problems[frame.problematic] = 1
-    problems[listed & ~frame.judged[speaking]] = np.nan
+    problems[listed & ~frame.judged[representing]] = np.nan
     outcomes[(problems == 1) & judged.novel] = 0
     return partial_review(
         outcomes[inside],
@@ -185,7 +187,7 @@ def review_of(
         proxy=proxy[inside],
         listed=listed[inside],
         problematic=problems[inside],
-        turns=np.where(listed, frame.turns[speaking], -1)[inside],
+        turns=np.where(listed, frame.turns[representing], -1)[inside],
     )
 
 
@@ -204,7 +206,7 @@ def _strata(novel: Novel, by: StratifyBy) -> IntArray:
 
 
 def _turns(strata: IntArray, rng: np.random.Generator) -> IntArray:
-    """A random order: two of each stratum first, then every stratum evenly spread over the rest."""
+    """A random order: two of each stratum first, then each stratum spread evenly over the rest."""
     keys = np.empty(len(strata))
     for stratum, size in enumerate(np.bincount(strata)):
         ranks = rng.permutation(size)

@@ -1,7 +1,7 @@
 """Differences between two models under a partial review, with intervals that are valid at any stopping point.
 
-On the same images the difference is a sum over novel predictions: those of the first model alone add to it when they
-are right, those of the second alone take from it, and predictions that both share cancel.
+On the same images the difference is a sum over novel predictions: a correct one of the first model alone adds to it, a
+correct one of the second alone subtracts from it, and predictions that both models share cancel.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from regrade.metrics import Judged, MultilabelRule
 from regrade.stats import RandomOrder, anytime_estimate
 
 MOST_PAIRS = 100
-"""The most pairs of a comparison for which these intervals are computed."""
+"""The largest number of pairs in a comparison for which these intervals are computed."""
 
 _SETTLED, _NOT_DRAWN = -1, -2
 
 
 @dataclass(frozen=True, eq=False)
 class ReviewDifferences:
-    """Models on the same images: ``rows`` (m, n) of their novel predictions in the review, and what else is right.
+    """Models on the same images: ``rows`` (m, n) of their novel predictions in the review.
 
-    A prediction that the labels judge has row -1, a novel one that was not known when the review was drawn -2.
+    A prediction that the labels judge has row -1 and is correct where ``settled_right``; a novel one that did not exist
+    when the review was drawn has row -2.
     """
 
     frame: ReviewFrame
@@ -35,7 +36,7 @@ class ReviewDifferences:
     settled_right: BoolArray
 
     def difference(self, first: int, second: int, *, confidence: float) -> Estimate | None:
-        """The first model's accuracy less the second's, as a complete review would give it; none without a verdict."""
+        """The first model's accuracy minus the second's, as a complete review would give it; None without decisions."""
         pair = self.rows[[first, second]]
         if (pair == _NOT_DRAWN).any():
             return None
@@ -48,7 +49,7 @@ class ReviewDifferences:
         return anytime_estimate(order, start=start, images=pair.shape[1], confidence=confidence)
 
     def _order(self, first: IntArray, second: IntArray) -> RandomOrder:
-        """Rows of both models in the order of their turns; for the second's it counts that they are not right."""
+        """Rows of both models in the order of their turns; outcomes of the second model are negated."""
         rows, flipped = np.concatenate([first, second]), np.arange(len(first) + len(second)) >= len(first)
         turns = np.argsort(self.frame.turns[rows], kind="stable")
         rows, flipped = rows[turns], flipped[turns]
@@ -60,7 +61,7 @@ class ReviewDifferences:
 
 
 def review_rows(predictions: Predictions, judged: Judged, frame: ReviewFrame) -> IntArray:
-    """Shape (n,): the row of each novel prediction in a review, -1 for what is settled, -2 for what was not drawn."""
+    """Shape (n,): the row of each novel prediction in a review, -1 if judged by the labels, -2 if not in the review."""
     rows = np.full(len(predictions), _SETTLED, dtype=np.int32)
     images = np.flatnonzero(judged.novel)
     places = frame.find(images, predictions.top1[images])
@@ -71,9 +72,9 @@ def review_rows(predictions: Predictions, judged: Judged, frame: ReviewFrame) ->
 def review_differences(
     frame: ReviewFrame | None, rule: MultilabelRule, rows: Sequence[IntArray], right: BoolArray
 ) -> ReviewDifferences | None:
-    """The differences under a review; none without one, and none once it finds an image problematic.
+    """The differences under a review; None without a review, or once it finds an image problematic.
 
-    What is right then depends on which other images leave, and the sum over predictions is no longer one.
+    With problematic images the number of scored images changes, and the difference is no longer a sum over predictions.
     """
     if frame is None or frame.problematic.size:
         return None

@@ -1,4 +1,4 @@
-"""When is a prediction right? The one place that holds predictions against a test set's labels."""
+"""Scoring: whether predictions are correct under a test set's labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from regrade.metrics import (
 
 @dataclass(frozen=True)
 class TopK:
-    """Top-k correctness of one model: ``right`` (n,), and ``undetermined`` (n,) where it cannot be told."""
+    """Top-k correctness of one model: ``right`` (n,), and ``undetermined`` (n,) if too few classes are stored."""
 
     right: BoolArray
     undetermined: BoolArray
@@ -44,10 +44,10 @@ class TopK:
 
 @dataclass(frozen=True, eq=False)
 class Scoring:
-    """How predictions are held against a test set: straight, or through a map between class spaces.
+    """How predictions are scored on a test set: directly, or through a map between class spaces.
 
-    ``target`` is the class space in which they are scored; with a ``class_map`` it is the map's target, and
-    test set labels are found in it by class id.
+    With a ``class_map``, predictions are scored in the map's target class space, and the labels of the test set are
+    translated to it by class id.
     """
 
     test_set: TestSet
@@ -55,7 +55,7 @@ class Scoring:
 
     @cached_property
     def labels(self) -> IntArray:
-        """Shape (n,): labels as indices of the space they are scored in; unlabeled if outside it."""
+        """Shape (n,): labels as indices of the class space they are scored in; `UNLABELED` if outside it."""
         space = self.test_set.class_space
         if self.class_map is None or self.class_map.target == space:
             return self.test_set.labels
@@ -64,7 +64,7 @@ class Scoring:
 
     @cached_property
     def counted(self) -> BoolArray:
-        """Shape (n,): the examples that can be scored at all."""
+        """Shape (n,): the examples that can be scored."""
         labeled = self.labels != UNLABELED
         if self.class_map is None:
             return labeled
@@ -72,7 +72,7 @@ class Scoring:
 
     @property
     def rule(self) -> str:
-        """The label-space rule in words, empty where predictions and labels are in the same classes."""
+        """The label-space rule in words; empty if predictions and labels share a class space."""
         if self.class_map is None:
             return ""
         spaces = f"{self.class_map.source.name} onto {self.class_map.target.name}"
@@ -85,7 +85,7 @@ class Scoring:
         return f"{words}; {left_out:,} of {labeled.sum():,} labeled examples are left out, their classes are not scored"
 
     def top_k(self, predictions: Predictions, k: int) -> TopK:
-        """Whether the label is among the best k; raises where too few classes are stored."""
+        """Whether the label is among the top k classes; raises if too few classes are stored."""
         certain = np.zeros(len(predictions), dtype=bool)
         if self.class_map is None:
             return TopK(top_k_correct(predictions.top(k), self.labels), certain)
@@ -104,14 +104,14 @@ class Scoring:
         best[:, 0] = best_within(predictions.classes, allowed)
         if predictions.full_scores is not None:
             within = top_k_within(np.asarray(predictions.full_scores)[answered], allowed, k=k)
-            # for one class the stored best ones go first: they were found before scores were rounded
+            # for k=1 the stored top classes take precedence: they were computed before scores were rounded
             best[answered] = np.where(best[answered] < 0, within, best[answered]) if k == 1 else within
         return TopK(mapped_correct(best, self.labels, class_map), (best[:, 0] < 0) & answered)
 
 
 @dataclass(frozen=True, eq=False)
 class MultilabelScoring:
-    """How predictions are held against judged labels: which, by which rule, with classes collapsed or not."""
+    """How predictions are scored against judged labels: the labels, the rule, and the collapsed classes if any."""
 
     labels: LabelSet
     rule: MultilabelRule = MultilabelRule.IMAGES
@@ -119,16 +119,16 @@ class MultilabelScoring:
 
     @property
     def accepted_in_words(self) -> str:
-        """Which judgments count as right."""
+        """Which judgments count as correct."""
         states = " or ".join(state.name.lower() for state in self.rule.accepted)
         return states + (", collapsed classes accepted" if self.collapsed else "")
 
     def judge(self, predictions: Predictions, test_set: TestSet) -> Judged:
-        """What the labels make of each prediction; predictions in other classes than the labels raise."""
+        """Judge each prediction by the labels; predictions in another class space raise."""
         if predictions.class_space != test_set.class_space.name:
             raise MismatchError(
-                f"{predictions.model!r} predicts {predictions.class_space} classes: judged labels in "
-                f"{test_set.class_space.name} say nothing of them"
+                f"{predictions.model!r} predicts {predictions.class_space} classes, which cannot be scored against "
+                f"judged labels in {test_set.class_space.name}"
             )
         return judge(
             predictions.top1,
@@ -156,6 +156,6 @@ def scoring_for(
     if set(test_set.class_space.ids) <= set(predicted.ids):
         return Scoring(test_set, subset_map(predicted, test_set.class_space))
     raise MismatchError(
-        f"predictions in {predicted.name!r} cannot be held against labels in {test_set.class_space.name!r}: "
+        f"predictions in {predicted.name!r} cannot be scored against labels in {test_set.class_space.name!r}: "
         "give a class map with --map"
     )

@@ -1,4 +1,4 @@
-"""The line through models from an original to a new test set, with what images and models leave uncertain."""
+"""The line through models from an original to a new test set, with uncertainty over images and models."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import Band, LineFit, NoisyLine, Scale, accuracy_variance, fit_noisy_line, largest_covariance
 
 NOT_ENOUGH_SPREAD = "not enough spread to tell"
-"""What is said of a line where the models' spread on the original is less than three standard errors of it."""
+"""The text for a line if the models' spread on the original is less than three times its standard error."""
 
 
 @dataclass(frozen=True)
 class ShiftLine:
-    """A line through models, fitted on a scale with the noise of images on both axes.
+    """A line through models, fitted on a scale with sampling noise on both axes.
 
-    The intervals of ``slope`` and ``intercept``, and the ``band``, are over other models and other images. All three
-    are none where the models' spread on the original is hardly more than noise of its images; ``reliability`` is the
-    share of it that is more. ``r_squared`` is that of least squares. ``published`` is least squares with percentiles
-    over draws of models, as papers give it, where that was asked for.
+    The intervals of ``slope`` and ``intercept``, and the ``band``, cover the sampling of models and of images. All
+    three are None if the models' spread on the original is hardly more than sampling noise; ``reliability`` is the
+    share of the spread that is not noise. ``r_squared`` is that of least squares. ``published`` is the least squares
+    line with bootstrap percentiles over models, as in papers, if requested.
     """
 
     scale: Scale
@@ -34,7 +34,7 @@ class ShiftLine:
     published: LineFit | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The line, ready for JSON; the band only where there is one."""
+        """The line, ready for JSON; with the band if there is one."""
         data: dict[str, Any] = {
             "scale": self.scale.value,
             "slope": None if self.slope is None else self.slope.as_dict(),
@@ -66,15 +66,15 @@ class ShiftLine:
     def _line_in_words(self) -> str:
         if self.slope is None or self.intercept is None:
             return (
-                f"{NOT_ENOUGH_SPREAD}: chance of the images alone would spread the models "
-                f"{100 * min(1 - self.reliability, 1):.0f}% as much on the original"
+                f"{NOT_ENOUGH_SPREAD}: sampling noise of the images accounts for "
+                f"{100 * min(1 - self.reliability, 1):.0f}% of the models' spread on the original"
             )
         slope, offset = with_interval(self.slope, 1, 2), with_interval(self.intercept, *self._unit)
         return f"slope {slope}, intercept {offset}, R² {self.r_squared:.4f}"
 
     @property
     def _unit(self) -> tuple[int, int]:
-        """What the intercept is multiplied with, and its digits."""
+        """The factor of the intercept and its number of digits."""
         return (100, 1) if self.scale is Scale.LINEAR else (1, 2)
 
 
@@ -90,7 +90,7 @@ def shift_line(
 ) -> ShiftLine:
     """The line from accuracies (m,) on the original and on a new test set, with the covariances (m, m) of their noise.
 
-    Where only counts are known, models may err on the same images or each on its own: the interval holds both.
+    If only counts are known, errors of models may overlap or be independent: the interval covers both cases.
     """
 
     def fitted(x_noise: FloatArray, y_noise: FloatArray) -> NoisyLine:
@@ -108,33 +108,33 @@ def shift_line(
 
 
 def with_interval(estimate: Estimate, unit: int, digits: int) -> str:
-    """A number with its interval, in a unit."""
-    value, low, high = (f"{unit * each:.{digits}f}" for each in (estimate.value, estimate.low, estimate.high))
+    """An estimate with its interval, multiplied by a unit."""
+    value, low, high = (f"{unit * number:.{digits}f}" for number in (estimate.value, estimate.low, estimate.high))
     return f"{value} [{low}, {high}]"
 
 
 def _r_squared(a: FloatArray, b: FloatArray) -> float:
-    """The share of variance that a line explains; 1 where the new accuracies do not vary."""
+    """The share of variance that a line explains; 1 if the new accuracies do not vary."""
     return float(np.corrcoef(a, b)[0, 1] ** 2) if np.ptp(b) > 0 else 1.0
 
 
 def _apart(accuracies: FloatArray, images: IntArray) -> FloatArray:
-    """The covariance (m, m) of models that err each on its own."""
+    """The covariance (m, m) of models whose errors are independent."""
     return np.diag(accuracy_variance(accuracies, images))
 
 
 def _together(accuracies: FloatArray, images: IntArray) -> FloatArray:
-    """The covariance (m, m) of models that err on the same images as far as their accuracies allow."""
+    """The covariance (m, m) of models whose errors overlap as much as their accuracies allow."""
     return largest_covariance(accuracies * images, images)
 
 
 def _hull(first: LineFit | None, second: LineFit) -> LineFit:
-    """The first line with intervals that hold those of both."""
+    """The first line with intervals that contain those of both."""
     if first is None:
         return second
     slope, intercept = (
-        replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
-        for one, other in ((first.slope, second.slope), (first.intercept, second.intercept))
+        replace(a, low=min(a.low, b.low), high=max(a.high, b.high))
+        for a, b in ((first.slope, second.slope), (first.intercept, second.intercept))
     )
     band = first.band
     if band is not None and second.band is not None:

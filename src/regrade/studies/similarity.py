@@ -1,4 +1,4 @@
-"""How alike are models: do they err on the same images, answer the same class, and which belong together?"""
+"""Similarity of models: errors on the same images, equal predictions, and clusters of models."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from regrade.studies.same_images import SameImages, same_images
 from regrade.studies.scoring import Scoring
 from regrade.studies.similarity_result import PairMatrix, Similarity
 
-ALIKE = 0.6
-"""The mean kappa from which models belong together: where agreement is usually called substantial."""
+CLUSTER_KAPPA = 0.6
+"""Models with at least this mean kappa form a cluster; agreement from here on is usually called substantial."""
 
 
 def similarity(
@@ -39,51 +39,51 @@ def similarity(
     slice_name: str | None = None,
     confidence: float = 0.95,
 ) -> Similarity:
-    """Measure how alike all pairs of two or more models are on the same images, and order the models by it.
+    """Measure the similarity of all pairs of two or more models on the same images, and cluster the models.
 
-    What is right under ``labels``, and on what images, is as in `compare`. Error consistency is Cohen's kappa of being
-    right (Geirhos et al. 2020); the dominance probability is how often the weaker of two models is right where the
-    stronger is wrong (Mania and Sra 2020). Models are clustered by 1 - kappa with average linkage.
+    Scoring and images are as in `compare`. Error consistency is Cohen's kappa of correctness (Geirhos et al. 2020); the
+    dominance probability is how often the weaker of two models is right where the stronger is wrong (Mania and Sra
+    2020). Models are clustered by 1 - kappa with average linkage.
     """
     return similarity_of(
         same_images(test_set, predictions, labels=labels, slice_name=slice_name, confidence=confidence)
     )
 
 
-def similarity_of(found: SameImages) -> Similarity:
-    """As `similarity`, of models that are side by side already; the order in which they come does not matter."""
-    images = found.basis.images
+def similarity_of(aligned: SameImages) -> Similarity:
+    """As `similarity`, for models aligned on the same images already; their order does not matter."""
+    images = aligned.basis.images
     if not images:
         raise UndefinedError("there is no image to compare the models on")
-    by_name = np.array(sorted(range(len(found.models)), key=lambda i: found.models[i]))
-    both = joint_counts(found.correct[by_name])
+    by_name = np.array(sorted(range(len(aligned.models)), key=lambda i: aligned.models[i]))
+    both = joint_counts(aligned.correct[by_name])
     order, clusters = _clusters(consistency_from_counts(both, images), np.diagonal(both))
     places, both = by_name[order], both[np.ix_(order, order)]
-    tables, confidence = _Tables(both, images), found.basis.confidence
+    tables, confidence = _Tables(both, images), aligned.basis.confidence
     return Similarity(
-        found.basis,
-        tuple(found.models[i] for i in places),
+        aligned.basis,
+        tuple(aligned.models[i] for i in places),
         tuple(proportions(np.diagonal(both), images, confidence=confidence)),
         clusters,
-        ALIKE,
+        CLUSTER_KAPPA,
         _kappa(tables, confidence),
-        _agreement(found.classes[places], [found.class_spaces[i] for i in places], confidence),
+        _agreement(aligned.classes[places], [aligned.class_spaces[i] for i in places], confidence),
         _dominance(tables, confidence),
-        independent_dominance(found.correct[places]),
-        _excess(tables, found.correct[places], confidence),
+        independent_dominance(aligned.correct[places]),
+        _excess(tables, aligned.correct[places], confidence),
     )
 
 
 @dataclass(frozen=True)
 class _Tables:
-    """How many images each two models both have right (m, m), and how many there are."""
+    """How many images each pair of models both predict correctly (m, m), and the number of images."""
 
     both: IntArray
     images: int
 
     @property
     def counts(self) -> tuple[IntArray, IntArray, IntArray, int]:
-        """How many both, only the first and only the second have right, and all."""
+        """Images that both, only the first and only the second model predict correctly, and all images."""
         right = np.diagonal(self.both)
         return self.both, right[:, None] - self.both, right[None, :] - self.both, self.images
 
@@ -95,14 +95,14 @@ def _kappa(tables: _Tables, confidence: float) -> PairMatrix:
 
 
 def _agreement(classes: IntArray, spaces: Sequence[str], confidence: float) -> PairMatrix:
-    """How often models answer the same class; undefined between models that know other classes."""
+    """How often models predict the same class; undefined between models with different class spaces."""
     value = agreement(classes)
     bounds = _exact(value, classes.shape[1], confidence)
-    found = _matrix(value, bounds, np.ones(len(value)), method_name("clopper-pearson", confidence))
-    other = np.not_equal.outer(np.array(spaces), np.array(spaces))
-    for part in (found.value, found.low, found.high):
-        part[other] = np.nan
-    return found
+    matrix = _matrix(value, bounds, np.ones(len(value)), method_name("clopper-pearson", confidence))
+    incomparable = np.not_equal.outer(np.array(spaces), np.array(spaces))
+    for part in (matrix.value, matrix.low, matrix.high):
+        part[incomparable] = np.nan
+    return matrix
 
 
 def _dominance(tables: _Tables, confidence: float) -> PairMatrix:
@@ -112,9 +112,9 @@ def _dominance(tables: _Tables, confidence: float) -> PairMatrix:
 
 
 def _excess(tables: _Tables, correct: BoolArray, confidence: float) -> PairMatrix:
-    """Dominance beyond independence: whoever is the stronger, it is minus the covariance of being right.
+    """Dominance in excess of independence: the negative covariance of correctness, whichever model is stronger.
 
-    Its intervals hold for all pairs together.
+    Its intervals are simultaneous for all pairs.
     """
     value = dominance_from_counts(tables.both, tables.images) - independent_dominance(correct)
     pairs = len(value) * (len(value) - 1) // 2
@@ -129,7 +129,7 @@ def _exact(shares: FloatArray, images: int, confidence: float) -> Intervals:
 
 
 def _matrix(value: FloatArray, bounds: Intervals, diagonal: FloatArray, method: str) -> PairMatrix:
-    """A model and itself leave nothing to chance."""
+    """A matrix whose diagonal, a model compared with itself, has no uncertainty."""
     own = diagonal.copy()
     for part in (value, bounds.low, bounds.high):
         np.fill_diagonal(part, own)
@@ -137,14 +137,14 @@ def _matrix(value: FloatArray, bounds: Intervals, diagonal: FloatArray, method: 
 
 
 def _clusters(kappa: FloatArray, right: IntArray) -> tuple[IntArray, tuple[int, ...]]:
-    """The order of the models, from the end with the more accurate or else earlier one, and their clusters along it.
+    """The order of the models by clustering, starting at the more accurate end, and their cluster numbers.
 
-    Kappa is undefined only where both models are always right or both always wrong: they are the same.
+    Kappa is undefined only if both models are always right or both always wrong; such models count as equal.
     """
     distances = 1 - np.where(np.isnan(kappa), 1.0, kappa)
     np.fill_diagonal(distances, 0.0)
-    found = cluster(distances, cut=1 - ALIKE)
-    order, members = found.order, found.members
+    clustering = cluster(distances, cut=1 - CLUSTER_KAPPA)
+    order, members = clustering.order, clustering.members
     if (right[order[-1]], order[0]) > (right[order[0]], order[-1]):
         order, members = order[::-1], members.max() - members
     return order, tuple((members[order] + 1).tolist())

@@ -1,4 +1,4 @@
-"""What a study of similarity says: how alike models are, pair by pair, and which belong together."""
+"""The result of a similarity study: the similarity of each pair of models, and clusters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import FloatArray, IntArray
 from regrade.studies.comparison import Basis
 
-_FEW_IMAGES = 50  # below which intervals of kappa and of the difference cover less often than they say
+_FEW_IMAGES = 50  # below this, intervals of kappa and of the difference cover less than their nominal level
 
 
 @dataclass(frozen=True, eq=False)
 class PairMatrix:
-    """One quantity of all pairs, symmetric (m, m), with its bounds and their method; not a number if undefined."""
+    """One quantity of all pairs, symmetric (m, m), with its bounds and their method; NaN if undefined."""
 
     value: FloatArray
     low: FloatArray
@@ -27,7 +27,7 @@ class PairMatrix:
     method: str
 
     def estimates(self, rows: IntArray, columns: IntArray, n: int) -> list[Estimate | None]:
-        """The quantity of some pairs; none where it is undefined."""
+        """The quantity for the given pairs; None where it is undefined."""
         parts = (part[rows, columns].tolist() for part in (self.value, self.low, self.high))
         return [
             None if isnan(value) else Estimate(value, low, high, n, self.method)
@@ -37,11 +37,11 @@ class PairMatrix:
 
 @dataclass(frozen=True)
 class SimilarPair:
-    """Two models, the more accurate first; what is undefined is none.
+    """Two models, the more accurate first; undefined values are None.
 
-    ``kappa`` is how consistently they err, beyond chance; ``agreement`` how often they answer the same class.
-    ``dominance`` is how often the second is right where the first is wrong, ``independent`` what that would be if they
-    erred independently, and ``excess`` the first less the second.
+    ``kappa`` is error consistency beyond chance; ``agreement`` is how often they predict the same class. ``dominance``
+    is the share of images on which only the second is right, ``independent`` that share for independent errors, and
+    ``excess`` is dominance minus independent.
     """
 
     first: str
@@ -55,15 +55,15 @@ class SimilarPair:
     def as_dict(self) -> dict[str, Any]:
         """The pair, ready for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: one.as_dict() if isinstance(one, Estimate) else one for name, one in plain.items()}
+        return {name: value.as_dict() if isinstance(value, Estimate) else value for name, value in plain.items()}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Similarity(Tabular):
-    """How alike all pairs among some models are.
+    """The similarity of all pairs of the studied models.
 
     ``models`` (m,) are in the order of the clustering, as are ``accuracies``, ``clusters`` (numbered from 1) and all
-    matrices (m, m); two clusters are one where the mean kappa between their models is ``alike`` or more.
+    matrices (m, m); clusters are merged while the mean kappa between their models is at least ``alike``.
     """
 
     basis: Basis
@@ -79,14 +79,17 @@ class Similarity(Tabular):
 
     @cached_property
     def pairs(self) -> tuple[SimilarPair, ...]:
-        """All pairs, the most alike first: by kappa, then by agreement; those without a kappa come last."""
+        """All pairs, the most similar first: by kappa, then by agreement; pairs without a kappa come last."""
         first, second = self._by_accuracy()
         kappa, agreement = self.kappa.value[first, second], self.agreement.value[first, second]
         order = np.lexsort((second, first, -np.nan_to_num(agreement), -kappa))  # not a number sorts last
         first, second = first[order], second[order]
         columns = (
             *([self.models[i] for i in places] for places in (first, second)),
-            *(one.estimates(first, second, self.basis.images) for one in (self.kappa, self.agreement, self.dominance)),
+            *(
+                matrix.estimates(first, second, self.basis.images)
+                for matrix in (self.kappa, self.agreement, self.dominance)
+            ),
             self.independent[first, second].tolist(),
             self.excess.estimates(first, second, self.basis.images),
         )
@@ -97,13 +100,13 @@ class Similarity(Tabular):
         """The models of each cluster."""
         count = max(self.clusters)
         members = zip(self.models, self.clusters, strict=True)
-        found: list[list[str]] = [[] for _ in range(count)]
+        groups: list[list[str]] = [[] for _ in range(count)]
         for model, number in members:
-            found[number - 1].append(model)
-        return tuple(tuple(names) for names in found)
+            groups[number - 1].append(model)
+        return tuple(tuple(names) for names in groups)
 
     def as_dict(self) -> dict[str, Any]:
-        """The study, ready for JSON; matrices are in the order of the models, and hold none where undefined."""
+        """The study, ready for JSON; matrices are in the order of the models, with null where undefined."""
         rows = zip(self.models, self.accuracies, self.clusters, strict=True)
         matrices = {
             "kappa": self.kappa.value,
@@ -121,7 +124,7 @@ class Similarity(Tabular):
         }
 
     def table(self) -> Table:
-        """One line a pair, the most alike first."""
+        """One row per pair, the most similar first."""
         columns = (
             Column("first", "first"),
             Column("second", "second"),
@@ -129,34 +132,34 @@ class Similarity(Tabular):
             Column("agreement", "same class"),
             Column("dominance", "only second right"),
             Column("independent", "if independent"),
-            Column("excess", "difference"),
+            Column("excess", "difference to independent"),
         )
         rows = tuple(tuple(getattr(pair, column.key) for column in columns) for pair in self.pairs)
-        title = f"how alike {len(self.models)} models are on {self.basis.title}, in % (error consistency: kappa)"
+        title = f"similarity of {len(self.models)} models on {self.basis.title}, in % (error consistency: kappa)"
         return Table(title, columns, rows, (*self._findings(), *self._methods(), *self.basis.notes))
 
     def _by_accuracy(self) -> tuple[IntArray, IntArray]:
-        """All pairs by place, the more accurate first."""
+        """All pairs by position, the more accurate first."""
         first, second = np.triu_indices(len(self.models), k=1)
-        accuracy = np.array([one.value for one in self.accuracies])
+        accuracy = np.array([estimate.value for estimate in self.accuracies])
         swap = accuracy[second] > accuracy[first]
         return np.where(swap, second, first), np.where(swap, first, second)
 
     def _findings(self) -> tuple[str, ...]:
-        one, two = np.triu_indices(len(self.models), k=1)
-        below, above = self.excess.high[one, two] < 0, self.excess.low[one, two] > 0
-        few = f"only {amount(self.basis.images, 'image')}: with fewer than {_FEW_IMAGES}, clusters mean little, and "
-        few += "intervals of error consistency and of the difference hold less often than they say"
+        first, second = np.triu_indices(len(self.models), k=1)
+        below, above = self.excess.high[first, second] < 0, self.excess.low[first, second] > 0
+        few = f"only {amount(self.basis.images, 'image')}: with fewer than {_FEW_IMAGES}, clusters are unreliable, and "
+        few += "intervals of error consistency and of the difference cover less than their nominal level"
         clusters = "; ".join(f"{number}: {_few(names)}" for number, names in enumerate(self.groups, start=1))
         return (
             *((few,) if self.basis.images < _FEW_IMAGES else ()),
-            f"pairs that err on the same images more than independent models would: {below.sum():,} of {len(one):,}; "
-            f"less: {above.sum():,} (by intervals that hold for all pairs together, {100 * self.basis.confidence:g}%)",
-            f"clusters, with a mean kappa of {self.alike:g} or more between their models: {clusters}",
+            f"pairs that err on the same images more often than independent models: {below.sum():,} of {len(first):,}; "
+            f"less often: {above.sum():,} (simultaneous {100 * self.basis.confidence:g}% intervals for all pairs)",
+            f"clusters of models with a mean kappa of at least {self.alike:g}: {clusters}",
         )
 
     def _methods(self) -> tuple[str, ...]:
-        undefined = "no error consistency: both models always right, or both always wrong"
+        undefined = "error consistency is undefined if both models are always right, or both always wrong"
         return (
             *((undefined,) if np.isnan(self.kappa.value[np.triu_indices(len(self.models), k=1)]).any() else ()),
             f"on {amount(self.basis.images, 'image')}; first: the more accurate; intervals: kappa "

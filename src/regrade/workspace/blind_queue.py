@@ -12,7 +12,7 @@ from regrade.core.arrays import IntArray
 from regrade.core.label_set import without_version
 from regrade.ledger import Ledger, Question
 from regrade.store import Store
-from regrade.studies import MultilabelScoring, Seeds, seeds_among, with_verdicts
+from regrade.studies import MultilabelScoring, Seeds, apply_review, draw_seeds
 from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_people, multilabel_scoring
 from regrade.workspace.novel_review import all_novel, review_of_labels
 from regrade.workspace.queue_filling import Filling
@@ -55,7 +55,7 @@ def queue_people(
     # an image whose seed is in the queue already gets no second one
     there_examples, there_classes = filling.pairs_of(here, images=examples)
     rng = np.random.default_rng(seed)
-    seeds = seeds_among(
+    seeds = draw_seeds(
         np.concatenate([examples, there_examples]),
         np.concatenate([classes, there_classes]),
         answers,
@@ -92,7 +92,7 @@ def _answers(
     (examples, classes), answers, preferred = asked, [], []
     for model in models:
         given = store.predictions(target, model)
-        judged = with_verdicts(given, scoring.judge(given, target), frame, scoring.rule)
+        judged = apply_review(given, scoring.judge(given, target), frame, scoring.rule)
         level = np.where(judged.novel, 2, 0)
         level[examples[(given.top1[examples] == classes) & judged.novel[examples]]] = 1
         answers.append(given.top1)

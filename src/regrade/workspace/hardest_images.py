@@ -12,7 +12,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.report import Gallery, GalleryTile
 from regrade.store import Store
-from regrade.studies.same_images import judged_answers
+from regrade.studies.same_images import judge_predictions
 from regrade.testsets import decode_gray_or_rgb, open_images
 from regrade.workspace.loading import ProgressCallback, chosen_models, reviewed_labels, scored_predictions
 
@@ -83,7 +83,7 @@ def _answers(
     judged = None if labels is None else reviewed_labels(store, test_set, labels)
     wrong, novel, answers = [], [], []
     for predictions, scoring in scored_predictions(store, test_set, tuple(names), watch=watch):
-        found = judged_answers(predictions, scoring, judged)
+        found = judge_predictions(predictions, scoring, judged)
         wrong.append(found.counted & ~found.right)
         novel.append(found.counted & found.novel)
         answers.append(_own_space(predictions, test_set))

@@ -37,7 +37,7 @@ from regrade.neighbors import (
     phash_pairs,
     unwatched,
 )
-from regrade.report import Look, pairs_page, to_csv
+from regrade.report import ThumbnailLoader, pairs_page, to_csv
 from regrade.store import Store, write_file
 from regrade.studies import Leakage, Scoring, leakage
 from regrade.testsets import Layout, ReaderOptions, decode_gray_or_rgb, open_images, reader_for
@@ -303,7 +303,7 @@ def check_pairs_file(path: Path | None) -> None:
         raise InputError(f"there is no folder {path.absolute().parent} to write {path.name} to")
 
 
-def _look(side: ImageSet) -> Look:
+def _look(side: ImageSet) -> ThumbnailLoader:
     """Small images of one side, none where one cannot be read or there are none."""
     if side.source is None:
         return lambda _: None

@@ -10,7 +10,7 @@ from regrade.core import PERSON_PREFIX, ClassMap, ClassSpace, InputError, MapRul
 from regrade.core.arguments import member, refuse_text
 from regrade.metrics import MultilabelRule
 from regrade.store import FIRST_MODEL, Store
-from regrade.studies import CleanAnswers, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
+from regrade.studies import CleanCorrectness, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
 
 ProgressCallback = Callable[[Sequence[str]], Iterable[str]]
 """Goes through names one by one, showing how far it is."""
@@ -115,13 +115,13 @@ def scored_predictions(
 
 def clean_answers(
     store: Store, test_set: TestSet, models: Sequence[str], *, watch: ProgressCallback = iter
-) -> CleanAnswers:
+) -> CleanCorrectness:
     """What those of the models that have predictions on a clean test set have right there; none at all raises."""
     both = tuple(model for model in models if model in store.model_names(test_set.name))
     if not both:
         raise InputError(f"none of these models has predictions on {test_set.name}")
     scored = scored_predictions(store, test_set, both, watch=watch)
-    return CleanAnswers(test_set, {answers.model: scoring.top_k(answers, 1).right for answers, scoring in scored})
+    return CleanCorrectness(test_set, {answers.model: scoring.top_k(answers, 1).right for answers, scoring in scored})
 
 
 def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:

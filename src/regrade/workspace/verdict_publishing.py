@@ -9,7 +9,7 @@ import numpy as np
 
 from regrade.core import LabelState, ReviewFrame, TestSet
 from regrade.store import Store, Verdicts
-from regrade.studies import move_in_words
+from regrade.studies import describe_change
 from regrade.workspace.label_publishing import Decided, decided_pairs, label_set_name
 from regrade.workspace.publish_result import PublishResult, decided_parts
 
@@ -46,7 +46,7 @@ def publish_verdicts(
     after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
-    changes = Counter(move_in_words(LabelState(was), LabelState(now)) for was, now in sorted(moves))
+    changes = Counter(describe_change(LabelState(was), LabelState(now)) for was, now in sorted(moves))
     if frame.reasons != after.reasons and not changes:
         changes["reasons changed"] = len(set(frame.reasons.items()) ^ set(after.reasons.items()))
     if changes and not dry_run:

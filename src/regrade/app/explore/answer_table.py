@@ -29,7 +29,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import best_within
 from regrade.store import Store
 from regrade.studies import Scoring
-from regrade.studies.same_images import judged_answers
+from regrade.studies.same_images import judge_predictions
 from regrade.workspace.loading import scored_predictions
 
 KEPT = 5
@@ -138,7 +138,7 @@ def read_answers(store: Store, test_set: TestSet, stamp: Stamp, before: AnswerTa
         classes[place, :, :k] = predictions.classes[:, :k]
         if predictions.scores is not None:
             scores[place, :, :k] = predictions.scores[:, :k]
-        found = judged_answers(predictions, scoring, None)
+        found = judge_predictions(predictions, scoring, None)
         own[place] = codes_of(found)
         answered[place] = _in_own_classes(predictions, scoring, found.right & found.counted)
         rows.append(

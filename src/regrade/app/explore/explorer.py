@@ -17,7 +17,7 @@ from regrade.core import InputError, LabelState, TestSet, UnknownName
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.store import Store
 from regrade.studies import EVERYTHING, Grade, GradeRow, ReviewedLabels, grade
-from regrade.studies.same_images import judged_answers
+from regrade.studies.same_images import judge_predictions
 from regrade.workspace import Workspace
 from regrade.workspace.loading import reviewed_labels
 
@@ -155,7 +155,7 @@ def _held_against(answers: AnswerTable, judged: ReviewedLabels) -> Codes:
     codes = np.zeros(answers.own.shape, dtype=np.uint8)
     for place, row in enumerate(answers.rows):
         if row.own_classes:
-            codes[place] = codes_of(judged_answers(answers.predictions(place), row.scoring, judged))
+            codes[place] = codes_of(judge_predictions(answers.predictions(place), row.scoring, judged))
     return codes
 
 

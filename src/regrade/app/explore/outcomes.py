@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core.arrays import BoolArray
-from regrade.studies.same_images import JudgedAnswers
+from regrade.studies.same_images import JudgedPredictions
 
 Codes: TypeAlias = NDArray[np.uint8]
 """Outcomes (m, n) of models on images, one byte each."""
@@ -62,7 +62,7 @@ _CODES = {
 }
 
 
-def codes_of(found: JudgedAnswers) -> Codes:
+def codes_of(found: JudgedPredictions) -> Codes:
     """Shape (n,): what came of one model's answers."""
     codes = np.zeros(len(found.right), dtype=np.uint8)
     codes[found.counted] = AnswerOutcome.WRONG

@@ -116,7 +116,7 @@ def _noise(
 
 def _set_noise(counts: SetCounts, models: Sequence[str]) -> FloatArray:
     """From what models have right, or, where only counts are known, as if they erred on the same images."""
-    if counts.noise is not None and counts.noise.knows(models):
+    if counts.noise is not None and counts.noise.covers(models):
         return counts.noise.of(models).top1
     own = [counts.models[model] for model in models]
     return largest_covariance([model.right for model in own], [model.images for model in own])

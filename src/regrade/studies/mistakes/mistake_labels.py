@@ -11,7 +11,7 @@ from regrade.core import UNLABELED, LabelState, MistakeReview, Predictions, Test
 from regrade.core.arrays import BoolArray, IntArray
 from regrade.metrics import Judged, MultilabelRule
 from regrade.studies.multilabel_grade import ReviewedLabels
-from regrade.studies.review import with_verdicts
+from regrade.studies.review import apply_review
 
 _RIGHT = (LabelState.CORRECT, LabelState.UNCLEAR)
 
@@ -90,7 +90,7 @@ class MistakeLabels:
     def judged(self, predictions: Predictions, labels: ReviewedLabels, rule: MultilabelRule) -> Judged:
         """What labels and their review make of a model's answers; only the images that it was asked about count."""
         judged = replace(labels.scoring, rule=rule).judge(predictions, self.test_set)
-        found = with_verdicts(predictions, judged, labels.review, rule)
+        found = apply_review(predictions, judged, labels.review, rule)
         asked = predictions.counted
         return Judged(found.right & asked, found.novel & asked, found.scored & asked)
 

@@ -10,7 +10,7 @@ from regrade.stats.intervals import method_name
 from regrade.studies.multilabel_grade import ReviewedLabels
 from regrade.studies.plan.pairs import Contrast, contrast_row
 from regrade.studies.plan.result import USUAL, Plan, PlanOptions, PlanRow, Rate, percent, value_of
-from regrade.studies.same_images import judged_answers
+from regrade.studies.same_images import judge_predictions
 from regrade.studies.scoring import Scoring
 
 
@@ -73,7 +73,7 @@ def reviewed_pair(
     """
     if first[0].class_space != second[0].class_space:
         raise InputError("the two models predict other classes: their predictions cannot be compared")
-    answers = [judged_answers(*model, labels) for model in (first, second)]
+    answers = [judge_predictions(*model, labels) for model in (first, second)]
     counted = answers[0].counted & answers[1].counted
     differ = counted & (answers[0].classes != answers[1].classes)
     if not differ.any():

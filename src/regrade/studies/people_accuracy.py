@@ -1,4 +1,4 @@
-"""The accuracy of each person and model on each subset of the same images, and what the subset changes."""
+"""The accuracy of each person and model on each subset of the same images, and the change to all images."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from regrade.stats.intervals import method_name
 from regrade.studies.people_subsets import Subset
 
 MEAN = "mean of people"
-"""What the mean of all people is called."""
+"""The name of the row with the mean of all people."""
 
 TRIALS = 1000
-"""How many random sets of classes a subset is held against."""
+"""The number of random sets of classes that a subset is compared with."""
 
 
 class Contender(Enum):
-    """What stands in a row."""
+    """Whose accuracy a row shows."""
 
     PERSON = "person"
     MODEL = "model"
@@ -38,9 +38,9 @@ class Contender(Enum):
 
 @dataclass(frozen=True)
 class Chance:
-    """What random sets of as many classes do to an accuracy (class bootstrap, Shankar et al. 2020).
+    """The change of accuracy on random sets of as many classes (class bootstrap, Shankar et al. 2020).
 
-    They change it by ``low`` to ``high``; ``p_value`` is two-sided: how rare a change as large as the subset's is.
+    It ranges from ``low`` to ``high``; ``p_value`` is the two-sided p-value of the subset's change.
     """
 
     low: float
@@ -52,8 +52,8 @@ class Chance:
 class PeopleRow:
     """One person or model, or the mean of people, on one subset of the images.
 
-    ``change`` is the accuracy there less that on all images, none where the subset is all of them; ``chance`` is there
-    for subsets that are made of classes.
+    ``change`` is the accuracy on the subset minus that on all images; None if the subset is all images. ``chance`` is
+    defined for subsets made of classes.
     """
 
     who: str
@@ -66,9 +66,9 @@ class PeopleRow:
 
 @dataclass(frozen=True, eq=False)
 class CorrectnessTable:
-    """Who has which of the same images right: ``correct`` (m, n), ``is_person`` (m,), the images' own labels (n,).
+    """People and models on the same images: ``correct`` (m, n), ``is_person`` (m,), original labels (n,).
 
-    The intervals of each one on ``subsets`` hold for all of these together.
+    The intervals of a person or model are simultaneous for so many ``subsets``.
     """
 
     names: tuple[str, ...]
@@ -79,19 +79,17 @@ class CorrectnessTable:
     confidence: float
     subsets: int = 1
 
-    def standings(self, subset: Subset, rng: np.random.Generator) -> Iterator[PeopleRow]:
-        """Everyone on one subset, the mean of people last if there are two or more."""
+    def rows(self, subset: Subset, rng: np.random.Generator) -> Iterator[PeopleRow]:
+        """All people and models on one subset; with two or more people, their mean comes last."""
         chances = self._chances(self.correct, self.labels, subset, rng)
         for name, person, right, chance in zip(self.names, self.is_person, self.correct, chances, strict=True):
-            yield self._standing(name, Contender.PERSON if person else Contender.MODEL, right[None], subset, chance)
+            yield self._row(name, Contender.PERSON if person else Contender.MODEL, right[None], subset, chance)
         people = self.correct[self.is_person]
         if len(people) > 1 and subset.images > 1:
             together, labels = people.reshape(1, -1), np.tile(self.labels, len(people))
-            yield self._standing(MEAN, Contender.MEAN, people, subset, self._chances(together, labels, subset, rng)[0])
+            yield self._row(MEAN, Contender.MEAN, people, subset, self._chances(together, labels, subset, rng)[0])
 
-    def _standing(
-        self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None
-    ) -> PeopleRow:
+    def _row(self, who: str, kind: Contender, right: BoolArray, subset: Subset, chance: Chance | None) -> PeopleRow:
         if subset.inside.all():
             return PeopleRow(who, kind, subset.name, self._accuracy(right), None, chance)
         each = replace(self, confidence=confidence_of_each(self.subsets, self.confidence))
@@ -102,23 +100,23 @@ class CorrectnessTable:
         return PeopleRow(who, kind, subset.name, accuracy, change, chance)
 
     def _accuracy(self, right: BoolArray) -> Estimate:
-        """Of one row exact; of several, the mean over rows, with images as what varies."""
+        """The accuracy of one row, with an exact interval; of several rows their mean, with images as clusters."""
         if len(right) == 1:
             return proportion(int(right.sum()), right.size, confidence=self.confidence)
         images = np.tile(np.arange(right.shape[1]), len(right))
-        found = clustered_proportion(right.ravel(), images, confidence=self.confidence)[0]
-        return Estimate(found.value, found.low, found.high, right.shape[1], found.method)
+        mean = clustered_proportion(right.ravel(), images, confidence=self.confidence)[0]
+        return replace(mean, n=right.shape[1])
 
     def _change(self, right: BoolArray, inside: BoolArray) -> Estimate:
-        """The accuracy inside less that on all: the difference to the rest, times the share of the rest.
+        """The accuracy inside minus that on all images: the difference to the rest, times the share of the rest.
 
-        Inside and the rest are other images, so their errors add up as independent ones do (Newcombe 1998).
+        Inside and rest are disjoint, so their errors combine as independent ones (Newcombe 1998).
         """
-        one, rest = (self._share(right[:, part]) for part in (inside, ~inside))
+        subset, rest = (self._share(right[:, part]) for part in (inside, ~inside))
         weight = float((~inside).mean())
-        value = weight * (one.value - rest.value)
-        low = value - weight * float(np.hypot(one.value - one.low, rest.high - rest.value))
-        high = value + weight * float(np.hypot(one.high - one.value, rest.value - rest.low))
+        value = weight * (subset.value - rest.value)
+        low = value - weight * float(np.hypot(subset.value - subset.low, rest.high - rest.value))
+        high = value + weight * float(np.hypot(subset.high - subset.value, rest.value - rest.low))
         return Estimate(value, low, high, len(inside), method_name("square and add", self.confidence))
 
     def _share(self, right: BoolArray) -> Estimate:
@@ -129,11 +127,11 @@ class CorrectnessTable:
     def _chances(
         self, correct: BoolArray, labels: IntArray, subset: Subset, rng: np.random.Generator
     ) -> list[Chance | None]:
-        """For each row (n,) what chance does, over the images that have a label of their own."""
+        """For each row (n,) the changes on random sets of classes, over the images with an original label."""
         if subset.classes is None or subset.inside.all():
             return [None] * len(correct)
         labeled = labels >= 0
-        found = class_bootstrap(
+        bootstrap = class_bootstrap(
             correct[:, labeled],
             labels[labeled],
             subset.classes,
@@ -142,5 +140,5 @@ class CorrectnessTable:
             trials=TRIALS,
             confidence=self.confidence,
         )
-        columns = (found.low.tolist(), found.high.tolist(), found.p_value.tolist())
+        columns = (bootstrap.low.tolist(), bootstrap.high.tolist(), bootstrap.p_value.tolist())
         return [Chance(*row) for row in zip(*columns, strict=True)]
