@@ -180,7 +180,7 @@ class TestSmall:
             (("--ensemble", "E", "--above", "1", "--hardest", "5"), ("give one of the two",)),
             (("--ensemble", "E", "--per-class"), ("how many of each class",)),
             (("--ensemble", "E", "--bin", "0"), ("width of a bin",)),
-            (("--ensemble", "E", "--unlabeled", "old"), ("cannot be learned on itself",)),
+            (("--ensemble", "E", "--unlabeled", "old"), ("must differ from the labeled set",)),
             (("--ensemble", "E", "--unlabeled", "nothing"), ("unknown test set 'nothing'",)),
             (("--ensemble", "E", "--show", "expected"), ("needs a set without labels",)),
             (("--ensemble", "E", "--write", "imagenet-a"), ("is a set of the catalog",)),

@@ -236,10 +236,10 @@ class TestSmall:
             (("--labels", "plain", "--model", "frst"), ("unknown model on pets 'frst'; did you mean first?",)),
             (("--labels", "plain", "--model", "first", "--model", "first"), ("named twice",)),
             (("--labels", "plain", "--against", "frst"), ("unknown model on pets 'frst'",)),
-            (("--labels", "plain", "--against", "first"), ("nothing can be held against first", "no other model")),
+            (("--labels", "plain", "--against", "first"), ("no model to compare with first", "no other model")),
             (
                 ("--labels", "plain", "--model", "first", "--against", "first"),
-                ("first cannot be held against itself: name another model",),
+                ("first cannot be compared with itself: name another model",),
             ),
             (("--labels", "plain", "--show", "major"), ("nothing to show as major", "regrade import mistakes")),
             (("--labels", "plain", "--save-major", "x"), ("no reviews of mistakes",)),

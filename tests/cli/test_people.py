@@ -158,7 +158,7 @@ def test_they_are_listed(peopled):
 
 def test_without_people(bench):
     ran = run("study", "people", "-t", "s", "-w", bench)
-    assert_one_line(ran, "no person has answers on s yet: regrade import people")
+    assert_one_line(ran, "no person has answers on s yet: run regrade import people")
 
 
 def test_no_model_may_be_called_as_people_are(bench, tmp_path):

@@ -1,4 +1,4 @@
-"""The demonstration: real data that ships with the dependencies, from training to the finished grade."""
+"""The demo: from training on data that ships with dependencies to a finished report."""
 
 from regrade.demo.story import run_demo
 

@@ -1,4 +1,4 @@
-"""Ranks as the published tables print them: no two alike, equal models in the order of their names."""
+"""Ranks as the published tables print them: ties are broken by name."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from regrade.studies import ModelShift
 
 
 def ranked_by_name(rows: Sequence[ModelShift]) -> dict[str, ModelShift]:
-    """The models on one new set by name, with ranks that no two share."""
-    original = _places(rows, lambda row: row.original.value)
-    new = _places(rows, lambda row: row.new.value)
+    """The models on one new set by name, with distinct ranks."""
+    original = _ranks(rows, lambda row: row.original.value)
+    new = _ranks(rows, lambda row: row.new.value)
     return {row.model: _ranked(row, original[row.model], new[row.model]) for row in rows}
 
 
-def _places(rows: Sequence[ModelShift], accuracy: Callable[[ModelShift], float]) -> dict[str, int]:
+def _ranks(rows: Sequence[ModelShift], accuracy: Callable[[ModelShift], float]) -> dict[str, int]:
     ordered = sorted(rows, key=lambda row: (-accuracy(row), row.model))
-    return {row.model: place for place, row in enumerate(ordered, start=1)}
+    return {row.model: rank for rank, row in enumerate(ordered, start=1)}
 
 
 def _ranked(row: ModelShift, original: int, new: int) -> ModelShift:

@@ -1,4 +1,4 @@
-"""Making a test set of corrupted images from one that has images."""
+"""Add a test set with corrupted versions of the images of another."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def corrupt_test_set(
     images: int | None,
     seed: int,
 ) -> AddedTestSet:
-    """Store a test set whose images are those of another, corrupted as they are read."""
+    """Store a test set with the images of another, which are corrupted when they are read."""
     if listed_in_catalog(name):
-        raise InputError(f"{name} is a set of the catalog: call one that is made here by another name")
+        raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
     test_set = store.test_set(clean)
-    made = corrupted(
+    result = corrupted(
         test_set,
         store.images(test_set),
         name=name,
@@ -36,5 +36,5 @@ def corrupt_test_set(
         rng=np.random.default_rng(seed),
     )
     class_map = store.class_map(test_set)
-    stored = store.add_images(made.test_set, made.source, class_map, is_missing=images_are_missing)
-    return AddedTestSet(made.test_set, made.source, bool(stored.new), class_map)
+    stored = store.add_images(result.test_set, result.source, class_map, is_missing=images_are_missing)
+    return AddedTestSet(result.test_set, result.source, bool(stored.new), class_map)

@@ -1,4 +1,4 @@
-"""Queues of novel predictions to judge: all of them, or a random sample that speaks for the rest."""
+"""Queues of novel predictions to judge: all of them, or a random sample."""
 
 from __future__ import annotations
 
@@ -27,19 +27,23 @@ def queue_all_novel(
     models: Sequence[str],
     name: str | None,
     overlap: int | None,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> QueueResult:
-    """Queue every prediction of the models that no one has judged and no one is asked about yet."""
+    """Queue every prediction of the models that is neither judged nor in another queue."""
     full = store.label_set(test_set, labels).full_name
     title = name or f"novel {test_set.name} {without_version(full)}"
     filling = Filling(ledger, title, Question.JUDGE, test_set, full, overlap)
     names = chosen_models(store, test_set, models)
     if not names:
-        raise InputError(f"no model has predictions on {test_set.name} yet: {FIRST_MODEL}")
-    novel = all_novel(store, test_set, labels, names, watch).without_judged(review_of_labels(store, test_set, labels))
+        raise InputError(f"no model has predictions on {test_set.name} yet: run {FIRST_MODEL}")
+    novel = all_novel(store, test_set, labels, names, progress).without_judged(
+        review_of_labels(store, test_set, labels)
+    )
     elsewhere = filling.is_asked(novel.examples, novel.classes, filling.asked_elsewhere())
     if elsewhere.all() and filling.queue is None:
-        raise InputError(f"no novel prediction is left on {test_set.name} under {full}{_asked(int(elsewhere.sum()))}")
+        raise InputError(
+            f"no novel prediction is left on {test_set.name} under {full}{_why_none_left(int(elsewhere.sum()))}"
+        )
     notes = [f"novel predictions of {amount(len(names), 'model')} under {full}: {len(novel.examples):,}"]
     notes += [f"asked in another queue: {elsewhere.sum():,}"] if elsewhere.any() else []
     return filling.add_pairs(novel.examples[~elsewhere], novel.classes[~elsewhere], notes=notes)
@@ -57,18 +61,18 @@ def queue_sample(
     name: str | None,
     overlap: int | None,
 ) -> QueueResult:
-    """Queue the next predictions of the random order of a review, which holds all novel ones of models and people.
+    """Queue the next predictions in the random order of a review of all novel predictions and answers.
 
-    What another queue asks about is asked here too: left out, the rest would be no fair sample.
+    Predictions that are in another queue are included: the sample would not be random without them.
     """
     full = store.label_set(test_set, labels).full_name
     filling = Filling(ledger, name or f"sample {test_set.name} {full}", Question.JUDGE, test_set, full, overlap)
     if filling.queue is not None and filling.queue.labels != full:
-        raise MismatchError(f"queue {filling.name!r} is under {filling.queue.labels}: give another --name for {full}")
+        raise MismatchError(f"queue {filling.name!r} is for {filling.queue.labels}: choose another --name for {full}")
     waiting = _drawn_before(store, filling, labels)
     with store.transaction() as change:
         drawn = _drawn_with(store, filling, labels, waiting, size=size, by=by, seed=seed)
-    change.commit_now()  # drawn first: what is asked was never drawn for someone else
+    change.commit_now()  # stored before the items are added, so that no other queue can draw the same predictions
     frame, rows = drawn.frame, drawn.rows
     elsewhere = filling.is_asked(frame.examples[rows], frame.classes[rows], filling.asked_elsewhere())
     notes = [
@@ -80,7 +84,7 @@ def queue_sample(
 
 
 def _drawn_before(store: Store, filling: Filling, labels: str) -> DrawnReview | None:
-    """What a command that was stopped has drawn for the queue and not put into it; none if there is no such thing."""
+    """Predictions that an interrupted command drew for the queue but did not add to it; None if there are none."""
     frame = review_of_labels(store, filling.test_set, labels)
     if frame is None:
         return None
@@ -99,7 +103,7 @@ def _drawn_with(
     by: StratifyBy | None,
     seed: int,
 ) -> DrawnReview:
-    """So many predictions for the queue: those that wait for it first, then the next ones of the random order."""
+    """``size`` predictions for the queue: first those drawn before, then the next ones in random order."""
     if waiting is not None and len(waiting.rows) >= size:
         return waiting
     ahead = 0 if waiting is None else len(waiting.rows)
@@ -107,5 +111,5 @@ def _drawn_with(
     return drawn if waiting is None else DrawnReview(drawn.frame, np.concatenate([waiting.rows, drawn.rows]))
 
 
-def _asked(elsewhere: int) -> str:
+def _why_none_left(elsewhere: int) -> str:
     return f": {elsewhere:,} are asked in another queue" if elsewhere else ": all are judged"

@@ -1,4 +1,4 @@
-"""A backup takes the place of a workspace's ledger, and what is published is compared with it."""
+"""Restore a workspace's ledger from a backup."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from regrade.workspace.ledger_note import lost_link, note_last_link, noted_ledge
 
 @dataclass(frozen=True)
 class RestoredLedger:
-    """A ledger that was restored: its file, how many rows its chain links, and where the one before it is now.
+    """A restored ledger: its file, the length of its chain, and where the previous file was moved to.
 
-    ``is_older`` says that what is published holds votes or decisions that it does not have.
+    ``is_older``: it lacks votes or decisions that were published.
     """
 
     path: Path
@@ -24,10 +24,10 @@ class RestoredLedger:
 
 
 def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
-    """Put a checked copy of a backup in the place of the ledger, which is set aside.
+    """Replace the ledger by a checked copy of a backup; the previous file is kept under another name.
 
-    A backup that lacks the link noted when a queue was last published raises, unless ``older`` accepts that; its own
-    last link is noted then.
+    A backup without the link noted when a queue was last published raises, unless ``older`` is set; its own last link
+    is noted then.
     """
     from regrade.ledger.restore import checked_backup, put_in_place
 
