@@ -18,7 +18,7 @@ check: $(READY)    ## style, types and docs
 	$(BIN)/mypy
 	$(BIN)/python scripts/docs.py
 
-bench: $(READY)    ## speed and memory, as ratios to named rivals
+bench: $(READY)    ## speed and memory, as ratios to named baselines
 	$(BIN)/python -m benchmarks
 
 clean:             ## the virtual environment and caches

@@ -1,4 +1,4 @@
-"""Null checks of the findings of a grade under corruptions: models, or corruptions, that are equally hard."""
+"""Null checks of the findings on corruptions: equally robust models, or equally hard corruptions."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def two_in_front(rng: np.random.Generator) -> CorruptionGrade:
 def _wrong(
     rng: np.random.Generator, *, models: int, images: int, corruptions: int = 6, more: float | np.ndarray = 0.0
 ) -> BoolArray:
-    """What models have wrong (m, corruptions, severities, n): images are hard for all of them alike."""
+    """Errors (m, corruptions, severities, n) of models; the difficulty of images is common to all."""
     hardness = rng.beta(0.6, 1.2, images)
     return rng.random((models, corruptions, len(_SEVERITIES), images)) < hardness + more
 
 
 def corrupted(wrong: BoolArray) -> CorruptionGrade:
-    """The grade of models, from what they have wrong (m, corruptions, severities, n)."""
+    """The grade of models, from their errors (m, corruptions, severities, n)."""
     models, corruptions, _, images = wrong.shape
     rows = list(product((f"corruption {number}" for number in range(corruptions)), _SEVERITIES, range(images)))
     columns = zip(*rows, strict=True)

@@ -243,7 +243,7 @@ class TestSmall:
             ),
             (("--labels", "plain", "--show", "major"), ("nothing to show as major", "regrade import mistakes")),
             (("--labels", "plain", "--save-major", "x"), ("no reviews of mistakes",)),
-            (("--labels", "plain", "--least-major", "1"), ("needs people's reviews",)),
+            (("--labels", "plain", "--least-major", "1"), ("requires reviews of mistakes",)),
             (("--labels", "plain", "--relabeled", "other"), ("unknown label set",)),
             (("--labels", "plain", "--pairs-from", "other"), ("unknown label set",)),
             (("--labels", "plain", "--collapsed"), ("no collapsed classes",)),
