@@ -69,6 +69,6 @@ def _check_nothing_lost(name: str, workspace: Workspace, confirmed: list[str]) -
     votes = [row for row in workspace.ledger.rows() if row["kind"] == "vote"]
     kept = {row["key"] for row in votes}
     pairs = {(row["person"], row["example"], row["class"]) for row in votes}
-    verify(set(confirmed) <= kept, f"{name}: all {len(confirmed):,} confirmed votes are there, a kill -9 in between")
-    verify(len(pairs) == len(votes) == len(kept), f"{name}: none of {len(votes):,} votes is there twice")
+    verify(set(confirmed) <= kept, f"{name}: all {len(confirmed):,} confirmed votes are stored, despite a kill -9")
+    verify(len(pairs) == len(votes) == len(kept), f"{name}: none of {len(votes):,} votes is stored twice")
     workspace.ledger.engine.dispose()

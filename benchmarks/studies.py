@@ -26,7 +26,7 @@ _STUDIES: dict[str, list[tuple[str, ...]]] = {
         ("study", "similarity", "--test-set", name, "--json") for name in (ORIGINAL, *NEW)
     ],
     "mistakes, 67 models against ReaL": [("study", "mistakes", "--test-set", ORIGINAL, "--labels", "real", "--json")],
-    "people, 5 beside 67 models": [("study", "people", "--test-set", ORIGINAL, "--json")],
+    "people, 5 with 67 models": [("study", "people", "--test-set", ORIGINAL, "--json")],
 }
 
 

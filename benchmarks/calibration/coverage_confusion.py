@@ -124,9 +124,9 @@ for _images in (50, 400):
     )
 for _images in (100, 1_000):
     coverage_check(
-        "expected by score less actual error",
+        "expected by score minus actual error",
         maker=f"{_FOLDER}.expected_error.expectation_gap",
-        case="sets of one kind",
+        case="sets of the same distribution",
         n=_images,
         draw=partial(_gap, images=_images),
     )

@@ -59,7 +59,7 @@ for _kind, (_duplicates, _rest) in _ACCURACIES.items():
     for _images, _expected in ((200, 3), (1_000, 10), (2_000, 200)):
         _simulation = _Simulation(_images, _expected, _duplicates, _rest)
         for _interval, _draw in (
-            ("accuracy on duplicates less others", _simulation.difference),
+            ("accuracy on duplicates minus the rest", _simulation.difference),
             ("change by duplicates", _simulation.change),
         ):
             coverage_check(

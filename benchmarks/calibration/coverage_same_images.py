@@ -25,7 +25,7 @@ def labels_change(rng: np.random.Generator, runs: int, images: int) -> Drawn:
 
 for _images in (50, 1_000):
     coverage_check(
-        "multi-label less top-1 accuracy, same images",
+        "multi-label minus top-1 accuracy, same images",
         maker="stats.paired.exclusive_difference",
         case="6% gained, 2% lost",
         n=_images,

@@ -138,7 +138,9 @@ def chance_of_new_images(rng: np.random.Generator, *, n: int) -> Estimate:
 for size in (10, 100, 1_000):
     for share in (0.5, 0.9):
         draw = partial(accuracy, n=size, share=share)
-        coverage_check("accuracy", maker="stats.intervals.proportions", case=f"a share of {share:g}", n=size, draw=draw)
+        coverage_check(
+            "accuracy", maker="stats.intervals.proportions", case=f"an accuracy of {share:g}", n=size, draw=draw
+        )
 for size in (20, 200):
     coverage_check(
         "difference on the same images",
@@ -156,16 +158,16 @@ for size in (20, 200, 2_000):
         draw=repeated(partial(decided_images, n=size, share=0.2), 0.2 * 0.3),
     )
     coverage_check(
-        "error on hard images less the others",
+        "error on hard images minus the rest",
         maker="studies.confusion.transfer.transfer",
-        case="shares of 0.3 and 0.2",
+        case="errors of 0.3 and 0.2",
         n=size,
         draw=partial(hard_and_other_images, n=size, hard=0.3, rest=0.2),
     )
     coverage_check(
         "gap between two sets",
         maker="studies.generalization._gaps",
-        case="shares of 0.8 and 0.7",
+        case="accuracies of 0.8 and 0.7",
         n=size,
         draw=partial(original_and_new_images, n=size, original=0.8, new=0.7),
     )

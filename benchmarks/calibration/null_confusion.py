@@ -14,24 +14,24 @@ from regrade.studies import Confusion, Scoring, confusion
 _SPACE = ClassSpace("four", tuple("abcd"))
 
 
-@null_check("confusion: hard for others", case="scores by chance, 6 models, 400 images")
+@null_check("confusion: hard for others", case="random scores, 6 models, 400 images")
 def scores_by_chance(rng: np.random.Generator) -> Confusion:
     return studied(rng, rng.standard_normal(400), correct_predictions(rng, rng.uniform(0.6, 0.88, 6), images=400))
 
 
-@null_check("confusion: the score tells own errors", case="scores by chance, 300 images")
+@null_check("confusion: the score tells own errors", case="random scores, 300 images")
 def own_scores_by_chance(rng: np.random.Generator) -> Confusion:
     """The ensemble's predictions are wrong at random, independently of its scores."""
     return studied(rng, rng.standard_normal(300), None)
 
 
-@null_check("confusion: the order changes", case="one order everywhere, 8 models close together, 1,000 images")
+@null_check("confusion: the order changes", case="the same order everywhere, 8 models close together, 1,000 images")
 def same_order(rng: np.random.Generator) -> Confusion:
     difficulty = rng.standard_normal(1_000)
     return studied(rng, difficulty, _right(rng, rng.normal(1.0, 0.15, 8), difficulty))
 
 
-@null_check("confusion: the order changes", case="one order everywhere, 8 models, 1,000 images")
+@null_check("confusion: the order changes", case="the same order everywhere, 8 models, 1,000 images")
 def same_order_of_different_models(rng: np.random.Generator) -> Confusion:
     difficulty = rng.standard_normal(1_000)
     return studied(rng, difficulty, _right(rng, rng.normal(1.0, 0.4, 8), difficulty))

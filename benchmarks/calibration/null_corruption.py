@@ -26,7 +26,7 @@ def two_of_each(rng: np.random.Generator) -> CorruptionGrade:
     return corrupted(_wrong(rng, models=2, images=50, corruptions=2))
 
 
-@null_check(*_BOTH, case="8 models and 6 corruptions, two at the front in truth, 200 images")
+@null_check(*_BOTH, case="8 models and 6 corruptions, two equally good at the top, 200 images")
 def two_in_front(rng: np.random.Generator) -> CorruptionGrade:
     more = np.zeros((8, 6, 1, 1))
     more[2:] += 0.1

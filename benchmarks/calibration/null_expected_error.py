@@ -17,12 +17,12 @@ from regrade.studies.confusion.result import ScoredEnsemble, UnlabeledSet
 _OFF = "confusion: the expected error is off"
 
 
-@null_check(_OFF, case="sets of one kind, 1 model, 200 images")
+@null_check(_OFF, case="sets of the same distribution, 1 model, 200 images")
 def one_model(rng: np.random.Generator) -> Confusion:
     return _study(rng, models=1, images=200, shift=0.0)
 
 
-@null_check(_OFF, case="a harder set in which one score errs alike, 10 models, 1,000 images")
+@null_check(_OFF, case="a harder set with equal error rates at equal scores, 10 models, 1,000 images")
 def harder_set(rng: np.random.Generator) -> Confusion:
     return _study(rng, models=10, images=1_000, shift=0.5)
 

@@ -11,12 +11,12 @@ from regrade.core.arrays import BoolArray
 from regrade.studies import LabelChange, MultilabelScoring, ReviewedLabels, label_change
 
 
-@null_check("label change: models move", case="1 model, 400 images, 10% of labels turned either way")
+@null_check("label change: models move", case="1 model, 400 images, 10% of labels changed in each direction")
 def one_model(rng: np.random.Generator) -> LabelChange:
     return turned(rng, models=1, images=400)
 
 
-@null_check("label change: models move", case="12 models, 400 images, 10% of labels turned either way")
+@null_check("label change: models move", case="12 models, 400 images, 10% of labels changed in each direction")
 def many_models(rng: np.random.Generator) -> LabelChange:
     return turned(rng, models=12, images=400)
 

@@ -251,7 +251,9 @@ class TestQueuePeople:
         for seed in range(12):
             name = f"people {seed}"
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("regrade.workspace.queue_filling.Filling.same_question", ())  # as if each were the first
+                patch.setattr(
+                    "regrade.workspace.queue_filling.QueueFiller.same_question", ()
+                )  # as if each were the first
                 peopled.queue_people("s", labels="own", seed=seed, name=name)
             rows = [row for row in peopled.ledger.rows() if row["kind"] == "item" and row["queue"] == name]
             assert {row["stratum"] for row in rows} == {0}
@@ -265,7 +267,7 @@ class TestQueuePeople:
         drawn = []
         for name, seed in (("a", 1), ("b", 1), ("c", 2), ("d", 3), ("e", 4)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("regrade.workspace.queue_filling.Filling.same_question", ())
+                patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", ())
                 peopled.queue_people("s", labels="own", seed=seed, name=name)
             drawn.append(frozenset(queued_pairs(peopled, name)))
         assert drawn[0] == drawn[1] and len(set(drawn)) > 1
@@ -302,7 +304,7 @@ class TestQueuePeople:
         for seed in range(8):
             with pytest.MonkeyPatch.context() as patch:
                 first = [queue for queue in peopled.ledger.queues() if queue.name == "novel s own"]
-                patch.setattr("regrade.workspace.queue_filling.Filling.same_question", tuple(first))
+                patch.setattr("regrade.workspace.queue_filling.QueueFiller.same_question", tuple(first))
                 peopled.queue_people("s", labels="own", seed=seed, name=f"{seed}")
             assert {own for image, own in queued_pairs(peopled, f"{seed}") if image == "i2"} == {"ship", "deer"}
 

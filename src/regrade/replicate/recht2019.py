@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure, printed_figures
-from regrade.replicate.published_ranks import ranked_by_name
 from regrade.replicate.recht2019_data import PublishedCounts, read_published
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
 from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair, generalization
@@ -59,8 +59,8 @@ def recht2019(data: Path) -> Replication:
     published = read_published(data)
     imagenet = _imagenet_study(published)
     cifar = _study([_cifar_pair(published)])
-    imagenet_rows = ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
-    cifar_rows = ranked_by_name(cifar.rows)
+    imagenet_rows = _ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
+    cifar_rows = _ranked_by_name(cifar.rows)
     cells = (
         *_table_1({"ImageNet Top-1": imagenet_rows, "CIFAR-10": cifar_rows}),
         *_unpublished_intervals(),
@@ -88,6 +88,29 @@ def _imagenet_study(published: PublishedCounts) -> Generalization:
 
 def _cifar_pair(published: PublishedCounts) -> SetPair:
     return SetPair(published.cifar["cifar10.test"], published.cifar["cifar10.1-v4"])
+
+
+def _ranked_by_name(rows: Sequence[ModelShift]) -> dict[str, ModelShift]:
+    """The models on one new set by name, with distinct ranks as the paper prints them: ties are broken by name."""
+    original = _ranks(rows, lambda row: row.original.value)
+    new = _ranks(rows, lambda row: row.new.value)
+    return {row.model: _ranked(row, original[row.model], new[row.model]) for row in rows}
+
+
+def _ranks(rows: Sequence[ModelShift], accuracy: Callable[[ModelShift], float]) -> dict[str, int]:
+    ordered = sorted(rows, key=lambda row: (-accuracy(row), row.model))
+    return {row.model: rank for rank, row in enumerate(ordered, start=1)}
+
+
+def _ranked(row: ModelShift, original: int, new: int) -> ModelShift:
+    return replace(
+        row,
+        original_rank=original,
+        original_rank_last=original,
+        new_rank=new,
+        new_rank_last=new,
+        rank_change=original - new,
+    )
 
 
 def _table_1(rows_of: Mapping[str, Rows]) -> Iterator[Cell]:

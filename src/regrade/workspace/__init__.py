@@ -1,4 +1,4 @@
-"""The Python face of regrade: open a workspace, bring things in, get results out."""
+"""The Python API of regrade: open a workspace, import data, run studies."""
 
 from regrade.workspace.leakage_loader import find_near_duplicates
 from regrade.workspace.loading import ProgressCallback

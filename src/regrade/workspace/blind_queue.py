@@ -15,7 +15,7 @@ from regrade.store import Store
 from regrade.studies import MultilabelScoring, Seeds, seeds_among, with_verdicts
 from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_people, multilabel_scoring
 from regrade.workspace.novel_review import all_novel, review_of_labels
-from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 
 
@@ -39,7 +39,7 @@ def queue_people(
     scoring = multilabel_scoring(store, target, labels, rule=None, collapsed=False)
     full = scoring.labels.full_name
     title = name or f"people {test_set} {without_version(full)}"
-    filling = Filling(ledger, title, Question.JUDGE, target, full, overlap)
+    filler = QueueFiller(ledger, title, Question.JUDGE, target, full, overlap)
     persons, models = chosen_people(store, target, people), chosen_models(store, target, ())
     if not persons:
         raise InputError(f"no person has answers on {test_set} yet: run regrade import people")
@@ -48,26 +48,26 @@ def queue_people(
             f"no model has predictions on {test_set}: a blind review needs predictions to mix with people's answers"
         )
     novel = all_novel(store, target, labels, persons).without_judged(review_of_labels(store, target, labels))
-    asked_elsewhere, asked_here = filling.asked_elsewhere(), filling.asked_here()
-    new = ~filling.is_asked(novel.examples, novel.classes, np.concatenate([asked_elsewhere, asked_here]))
-    if not new.any() and filling.queue is None:
+    keys_in_other_queues, keys_in_queue = filler.keys_in_other_queues(), filler.keys_in_queue()
+    new = ~filler.is_among(novel.examples, novel.classes, np.concatenate([keys_in_other_queues, keys_in_queue]))
+    if not new.any() and filler.queue is None:
         raise InputError(f"all answers of these people on {test_set} are judged under {full} or in a queue already")
     examples, classes = novel.examples[new], novel.classes[new]
-    answers, preferred = _answers(
-        store, filling, progress(models), scoring, filling.pairs_of(asked_elsewhere, images=examples)
+    predicted_classes, preferred = _predictions_with_preference(
+        store, filler, progress(models), scoring, filler.pairs_of(keys_in_other_queues, images=examples)
     )
     # an image with a model's prediction in the queue gets no second one
-    queued_examples, queued_classes = filling.pairs_of(asked_here, images=examples)
+    queued_examples, queued_classes = filler.pairs_of(keys_in_queue, images=examples)
     rng = np.random.default_rng(seed)
     seeds = seeds_among(
         np.concatenate([examples, queued_examples]),
         np.concatenate([classes, queued_classes]),
-        answers,
+        predicted_classes,
         preferred=preferred,
         rng=rng,
     )
     order = rng.permutation(len(examples) + len(seeds.examples))
-    return filling.add_pairs(
+    return filler.add_pairs(
         np.concatenate([examples, seeds.examples])[order],
         np.concatenate([classes, seeds.classes])[order],
         notes=_notes(len(persons), len(examples), seeds),
@@ -83,22 +83,22 @@ def _notes(people: int, answers: int, seeds: Seeds) -> Iterator[str]:
         yield f"without any model's answer, and so not blind: {amount(len(seeds.unanswered), 'image')}"
 
 
-def _answers(
+def _predictions_with_preference(
     store: Store,
-    filling: Filling,
+    filler: QueueFiller,
     models: Iterable[str],
     scoring: MultilabelScoring,
     asked_pairs: tuple[IntArray, IntArray],
 ) -> tuple[IntArray, IntArray]:
     """Top-1 predictions (m, n) and their preference (m, n): 2 novel, 1 novel but in another queue, 0 judged."""
-    target = filling.test_set
+    target = filler.test_set
     review = store.review(target, scoring.labels)
-    (examples, classes), answers, preferred = asked_pairs, [], []
+    (examples, classes), predicted_classes, preferred = asked_pairs, [], []
     for model in models:
         predictions = store.predictions(target, model)
         judged = with_verdicts(predictions, scoring.judge(predictions, target), review, scoring.rule)
         level = np.where(judged.novel, 2, 0)
         level[examples[(predictions.top1[examples] == classes) & judged.novel[examples]]] = 1
-        answers.append(predictions.top1)
+        predicted_classes.append(predictions.top1)
         preferred.append(level)
-    return np.stack(answers), np.stack(preferred)
+    return np.stack(predicted_classes), np.stack(preferred)

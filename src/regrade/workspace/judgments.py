@@ -53,7 +53,7 @@ class Judgments:
     # Queues
 
     @contextmanager
-    def _filling(self) -> Iterator[Ledger]:
+    def _locked_ledger(self) -> Iterator[Ledger]:
         """The ledger, locked against other processes that fill queues, so that nothing is queued twice."""
         with self.store.transaction(), self.ledger.filling():
             yield self.ledger
@@ -82,7 +82,7 @@ class Judgments:
             raise InputError("by requires size")
         if size is not None and models:
             raise InputError("a sample is drawn from the predictions of all models: give either models or size")
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.judge_queue import queue_all_novel, queue_sample
 
             if size is None:
@@ -110,7 +110,7 @@ class Judgments:
         Every image gets a person's answer and a model's prediction: a novel one if there is any, otherwise one that
         was judged before. Reviewers cannot tell them apart.
         """
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.blind_queue import queue_people
 
             return queue_people(
@@ -134,7 +134,7 @@ class Judgments:
         judged first.
         """
         target = self.store.test_set(test_set)
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.mistake_queue import queue_mistakes
 
             return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
@@ -157,7 +157,7 @@ class Judgments:
         ``overlap`` answers (default: one per person). In ``training`` people see the correct label, and nothing counts.
         """
         target = self.store.test_set(test_set)
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.ledger import Mode
             from regrade.workspace.label_queue import queue_labels
 
@@ -169,7 +169,7 @@ class Judgments:
 
     def judge_again(self, queue: Queue, item: Item) -> Item:
         """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.second_review import judge_again
 
             return judge_again(ledger, queue, item)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
 from regrade.store import PRIVATE, Authors, KnownAuthors, LabelFormat, Store, labels_as_file, write_new_file
-from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, outcomes_of
+from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, decisions_of
 from regrade.workspace.new_file import check_new_file
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthor
     columns = (labels.examples.tolist(), labels.classes.tolist(), labels.states.tolist())
     states = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
     pairs, images = {}, {}
-    for pair, decision in decided_pairs(outcomes_of(ledger, labels.queues, test_set), test_set).outcomes.items():
+    for pair, decision in decided_pairs(decisions_of(ledger, labels.queues, test_set), test_set).decisions.items():
         if states.get(pair) == decision.answer:
             pairs[pair] = Authors(decision.by, decision.at)
         elif decision.answer == PROBLEMATIC and labels.reasons[pair[0]]:

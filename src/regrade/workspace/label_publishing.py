@@ -13,7 +13,7 @@ from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
 from regrade.store import Store
 from regrade.studies import label_diff
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, PublishedDecision, Queue
@@ -27,29 +27,29 @@ PROBLEMATIC = Answer.PROBLEMATIC.value
 
 
 @dataclass(frozen=True)
-class Decided:
+class PairDecisions:
     """The last decision on each pair (example, class) of a test set, oldest first."""
 
-    outcomes: Mapping[tuple[int, int], PublishedDecision]
+    decisions: Mapping[tuple[int, int], PublishedDecision]
 
     @property
     def judgments(self) -> dict[tuple[int, int], LabelState]:
         """The label state decided for each pair."""
         return {
-            pair: _STATES[decision.answer] for pair, decision in self.outcomes.items() if decision.answer in _STATES
+            pair: _STATES[decision.answer] for pair, decision in self.decisions.items() if decision.answer in _STATES
         }
 
     @property
     def problems(self) -> dict[int, str]:
         """The images that should not be scored, with the reason."""
-        problematic = {pair: decision for pair, decision in self.outcomes.items() if decision.answer == PROBLEMATIC}
+        problematic = {pair: decision for pair, decision in self.decisions.items() if decision.answer == PROBLEMATIC}
         return {example: problem_reason(decision) for (example, _), decision in problematic.items()}
 
 
-def decided_pairs(outcomes: Iterable[PublishedDecision], test_set: TestSet) -> Decided:
+def decided_pairs(decisions: Iterable[PublishedDecision], test_set: TestSet) -> PairDecisions:
     """Decisions by their positions in a test set; if two queues decided the same pair, the later decision counts."""
     latest: dict[tuple[int, int], PublishedDecision] = {}
-    for decision in sorted(outcomes, key=lambda decision: decision.at):
+    for decision in sorted(decisions, key=lambda decision: decision.at):
         if decision.example not in test_set.position_of:
             raise MismatchError(
                 f"the ledger has a decision on {decision.example!r}, which is not in test set {test_set.name}"
@@ -57,12 +57,12 @@ def decided_pairs(outcomes: Iterable[PublishedDecision], test_set: TestSet) -> D
         pair = test_set.position_of[decision.example], test_set.class_space.index(decision.class_id)
         latest.pop(pair, None)  # a later decision moves to the end
         latest[pair] = decision
-    return Decided(latest)
+    return PairDecisions(latest)
 
 
-def problem_reason(outcome: PublishedDecision) -> str:
+def problem_reason(decision: PublishedDecision) -> str:
     """The most frequent reason for calling an image problematic, in one line; the first one if there are ties."""
-    lines = [" ".join(reason.split()) for reason in outcome.reasons]
+    lines = [" ".join(reason.split()) for reason in decision.reasons]
     counted = Counter(reason for reason in lines if reason)
     return counted.most_common(1)[0][0] if counted else PROBLEMATIC
 
@@ -77,12 +77,12 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     newest = store.label_set(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
     base = store.label_set(test_set, store.newest_from_file(test_set.name, name))
-    outcomes = outcomes_of(ledger, queues, test_set)
-    decided = decided_pairs(outcomes, test_set)
+    decisions = decisions_of(ledger, queues, test_set)
+    decided = decided_pairs(decisions, test_set)
     labels = replace(
         base.with_judgments(decided.judgments, decided.problems),
         version=newest.version + 1,
-        origin=origin_of(queues, outcomes),
+        origin=origin_of(queues, decisions),
         queues=queues,
     )
     changed = labels.digest != newest.digest
@@ -93,7 +93,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         f"labels {(labels if changed else newest).full_name}",
         label_diff(newest, labels).counts() if changed else {},
         changed and not dry_run,
-        decided_parts(ledger.progress(queue)),
+        items_by_state(ledger.progress(queue)),
         _notes(store, test_set, newest) if changed else (),
     )
 
@@ -107,7 +107,7 @@ def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]
     )
 
 
-def outcomes_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
+def decisions_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
     """The current decisions of several queues."""
     return [decision for name in queues for decision in ledger.outcomes(published_queue(ledger, name, test_set))]
 
@@ -130,8 +130,8 @@ def label_set_name(queue: Queue) -> str:
     return without_version(queue.labels)
 
 
-def origin_of(queues: tuple[str, ...], outcomes: Iterable[PublishedDecision]) -> str:
+def origin_of(queues: tuple[str, ...], decisions: Iterable[PublishedDecision]) -> str:
     """The origin of published decisions: queues, number of decisions, and time of the last one."""
-    times = [decision.at for decision in outcomes]
+    times = [decision.at for decision in decisions]
     last = f", the last at {max(times):%Y-%m-%d %H:%M:%S} UTC" if times else ""
     return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}: {amount(len(times), 'decision')}{last}"

@@ -15,7 +15,7 @@ from regrade.ledger import Ledger, Mode, NewItem, Question, Queue
 from regrade.ledger.item_images import item_images
 from regrade.store import Store
 from regrade.workspace.image_contents import ImageContents, fill_contents
-from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.shared_images import shared_images
 from regrade.workspace.signature_loader import ImageProgress
@@ -42,9 +42,9 @@ def queue_labels(
     by content, across all test sets.
     """
     title = name or " ".join(filter(None, (_DEFAULT_NAMES[mode], test_set.name, of_family)))
-    filling = Filling(ledger, title, Question.LABEL, test_set, "", overlap, mode=mode)
-    eligible, conflicting = _eligible(test_set, of_family, mode), _conflicting_queues(store, filling)
-    free = np.flatnonzero(eligible & ~_taken(store, filling, conflicting))
+    filler = QueueFiller(ledger, title, Question.LABEL, test_set, "", overlap, mode=mode)
+    eligible, conflicting = _eligible(test_set, of_family, mode), _conflicting_queues(store, filler)
+    free = np.flatnonzero(eligible & ~_taken(store, filler, conflicting))
     _check_size(test_set, size, len(free))
     order = np.random.default_rng(seed).permutation(free).tolist()
     contents = ImageContents(store, test_set)
@@ -55,7 +55,7 @@ def queue_labels(
     unread = sum(content is None for _, content in drawn.items)
     notes += [f"copies cannot be recognized of {amount(unread, 'image')} that cannot be read now"] if unread else []
     items = (NewItem(test_set.ids[position], content=content) for position, content in drawn.items)
-    return filling.add(items, notes=notes)
+    return filler.add(items, notes=notes)
 
 
 def _check_size(test_set: TestSet, size: int | None, free: int) -> None:
@@ -80,28 +80,28 @@ def _eligible(test_set: TestSet, of_family: str | None, mode: Mode) -> BoolArray
     return eligible
 
 
-def _taken(store: Store, filling: Filling, conflicting: Sequence[Queue]) -> BoolArray:
+def _taken(store: Store, filler: QueueFiller, conflicting: Sequence[Queue]) -> BoolArray:
     """Mask (n,) of images that are in this queue already, or by their ids in a conflicting queue."""
-    target = filling.test_set
+    target = filler.test_set
     taken = np.zeros(len(target), dtype=bool)
-    if filling.queue is not None:
-        taken |= _in_queue(filling.ledger, filling.queue, target)
+    if filler.queue is not None:
+        taken |= _in_queue(filler.ledger, filler.queue, target)
     for queue in conflicting:
         source = target if queue.test_set == target.name else store.test_set(queue.test_set)
         shared = shared_images(source, target)
         if shared is not None:
-            taken |= shared.in_second(_in_queue(filling.ledger, queue, source))
+            taken |= shared.in_second(_in_queue(filler.ledger, queue, source))
     return taken
 
 
-def _conflicting_queues(store: Store, filling: Filling) -> list[Queue]:
+def _conflicting_queues(store: Store, filler: QueueFiller) -> list[Queue]:
     """The label queues, of any test set, that must not share an image with this one."""
-    examined = filling.mode is Mode.EXAMINATION
+    examined = filler.mode is Mode.EXAMINATION
     return [
         queue
-        for queue in filling.ledger.queues()
+        for queue in filler.ledger.queues()
         if queue.question is Question.LABEL
-        and queue.name != filling.name
+        and queue.name != filler.name
         and (examined or queue.mode is Mode.EXAMINATION)
         and store.has_test_set(queue.test_set)
     ]
@@ -109,10 +109,10 @@ def _conflicting_queues(store: Store, filling: Filling) -> list[Queue]:
 
 def _in_queue(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
     """Mask (n,) of the images of a test set that are in a queue."""
-    inside = np.zeros(len(test_set), dtype=bool)
-    places = test_set.position_of
-    inside[[places[example] for example, _ in ledger.pairs(queue) if example in places]] = True
-    return inside
+    in_queue = np.zeros(len(test_set), dtype=bool)
+    position_of = test_set.position_of
+    in_queue[[position_of[example] for example, _ in ledger.pairs(queue) if example in position_of]] = True
+    return in_queue
 
 
 def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], progress: ImageProgress) -> frozenset[str]:

@@ -26,14 +26,14 @@ class NotedLedger:
     """The noted identity of a ledger, and its last link when a queue was last published."""
 
     identity: str
-    stated_link: Mapping[str, Any] | None
+    link_fields: Mapping[str, Any] | None
 
     @property
     def link(self) -> ChainLink | None:
         """The noted link as an object."""
         from regrade.ledger import ChainLink
 
-        return None if self.stated_link is None else ChainLink(**self.stated_link)
+        return None if self.link_fields is None else ChainLink(**self.link_fields)
 
 
 def open_ledger(store: Store) -> Ledger:
@@ -43,10 +43,10 @@ def open_ledger(store: Store) -> Ledger:
     """
     from regrade.ledger import Ledger
 
-    _refuse_gone(store)
-    ledger = Ledger.open(place_of_ledger(store))
+    _check_exists(store)
+    ledger = Ledger.open(ledger_location(store))
     try:
-        _refuse_exchanged(store, ledger.identity())
+        _check_identity(store, ledger.identity())
     except StoreError:
         ledger.engine.dispose()
         raise
@@ -54,25 +54,25 @@ def open_ledger(store: Store) -> Ledger:
 
 
 @contextmanager
-def unchanged_ledger(store: Store) -> Iterator[Ledger]:
+def read_only_ledger(store: Store) -> Iterator[Ledger]:
     """Open the existing ledger named in regrade.toml read-only, for checks."""
     try:
         from regrade.ledger import Ledger
     except ModuleNotFoundError:
         raise MissingExtra("the ledger of judgments", "serve") from None
-    _refuse_gone(store)
-    with Ledger.unchanged(place_of_ledger(store)) as ledger:
-        _refuse_exchanged(store, ledger.stored_identity())
+    _check_exists(store)
+    with Ledger.unchanged(ledger_location(store)) as ledger:
+        _check_identity(store, ledger.stored_identity())
         yield ledger
 
 
-def _refuse_gone(store: Store) -> None:
-    place = place_of_ledger(store)
+def _check_exists(store: Store) -> None:
+    place = ledger_location(store)
     if noted_ledger(store) is not None and isinstance(place, Path) and not place.exists():
         raise StoreError(f"the ledger {place} of this workspace is missing: {_remedy(store)}")
 
 
-def _refuse_exchanged(store: Store, identity: str | None) -> None:
+def _check_identity(store: Store, identity: str | None) -> None:
     noted = noted_ledger(store)
     if noted is not None and noted.identity != identity:
         raise StoreError(f"the ledger of this workspace was replaced by another one, or emptied: {_remedy(store)}")
@@ -89,7 +89,7 @@ def prepare_writing(store: Store, ledger: Ledger) -> None:
 
     If something was published and there is no note, the note was lost; it is not rewritten, so `verify` reports it.
     """
-    missing = lost_link(store, ledger)
+    missing = missing_link(store, ledger)
     if missing is not None:
         raise StoreError(
             f"the ledger {ledger.place} lacks link {missing.position} ({missing.hash[:12]}), which {NOTE} notes "
@@ -105,7 +105,7 @@ def note_last_link(store: Store, ledger: Ledger) -> None:
     _write(store, NotedLedger(ledger.identity(), vars(ledger.last_link())))
 
 
-def lost_link(store: Store, ledger: Ledger) -> ChainLink | None:
+def missing_link(store: Store, ledger: Ledger) -> ChainLink | None:
     """The noted link if the ledger does not have it, otherwise None."""
     noted = noted_ledger(store)
     link = None if noted is None else noted.link
@@ -117,16 +117,16 @@ def ledger_problems(store: Store) -> tuple[str, ...] | None:
 
     None if the workspace never had a ledger. Nothing is written.
     """
-    noted, place = noted_ledger(store), place_of_ledger(store)
-    lost_note = () if noted is not None else tuple(_lost_note(store))
+    noted, place = noted_ledger(store), ledger_location(store)
+    missing_note = () if noted is not None else tuple(_missing_note(store))
     if noted is None and not (isinstance(place, Path) and place.exists()):
-        return lost_note or None
+        return missing_note or None
     link = None if noted is None else noted.link
-    with unchanged_ledger(store) as ledger:
-        return lost_note + ledger.problems(noted=[] if link is None else [link])
+    with read_only_ledger(store) as ledger:
+        return missing_note + ledger.problems(noted=[] if link is None else [link])
 
 
-def _lost_note(store: Store) -> Iterator[str]:
+def _missing_note(store: Store) -> Iterator[str]:
     """Report a missing note if something was published from a ledger."""
     published = first_published_file(store.root)
     if published is not None:
@@ -137,7 +137,7 @@ def _lost_note(store: Store) -> Iterator[str]:
         )
 
 
-def place_of_ledger(store: Store) -> str | Path:
+def ledger_location(store: Store) -> str | Path:
     """The location of the ledger in regrade.toml: a file, or the URL of a PostgreSQL database."""
     place = store.config.ledger
     return place if "://" in place else store.root / place
@@ -161,6 +161,6 @@ def _notes(store: Store) -> dict[str, Any]:
 def _write(store: Store, noted: NotedLedger) -> None:
     path = store.root / NOTE
     with store.transaction() as change:
-        note = {"ledger": noted.identity, "link": noted.stated_link}
+        note = {"ledger": noted.identity, "link": noted.link_fields}
         content = stored_json({**_notes(store), store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)

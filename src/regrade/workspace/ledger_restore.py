@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regrade.core import InputError, MismatchError
 from regrade.store import Store
-from regrade.workspace.ledger_note import lost_link, note_last_link, noted_ledger, place_of_ledger
+from regrade.workspace.ledger_note import ledger_location, missing_link, note_last_link, noted_ledger
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
     """
     from regrade.ledger.restore import checked_backup, put_in_place
 
-    path = place_of_ledger(store)
+    path = ledger_location(store)
     if not isinstance(path, Path):
         raise InputError("this ledger is in PostgreSQL: restore it with pg_restore, or psql for a plain dump")
     with store.transaction(), checked_backup(file, path) as backup:
@@ -41,7 +41,7 @@ def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
                 f"{file} is not restored: it is a copy of another ledger than this workspace's; "
                 "`regrade review export` and `import` take votes from one to the other"
             )
-        missing = lost_link(store, backup.ledger)
+        missing = missing_link(store, backup.ledger)
         if missing is not None and not older:
             raise MismatchError(
                 f"{file} is not restored: it lacks link {missing.position}, noted when a queue was published, so "

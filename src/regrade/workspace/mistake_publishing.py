@@ -9,8 +9,8 @@ import numpy as np
 from regrade.core import AlreadyStored, InputError, MistakeCategory, MistakeReview, Severity, TestSet
 from regrade.core.panel import NO_MISTAKE
 from regrade.store import Store
-from regrade.workspace.label_publishing import decided_pairs, origin_of, outcomes_of
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -39,7 +39,7 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
             store.add_mistake_review(review, test_set)
         else:
             store.remove_mistake_review(test_set.name, queue.model)
-    parts = decided_parts(ledger.progress(queue))
+    parts = items_by_state(ledger.progress(queue))
     written = bool(changes) and not dry_run
     return PublishResult(queue.name, f"mistakes of {queue.model}", changes, written, parts, _notes(ledger, queue))
 
@@ -51,8 +51,8 @@ def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
 
 
 def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeReview:
-    outcomes = outcomes_of(ledger, queues, test_set)
-    pairs = decided_pairs(outcomes, test_set).outcomes
+    decisions = decisions_of(ledger, queues, test_set)
+    pairs = decided_pairs(decisions, test_set).decisions
     last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
     last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
     categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
@@ -66,7 +66,7 @@ def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestS
         categories,
         tuple(Severity(decision.severity) for _, decision in last.values()),
         tuple(category.value for category in categories),
-        origin_of(queues, outcomes),
+        origin_of(queues, decisions),
         queues,
     )
 

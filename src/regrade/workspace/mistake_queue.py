@@ -10,7 +10,7 @@ from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import remaining_mistakes
 from regrade.workspace.loading import chosen_models, reviewed_labels
-from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 
 
@@ -25,7 +25,7 @@ def queue_mistakes(
     full = judged_labels.scoring.labels.full_name
     chosen_models(store, test_set, [model])
     title = name or f"mistakes {test_set.name} {model}"
-    filling = Filling(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
+    filler = QueueFiller(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
     mistakes = remaining_mistakes(store.predictions(test_set, model), test_set, judged_labels)
     reviewed = np.zeros(len(mistakes.examples), dtype=bool)
     if model in store.mistake_review_names(test_set.name):
@@ -34,9 +34,9 @@ def queue_mistakes(
         reviewed = np.isin(
             mistakes.examples * base + mistakes.classes, review.examples.astype(np.int64) * base + review.classes
         )
-    elsewhere = filling.is_asked(mistakes.examples, mistakes.classes, filling.asked_elsewhere())
-    new = ~reviewed & ~elsewhere & (mistakes.classes != NO_ANSWER)
-    if not new.any() and filling.queue is None:
+    in_other_queue = filler.is_among(mistakes.examples, mistakes.classes, filler.keys_in_other_queues())
+    new = ~reviewed & ~in_other_queue & (mistakes.classes != NO_ANSWER)
+    if not new.any() and filler.queue is None:
         left = f"; to be judged first: {amount(mistakes.novel, 'novel prediction')}" if mistakes.novel else ""
         raise InputError(f"no mistake of {model} is left to review on {test_set.name} under {full}{left}")
     notes = [f"mistakes of {model} under {full}: {len(mistakes.examples):,}, reviewed before: {reviewed.sum():,}"]
@@ -44,4 +44,4 @@ def queue_mistakes(
         notes.append(f"novel, to be judged first (regrade review queue): {mistakes.novel:,}")
     if unanswered := int((mistakes.classes == NO_ANSWER).sum()):
         notes.append(f"without an answer, and so of no kind: {unanswered:,}")
-    return filling.add_pairs(mistakes.examples[new], mistakes.classes[new], notes=notes)
+    return filler.add_pairs(mistakes.examples[new], mistakes.classes[new], notes=notes)

@@ -57,7 +57,7 @@ def draw_next(
     return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
 
 
-def drawn_so_far(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
+def drawn_unjudged(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
     """The predictions that were drawn and are not judged yet."""
     frame = review_of_labels(store, test_set, labels)
     if frame is None:

@@ -55,7 +55,7 @@ class PublishResult:
         return f"undecided and not published: {amount(open_items, 'item')} of {items:,}; they can be published later"
 
 
-def decided_parts(progress: QueueProgress) -> dict[str, int]:
+def items_by_state(progress: QueueProgress) -> dict[str, int]:
     """The items of a queue by state, for queues that a panel decides."""
     return {
         "items": progress.items,

@@ -22,7 +22,7 @@ MAX_NAME_LENGTH = 80
 
 
 @dataclass(frozen=True)
-class Filling:
+class QueueFiller:
     """A queue to add items to, which may exist already; an existing queue with another question raises.
 
     ``overlap`` is the number of votes per item (default: one per person who may answer, for questions to a panel at
@@ -72,13 +72,13 @@ class Filling:
             if queue.name != self.name and (queue.question, queue.test_set) == same
         )
 
-    def asked_elsewhere(self) -> IntArray:
+    def keys_in_other_queues(self) -> IntArray:
         """Keys of the pairs (image, class) that are in other queues for any version of the same labels."""
         own_labels = (without_version(self.labels), self.model)
         same = [queue for queue in self.same_question if (without_version(queue.labels), queue.model) == own_labels]
         return self._keys(same)
 
-    def asked_here(self) -> IntArray:
+    def keys_in_queue(self) -> IntArray:
         """Keys of the pairs that are in this queue already."""
         return self._keys([] if self.queue is None else [self.queue])
 
@@ -100,8 +100,8 @@ class Filling:
         in_images = np.isin(examples, images)
         return examples[in_images], classes[in_images]
 
-    def is_asked(self, examples: IntArray, classes: IntArray, keys: IntArray) -> BoolArray:
-        """Mask (r,) of the pairs whose key is among ``keys``."""
+    def is_among(self, examples: IntArray, classes: IntArray, keys: IntArray) -> BoolArray:
+        """Mask (r,) of the pairs whose key is in ``keys``."""
         return np.isin(examples.astype(np.int64) * len(self.test_set.class_space) + classes, keys)
 
     def add_pairs(

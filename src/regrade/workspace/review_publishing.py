@@ -11,7 +11,7 @@ from regrade.workspace.ledger_note import note_last_link, noted_ledger
 from regrade.workspace.mistake_publishing import publish_mistakes
 from regrade.workspace.people_publishing import publish_people
 from regrade.workspace.publish_result import PublishResult
-from regrade.workspace.verdict_publishing import publish_verdicts, sampled_review
+from regrade.workspace.sample_publishing import publish_sample, sampled_review
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -41,4 +41,4 @@ def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSe
     frame = sampled_review(store, ledger, queue, test_set)
     if frame is None:
         return publish_labels(store, ledger, queue, test_set, dry_run=dry_run)
-    return publish_verdicts(store, ledger, queue, test_set, frame, dry_run=dry_run)
+    return publish_sample(store, ledger, queue, test_set, frame, dry_run=dry_run)

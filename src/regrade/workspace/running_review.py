@@ -9,7 +9,7 @@ from regrade.core import TestSet
 from regrade.store import Store
 from regrade.studies import GradeRow, grade
 from regrade.workspace.loading import reviewed_labels, scored_predictions
-from regrade.workspace.verdict_publishing import decided_review
+from regrade.workspace.sample_publishing import decided_review
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue

@@ -30,7 +30,7 @@ PART_SIZE = 512
 class ImageProgress(Protocol):
     """Iterates over items, given their number, and shows progress."""
 
-    def __call__(self, seen: Iterable[Any], total: int) -> Iterable[Any]:
+    def __call__(self, items: Iterable[Any], total: int, /) -> Iterable[Any]:
         """Yield the items."""
 
 

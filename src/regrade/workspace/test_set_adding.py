@@ -1,7 +1,8 @@
-"""Add a test set from images in any supported format, or from a table of ids and labels."""
+"""Add a test set: from images in any supported format, from a table, or with corrupted images of another set."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from regrade.testsets import (
     ReaderResult,
     Released,
     brings_classes,
+    corrupted,
     entry,
     find_released,
     images_are_missing,
@@ -129,6 +131,34 @@ def add_test_set(
         stored = store.add_images(test_set, source, class_map, is_missing=images_are_missing)
     examples = scan.examples
     return AddedTestSet(test_set, source, bool(stored.new), store.class_map(test_set), examples.missing, examples.notes)
+
+
+def corrupt_test_set(
+    store: Store,
+    clean: str,
+    *,
+    name: str,
+    corruptions: Sequence[str],
+    severities: Sequence[int],
+    images: int | None,
+    seed: int,
+) -> AddedTestSet:
+    """Store a test set with the images of another, which are corrupted when they are read."""
+    if listed_in_catalog(name):
+        raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
+    test_set = store.test_set(clean)
+    result = corrupted(
+        test_set,
+        store.images(test_set),
+        name=name,
+        corruptions=corruptions,
+        severities=severities,
+        images=images,
+        rng=np.random.default_rng(seed),
+    )
+    class_map = store.class_map(test_set)
+    stored = store.add_images(result.test_set, result.source, class_map, is_missing=images_are_missing)
+    return AddedTestSet(result.test_set, result.source, bool(stored.new), class_map)
 
 
 @dataclass(frozen=True)

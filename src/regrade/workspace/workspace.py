@@ -82,7 +82,6 @@ from regrade.testsets import (
     contact_sheet,
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
-from regrade.workspace.corruption_adding import corrupt_test_set
 from regrade.workspace.judgments import Judgments
 from regrade.workspace.loading import (
     ProgressCallback,
@@ -93,11 +92,11 @@ from regrade.workspace.loading import (
     reviewed_labels,
     scored_predictions,
 )
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
+from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 from regrade.workspace.plan_loader import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.studies import Studies
-from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, listed_in_catalog
+from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, corrupt_test_set, listed_in_catalog
 from regrade.workspace.verification import Verification, missing_images, verify_workspace
 
 if TYPE_CHECKING:
@@ -618,7 +617,7 @@ class Workspace(Studies, Judgments, Plans):
 
     def drawn_review(self, test_set: str, *, labels: str) -> DrawnReview:
         """The predictions that were drawn for review and are not judged yet, in random order."""
-        return drawn_so_far(self.store, self.store.test_set(test_set), labels)
+        return drawn_unjudged(self.store, self.store.test_set(test_set), labels)
 
     def import_verdicts(
         self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None

@@ -10,8 +10,8 @@ import numpy as np
 from regrade.core import LabelState, ReviewFrame, TestSet
 from regrade.store import Store, Verdicts
 from regrade.studies import move_in_words
-from regrade.workspace.label_publishing import Decided, decided_pairs, label_set_name
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
@@ -38,7 +38,7 @@ def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     return store.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
 
 
-def publish_verdicts(
+def publish_sample(
     store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
 ) -> PublishResult:
     """Store the decisions of a queue in the review, if they change anything."""
@@ -52,7 +52,7 @@ def publish_verdicts(
     if changes and not dry_run:
         store.add_decisions(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
-    parts = decided_parts(ledger.progress(queue))
+    parts = items_by_state(ledger.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
 
 
@@ -60,8 +60,8 @@ def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdi
     return _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
 
 
-def _verdicts(decided: Decided) -> Verdicts:
-    states = {**dict.fromkeys(decided.outcomes, LabelState.PROBLEMATIC), **decided.judgments}
+def _verdicts(decided: PairDecisions) -> Verdicts:
+    states = {**dict.fromkeys(decided.decisions, LabelState.PROBLEMATIC), **decided.judgments}
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}
