@@ -65,7 +65,7 @@ class Chapter:
     kind: str
     question: str
     about: str
-    make: Callable[[], Tabular | Table | Gallery]
+    compute: Callable[[], Tabular | Table | Gallery]
     tables: Callable[[Any], Sequence[Table]] = _one_table
     more_figures: Callable[[Any], Sequence[Figure]] = _no_figures
 
@@ -123,7 +123,7 @@ class ReportMaterial:
         )
 
     @cached_property
-    def answerers(self) -> tuple[str, ...]:
+    def models_and_people(self) -> tuple[str, ...]:
         """The models and people with predictions on any of the test sets."""
         rows = (name for test_set in self.sets for name in self._row_names(test_set))
         return tuple(dict.fromkeys(rows))
@@ -262,8 +262,8 @@ class ReportMaterial:
     def _images(self, test_set: TestSet) -> Iterator[Chapter]:
         if self._store.has_images(test_set.name) and self._model_count(test_set):
             labels = next(iter(self._labels(test_set)), None)
-            make = partial(hardest_images, self._store, test_set, labels=labels)
-            yield Chapter("hardest", _HARDEST_QUESTION, test_set.name, make)
+            compute = partial(hardest_images, self._store, test_set, labels=labels)
+            yield Chapter("hardest", _HARDEST_QUESTION, test_set.name, compute)
 
     def _confusion(self, test_set: TestSet) -> Iterator[Chapter]:
         """Every set with an ensemble; the expected error on another set is computed from the original only."""
@@ -286,10 +286,10 @@ class ReportMaterial:
         original = self.original.name if self._comparable(test_set) else None
         for column in _PLACE_COLUMNS:
             if len(set(test_set.group_columns.get(column, ()))) > 1:
-                make = partial(self._workspace.geography, test_set.name, by=column, original=original)
+                compute = partial(self._workspace.geography, test_set.name, by=column, original=original)
                 question, about = _GEOGRAPHY_QUESTION, f"{test_set.name} by {column}"
                 drawn = (lambda result: (map_figure(result),)) if column in _MAPPED_COLUMNS else _no_figures
-                yield Chapter("geography", question, about, make, more_figures=drawn)
+                yield Chapter("geography", question, about, compute, more_figures=drawn)
 
     def _leakage(self) -> Iterator[Chapter]:
         """Pairs of sets with stored signatures; computing signatures or DSSIM would take too long for a report."""
@@ -315,8 +315,8 @@ class ReportMaterial:
         people = len(self._store.people_names(test_set.name))
         if people and people + self._model_count(test_set) > 1:
             labels = next(iter(self._labels(test_set)), None)
-            make = partial(self._workspace.people, test_set.name, labels=labels)
-            yield Chapter("people", _PEOPLE_QUESTION, _about(test_set, labels), make)
+            compute = partial(self._workspace.people, test_set.name, labels=labels)
+            yield Chapter("people", _PEOPLE_QUESTION, _about(test_set, labels), compute)
 
     def _similarity(self) -> Iterator[Chapter]:
         if self._model_count(self.original) > 1:

@@ -64,7 +64,7 @@ def write_workspace_report(
             material.subtitle(now),
             created,
             tuple(sections),
-            material.answerers,
+            material.models_and_people,
             provenance,
             material.open_questions(),
         )
@@ -82,7 +82,7 @@ def _section(chapter: Chapter, taken: set[str]) -> Section:
     anchor = _unused(anchor_of(chapter.kind, chapter.about), taken)
     bare = Section(anchor, chapter.question, chapter.about)
     try:
-        result = chapter.make()
+        result = chapter.compute()
         if isinstance(result, Tabular):
             return section_of(bare, result, tables=chapter.tables(result), more_figures=chapter.more_figures)
         return replace(bare, tables=(result,)) if isinstance(result, Table) else replace(bare, gallery=result)
