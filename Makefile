@@ -21,7 +21,7 @@ check: $(VENV)/.dev    ## check style, types and docs
 	$(BIN)/mypy
 	$(BIN)/python scripts/docs.py
 
-bench: $(VENV)/.dev    ## measure speed and memory as ratios to named rivals
+bench: $(VENV)/.dev    ## measure speed and memory as ratios to named baselines
 	$(BIN)/python -m benchmarks
 
 clean:             ## remove the virtual environment and all caches

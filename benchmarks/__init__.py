@@ -1,1 +1,1 @@
-"""Speed and memory against named rivals, measured side by side in one run."""
+"""Speed and memory compared with named baselines, measured side by side in one run."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks: all, or those named.
+"""Run the named benchmarks (default: all).
 
 python -m benchmarks [--json FILE] [NAME ...]
 """
@@ -22,13 +22,15 @@ _NAMES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Speed and memory against named rivals.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(_NAMES)}; all unless named")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Speed and memory compared with named baselines."
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(_NAMES)} (default: all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - set(_NAMES):
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(_NAMES)}")
-    compileall.compile_dir(Path(regrade.__file__).parent, quiet=1)  # as pip does, whatever the working tree has
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}: choose from {', '.join(_NAMES)}")
+    compileall.compile_dir(Path(regrade.__file__).parent, quiet=1)  # as pip does on installation
     results = [result for name in chosen.names or _NAMES for result in results_of(name)]
     print_table(as_table(results))
     if chosen.json:
@@ -36,7 +38,7 @@ def main() -> None:
 
 
 def results_of(name: str) -> list[Result]:
-    """Run one benchmark, telling each result as it comes."""
+    """Run one benchmark and print each result as soon as it is known."""
     module = import_module(f"benchmarks.{name}")
     print(f"{name}: {module.__doc__.splitlines()[0]}", flush=True)
     start, results = time.perf_counter(), []

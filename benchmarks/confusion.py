@@ -1,4 +1,4 @@
-"""The confusion score against scipy.stats.entropy of mean softmaxes, against memory's speed, and in little memory."""
+"""The confusion score compared with scipy.stats.entropy of mean softmaxes and with memory bandwidth."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from regrade.metrics import confusion_entropies, confusion_score
 from regrade.stats import kendall
 
 _SEEDS, _EPOCHS, _IMAGES, _CLASSES = 3, 100, 50_000, 1_000
-_SHARE = 5  # of the images, and two epochs, where a rival is measured too
+_SHARE = 5  # a fifth of the images, and two epochs, for the comparison with the baseline
 _TRAINING_IMAGES = 1_281_167
-_PLAIN = 1 << 29  # bytes that are copied and read to see how fast memory is
+_PLAIN = 1 << 29  # bytes copied and read to measure memory bandwidth
 
 
 def run() -> Iterator[Result]:
-    scores = [[made_up(_IMAGES // _SHARE, seed) for _ in range(2)] for seed in range(_SEEDS)]
+    scores = [[simulated_logits(_IMAGES // _SHARE, seed) for _ in range(2)] for seed in range(_SEEDS)]
     checkpoints = checkpoints_of(scores, kind=ScoreKind.LOGITS)
     agree = np.abs(confusion_score(checkpoints) - by_scipy(scores)).max() < 1e-4
     verify(bool(agree), "scores are those of scipy.stats.entropy to 1e-4 bits")
@@ -35,14 +35,14 @@ def run() -> Iterator[Result]:
         lambda: confusion_score(checkpoints),
         lambda: confusion_entropies(checkpoints),
         lambda: by_scipy(scores),
-        lambda: on_both(lambda part: np.copyto(copy[part], plain[part]), len(plain)),
-        lambda: on_both(lambda part: plain[part] @ plain[part], len(plain)),
+        lambda: on_all_cores(lambda part: np.copyto(copy[part], plain[part]), len(plain)),
+        lambda: on_all_cores(lambda part: plain[part] @ plain[part], len(plain)),
         rounds=3,
     )
     case = f"{_SEEDS} seeds x 2 epochs x {_IMAGES // _SHARE:,} x {_CLASSES:,}"
-    rival = "scipy.stats.entropy of mean softmaxes"
-    yield Result("confusion", case, "s", ours, scipy_time, rival, aim_ratio=5)
-    yield Result("confusion", f"{case}, with each seed alone", "s", with_members, scipy_time, rival)
+    baseline = "scipy.stats.entropy of mean softmaxes"
+    yield Result("confusion", case, "s", ours, scipy_time, baseline, aim_ratio=5)
+    yield Result("confusion", f"{case}, with each seed alone", "s", with_members, scipy_time, baseline)
     gigabytes = 2 * _SEEDS * 2 * (_IMAGES // _SHARE) * _CLASSES / 1e9
     unit = "s a GB of scores"
     plain_gigabytes = _PLAIN / 1e9
@@ -55,10 +55,10 @@ def run() -> Iterator[Result]:
 
 
 def whole_size() -> Iterator[Result]:
-    """The size of the paper in a process of its own; every epoch of a seed is one file, so that 0.3 GB are enough."""
+    """The size of the paper in a new process; all epochs of a seed are the same file, so that 0.3 GB suffice."""
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(_SEEDS):
-            np.save(Path(folder) / f"{seed}.npy", made_up(_IMAGES, seed))
+            np.save(Path(folder) / f"{seed}.npy", simulated_logits(_IMAGES, seed))
         done = command([sys.executable, "-c", f"from benchmarks.confusion import score_files; score_files({folder!r})"])
     case = f"{_SEEDS} seeds x {_EPOCHS} epochs x {_IMAGES:,} x {_CLASSES:,} in files"
     yield Result("confusion", case, "s", done.seconds)
@@ -66,7 +66,7 @@ def whole_size() -> Iterator[Result]:
 
 
 def ranks() -> Iterator[Result]:
-    """Kendall's tau between two scores of as many images as ImageNet has for training."""
+    """Kendall's tau of two scores on as many images as ImageNet's training set."""
     rng = np.random.default_rng(0)
     first = rng.random(_TRAINING_IMAGES)
     second = first + rng.random(_TRAINING_IMAGES)
@@ -84,8 +84,8 @@ def score_files(folder: str) -> None:
     confusion_score(Checkpoints("made up", "", "", ScoreKind.LOGITS, members, epochs, _IMAGES, _CLASSES, read))
 
 
-def made_up(images: int, seed: int) -> np.ndarray:
-    """Logits in half precision, of images more and less certain."""
+def simulated_logits(images: int, seed: int) -> np.ndarray:
+    """Simulated logits in half precision, for images of different certainty."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal((images, _CLASSES), dtype=np.float32) * rng.uniform(0.2, 4, (images, 1))).astype(
         np.float16
@@ -93,7 +93,7 @@ def made_up(images: int, seed: int) -> np.ndarray:
 
 
 def by_scipy(scores: list[list[np.ndarray]]) -> np.ndarray:
-    """As one would write it: softmax of every seed, their mean, its entropy, and the mean over epochs."""
+    """Plain implementation: softmax of every seed, their mean, its entropy, and the mean over epochs."""
     entropies = []
     for epoch in range(len(scores[0])):
         mean = np.mean([special.softmax(seed[epoch].astype(np.float32), axis=1) for seed in scores], axis=0)
@@ -101,8 +101,8 @@ def by_scipy(scores: list[list[np.ndarray]]) -> np.ndarray:
     return np.mean(entropies, axis=0)
 
 
-def on_both(work: Callable[[slice], object], size: int) -> None:
-    """The work on all cores at once."""
+def on_all_cores(work: Callable[[slice], object], size: int) -> None:
+    """Run the work on all cores."""
     cores = os.cpu_count() or 1
     parts = [slice(size * i // cores, size * (i + 1) // cores) for i in range(cores)]
     with ThreadPoolExecutor(cores) as pool:

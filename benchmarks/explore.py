@@ -1,6 +1,6 @@
-"""How soon the pages behind a number come over HTTP: 50,000 images, 100 models, and a queue of 100,000 items.
+"""Response times of the pages of Explore over HTTP: 50,000 images, 100 models, and a queue of 100,000 items.
 
-Half of the images are in the queue, and stay hidden from the owner who looks at the others.
+Half of the images are in the queue, and hidden from the owner who requests the pages.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from regrade.store import PredictionSource, SignatureKey, manifest_of
 from regrade.workspace import Workspace
 
 _MODELS, _IMAGES, _CLASSES, _ITEMS = 100, 50_000, 1_000, 100_000
-_HIDDEN = _IMAGES // 2  # images that the queue asks about, the first ones
-_ASKED = 200
+_HIDDEN = _IMAGES // 2  # the first images are in the queue
+_REQUESTS = 200
 _SET = "synthetic"
 
 
 def run() -> Iterator[Result]:
-    """Make the workspace, serve it in a process of its own, and ask for pages one after another on one connection."""
+    """Create the workspace, serve it in a new process, and request pages one by one on one connection."""
     with tempfile.TemporaryDirectory() as folder:
-        workspace = made_up_workspace(Path(folder) / "W")
+        workspace = simulated_workspace(Path(folder) / "W")
         cookie = _cookie(workspace)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -47,13 +47,13 @@ def run() -> Iterator[Result]:
         command = [sys.executable, "-m", "regrade", "serve", "--accounts", "--port", str(port), "-w", folder + "/W"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
-                yield from _asked(_connected(port), cookie, server.pid, lambda: _vote(workspace))
+                yield from _page_times(_connected(port), cookie, server.pid, lambda: _vote(workspace))
             finally:
                 server.kill()
 
 
-def made_up_workspace(root: Path) -> Workspace:
-    """Images without image files but with signatures; models with their best five classes; a label set; a queue."""
+def simulated_workspace(root: Path) -> Workspace:
+    """Test set with signatures but no image files, models with their top 5 classes, a label set, and a queue."""
     rng = np.random.default_rng(0)
     workspace = regrade.init(root)
     space = class_space("imagenet-1k")
@@ -90,14 +90,14 @@ def _labels(test_set: TestSet) -> LabelSet:
 def _sign(workspace: Workspace, test_set: TestSet, rng: np.random.Generator) -> None:
     source = ImageSource("folder", "/nowhere", test_set.ids)
     workspace.store.add_images(test_set, source)
-    found = Signatures(
+    times = Signatures(
         64,
         np.zeros((_IMAGES, 16), dtype=np.uint8),
         rng.integers(2**63, size=(_IMAGES, 2), dtype=np.uint64),
         np.zeros((_IMAGES, 1, 1, 3), dtype=np.uint8),
         np.ones(_IMAGES, dtype=np.int64),
     )
-    workspace.store.add_signatures(_SET, SignatureKey(source, 64), [found])
+    workspace.store.add_signatures(_SET, SignatureKey(source, 64), [times])
 
 
 def _cookie(workspace: Workspace) -> str:
@@ -109,10 +109,10 @@ def _cookie(workspace: Workspace) -> str:
 
 
 def _vote(workspace: Workspace) -> None:
-    """Let someone else answer an item."""
+    """Let another person vote on an item."""
     ledger = workspace.ledger
-    known = {person.name: person for person in ledger.people()}
-    reviewer = known.get("Rita") or ledger.add_person("Rita", Role.REVIEWER)
+    people_by_name = {person.name: person for person in ledger.people()}
+    reviewer = people_by_name.get("Rita") or ledger.add_person("Rita", Role.REVIEWER)
     item = ledger.next_item(ledger.queue("queue"), reviewer)
     if item is not None:
         ledger.vote(item.id, reviewer, VoteContent(secrets.token_hex(8), "wrong"))
@@ -130,7 +130,7 @@ def _connected(port: int) -> http.client.HTTPConnection:
     raise SystemExit("the server did not start")
 
 
-def _asked(
+def _page_times(
     connection: http.client.HTTPConnection, cookie: str, process: int, vote: Callable[[], None]
 ) -> Iterator[Result]:
     rng = np.random.default_rng(1)
@@ -141,7 +141,7 @@ def _asked(
         answer = connection.getresponse()
         content = answer.read()
         if answer.status != 200:
-            raise SystemExit(f"{path} {query} came back with {answer.status}: {content[-300:].decode()}")
+            raise SystemExit(f"{path} {query} returned {answer.status}: {content[-300:].decode()}")
         return time.perf_counter() - start
 
     def model() -> str:
@@ -177,26 +177,26 @@ def _asked(
     for case, ask in pages.items():
         ask()
         before = _processor(process)
-        found = [1000 * ask() for _ in range(_ASKED)]
-        worked = 1000 * (_processor(process) - before) / _ASKED
+        times = [1000 * ask() for _ in range(_REQUESTS)]
+        worked = 1000 * (_processor(process) - before) / _REQUESTS
         yield Result("explore", f"{case}, processor", "ms", worked)
-        yield Result("explore", f"{case}, median", "ms", percentile(found, 0.5))
-        yield Result("explore", f"{case}, p95", "ms", percentile(found, 0.95), aim_most=100)
+        yield Result("explore", f"{case}, median", "ms", percentile(times, 0.5))
+        yield Result("explore", f"{case}, p95", "ms", percentile(times, 0.95), aim_most=100)
     yield Result("explore", "memory of the server, its temporary file left out", "GB", _own_memory(process))
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The least value that so many are not above."""
+    """The smallest value that is at least as large as this share of the values."""
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def _processor(process: int) -> float:
-    """Processor seconds of a process so far."""
+    """CPU seconds of a process so far."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _own_memory(process: int) -> float:
-    """What a process holds that the system cannot put aside."""
+    """Resident memory of a process in GB, without file-backed pages."""
     lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024 / 1e9

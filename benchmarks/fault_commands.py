@@ -1,4 +1,4 @@
-"""Faults of whole commands: killed at random moments, on a full disk, and several at the same time."""
+"""Faults of whole commands: killed at random times, on a full disk, and run concurrently."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def scores(batch):
 scores.class_space = ClassSpace("toys", {CLASSES!r})
 """
 _KEPT = "all kept, nothing twice"
-_LIMIT = 120  # seconds after which a command that hangs is given up
+_LIMIT = 120  # seconds after which a command counts as hanging
 
 
 def _commands(template: Path) -> dict[str, tuple[str | Path, ...]]:
@@ -49,7 +49,7 @@ def _commands(template: Path) -> dict[str, tuple[str | Path, ...]]:
 
 
 def killed_processes(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """Commands killed after a random time; run once more, they must end where an undisturbed one ends."""
+    """Commands killed after a random time; run again, they must give the same result as an undisturbed run."""
     rng, end = random.Random(0), time.monotonic() + seconds
     old = _state(template / "W")
     for name, command in _endless(_commands(template)):
@@ -68,11 +68,11 @@ def killed_processes(template: Path, work: Path, seconds: float) -> Iterator[str
             if _state(root) not in (old, new):
                 yield f"half done by {name}"
             again = _run(command, root)
-            yield _judged([again], _state(root) == new, "completed by the next run", f"half done by {name}")
+            yield _outcome([again], _state(root) == new, "completed by the next run", f"half done by {name}")
 
 
 def disk_full(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """Commands that may write no file larger than a few bytes: nothing changes, in one line, or all is done."""
+    """Commands with a tiny limit on file size: they must either succeed or fail with one line and change nothing."""
     rng, end = random.Random(1), time.monotonic() + seconds
     old = _state(template / "W")
     for name, command in _endless(_commands(template)):
@@ -83,14 +83,14 @@ def disk_full(template: Path, work: Path, seconds: float) -> Iterator[str]:
         refused = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         if done.returncode:
             as_expected = _state(root) == old and len(refused) == 1
-            yield _judged([done], as_expected, "refused in one line", f"changed by {name}")
+            yield _outcome([done], as_expected, "refused in one line", f"changed by {name}")
         else:
             _run(command, finished := _copied(template, work / "finished"))
-            yield _judged([done], _state(root) == _state(finished), "done", f"half done by {name}")
+            yield _outcome([done], _state(root) == _state(finished), "done", f"half done by {name}")
 
 
 def several_writers(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """The same kind of command several times at once: everything that was acknowledged is there, and nothing twice."""
+    """The same kind of command run concurrently: everything acknowledged is stored, and nothing twice."""
     end = time.monotonic() + seconds
     for number in range(3):
         rows = [f"{n:03}.png,{CLASSES[(n + number) % 5]}" for n in range(20)]
@@ -106,7 +106,7 @@ def _versions_at_once(template: Path, root: Path) -> str:
     before = len(Store.open(root).label_set_names("shelf"))
     done = _at_once(commands, root)
     kept = len(Store.open(root).label_set_names("shelf")) - before
-    return _judged(done, kept == sum(one.returncode == 0 for one in done), _KEPT, "versions lost or doubled")
+    return _outcome(done, kept == sum(command.returncode == 0 for command in done), _KEPT, "versions lost or doubled")
 
 
 def _samples_at_once(_: Path, root: Path) -> str:
@@ -116,7 +116,7 @@ def _samples_at_once(_: Path, root: Path) -> str:
     ]
     done = _at_once(commands, root)
     rows = [row for path in root.glob("?.csv") for row in path.read_text().splitlines()[1:]]
-    return _judged(done, len(rows) == len(set(rows)) == 9, _KEPT, "rows drawn twice")
+    return _outcome(done, len(rows) == len(set(rows)) == 9, _KEPT, "rows drawn twice")
 
 
 def _queues_at_once(_: Path, root: Path) -> str:
@@ -125,13 +125,15 @@ def _queues_at_once(_: Path, root: Path) -> str:
     ledger = regrade.open(root).ledger
     pairs = [pair for queue in ledger.queues() if queue.name.startswith("queue ") for pair in ledger.pairs(queue)]
     ledger.engine.dispose()
-    refused = [one for one in done if one.returncode]
-    expected = len(pairs) == len(set(pairs)) and all("no novel prediction is left" in one.stderr for one in refused)
-    return _judged([one for one in done if not one.returncode], expected, _KEPT, "items asked twice")
+    refused = [command for command in done if command.returncode]
+    expected = len(pairs) == len(set(pairs)) and all(
+        "no novel prediction is left" in command.stderr for command in refused
+    )
+    return _outcome([command for command in done if not command.returncode], expected, _KEPT, "items asked twice")
 
 
-def _judged(done: Sequence[subprocess.CompletedProcess[str]], as_expected: bool, good: str, bad: str) -> str:
-    """What came of commands: a traceback, an exit code that no command has, or what was expected or not."""
+def _outcome(done: Sequence[subprocess.CompletedProcess[str]], as_expected: bool, good: str, bad: str) -> str:
+    """The outcome of commands: a traceback, an unknown exit code, or whether the result is as expected."""
     for command in done:
         if "Traceback" in command.stderr:
             return "traceback"
@@ -178,7 +180,7 @@ def _limited(size: int) -> Callable[[], None]:
 
 
 def _state(root: Path) -> object:
-    """All that a workspace holds; when its images were changed is left out, which differs between its copies."""
+    """The content of a workspace, without the modification times of images, which differ between copies."""
     try:
         stored = read_every_file(Store.open(root))
     except RegradeError as error:
@@ -187,7 +189,7 @@ def _state(root: Path) -> object:
 
 
 def _without_times(digest: str, images: bytes | None, manifest: Manifest) -> object:
-    """What is stored of predictions, without the times of change among the fingerprints of images."""
+    """Stored predictions without the modification times in the fingerprints of images."""
     fingerprints = np.frombuffer(images or b"", dtype=FINGERPRINT)[["digest", "size"]].tolist()
     files = {name: checksums for name, checksums in manifest.files.items() if name != "fingerprints.npy"}
     return digest, fingerprints, replace(manifest, files=files)

@@ -1,4 +1,4 @@
-"""Servers that are killed while people vote: every vote that was confirmed is in the ledger, and none twice."""
+"""A server that is killed while people vote: every confirmed vote must be in the ledger exactly once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from benchmarks.review_load import ReviewServer, cookies_of, judged_workspace, l
 
 _REVIEWERS = 8
 _ITEMS = 20_000
-_VOTING = 3.0  # seconds before and after which a server is killed
+_VOTING = 3.0  # seconds of voting before and after a kill
 
 
 def killed_servers(work: Path, seconds: float) -> Iterator[str]:
-    """A server that is killed again and again under load; one outcome per confirmed vote, and one per kill."""
+    """Kill a server under load repeatedly; yields an outcome per confirmed vote and per kill."""
     end = time.monotonic() + seconds
     root = work / "served"
     workspace = judged_workspace(root, "ledger.sqlite", reviewers=_REVIEWERS, items=_ITEMS)

@@ -1,4 +1,4 @@
-"""Faults: kills, damage, a full disk and several writers at once; what is lost, doubled, wrong or a traceback.
+"""Faults: kills, damage, a full disk and concurrent writers; counts data that is lost, duplicated or wrong.
 
 Bounded in time: every kind of fault takes its share of ``REGRADE_FAULT_SECONDS`` (default: 240).
 """
@@ -30,7 +30,7 @@ _KINDS = 6
 
 
 def run() -> Iterator[Result]:
-    """All kinds of faults, one after another; the aim is none of any of them."""
+    """All kinds of faults in turn; the aim is zero bad outcomes."""
     share = _SECONDS / _KINDS
     with tempfile.TemporaryDirectory() as folder:
         template = Path(folder) / "template"
@@ -47,7 +47,7 @@ def run() -> Iterator[Result]:
 
 
 def _reported(kind: str, outcomes: Iterator[str], *good: str) -> Iterator[Result]:
-    """The counts of good outcomes, and of all others together, which must not happen and are named."""
+    """The counts of good outcomes, and of all bad outcomes together, which are named."""
     counts = Counter(outcomes)
     for outcome in good:
         yield Result("faults", f"{kind}: {outcome}", "times", counts.pop(outcome, 0))
@@ -56,7 +56,7 @@ def _reported(kind: str, outcomes: Iterator[str], *good: str) -> Iterator[Result
 
 
 def killed_steps(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """Commands that change several files in turn, each killed before one of its changes after another, in any order."""
+    """Commands that change several files, killed before each of their changes, in random order."""
     rng, old = np.random.default_rng(2), read_every_file(Store.open(template / "W"))
     states, steps = dict[str, object](), dict[str, list[int]]()
     for name in SCENARIOS:
@@ -65,7 +65,7 @@ def killed_steps(template: Path, work: Path, seconds: float) -> Iterator[str]:
         states[name], steps[name] = read_every_file(Store.open(root)), rng.permutation(count).tolist()
     end = time.monotonic() + seconds
     while any(steps.values()):
-        for name in (name for name, left in steps.items() if left):
+        for name in (name for name, remaining in steps.items() if remaining):
             if time.monotonic() > end:
                 return
             root = _fresh(template, work)
@@ -73,8 +73,8 @@ def killed_steps(template: Path, work: Path, seconds: float) -> Iterator[str]:
             yield _state_of(root, {"as before": old, "complete": states[name]})
 
 
-def _state_of(root: Path, known: dict[str, object]) -> str:
-    """Which of the known states a workspace is in after the next command has opened it."""
+def _state_of(root: Path, states_by_name: dict[str, object]) -> str:
+    """Which of these states a workspace is in after the next command has opened it."""
     try:
         state = read_every_file(Store.open(root))
     except RegradeError as error:
@@ -83,11 +83,11 @@ def _state_of(root: Path, known: dict[str, object]) -> str:
         return "traceback"
     if any(path.name in (".staging", ".partial") or path.name.endswith(".tmp") for path in root.iterdir()):
         return "left behind"
-    return next((name for name, expected in known.items() if state == expected), "half done")
+    return next((name for name, expected in states_by_name.items() if state == expected), "half done")
 
 
 def damaged_files(template: Path, work: Path, seconds: float) -> Iterator[str]:
-    """Stored files with flipped bits, zeroed blocks, cut off, emptied or extended, read again."""
+    """Read stored files with flipped bits, zeroed blocks, truncated, emptied or extended."""
     rng, end = np.random.default_rng(0), time.monotonic() + seconds
     root = _fresh(template, work)
     sound = read_every_file(Store.open(root))
@@ -133,6 +133,6 @@ _DAMAGES: tuple[Callable[[bytes, np.random.Generator], bytes], ...] = (
 
 
 def _fresh(template: Path, work: Path) -> Path:
-    """A copy of the workspace to be harmed."""
+    """A fresh copy of the workspace."""
     shutil.rmtree(work, ignore_errors=True)
     return Path(shutil.copytree(template / "W", work / "W"))

@@ -1,4 +1,4 @@
-"""100,000 Clopper-Pearson intervals, against statsmodels: its loop of calls, and its call on arrays."""
+"""100,000 Clopper-Pearson intervals, compared with statsmodels: a loop of calls, and one call on arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run() -> Iterator[Result]:
 
 
 def workloads(rng: np.random.Generator) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """Each 100,000 counts: a table of models by slices, all of one test set, and all different."""
+    """Three workloads of 100,000 counts: models by slices, counts of one test set, and distinct counts."""
     skill = rng.beta(6, 2, size=(1000, 1))
     yield "1,000 models x 100 slices of 500", rng.binomial(500, skill, size=(1000, 100)).ravel(), _all(500)
     yield "random counts of 50,000", rng.integers(0, 50_001, _COUNT), _all(50_000)
@@ -38,10 +38,10 @@ def compared(case: str, successes: np.ndarray, trials: np.ndarray) -> Iterator[R
     same = np.allclose(bounds.low, low, rtol=1e-12, atol=0) and np.allclose(bounds.high, high, rtol=1e-12, atol=0)
     verify(same, f"equal bounds to 1e-12 on {case}")
 
-    some = [(int(k), int(n)) for k, n in zip(successes[:_SAMPLE], trials[:_SAMPLE], strict=True)]
+    sample = [(int(k), int(n)) for k, n in zip(successes[:_SAMPLE], trials[:_SAMPLE], strict=True)]
     ours, loop, call = seconds(
         lambda: clopper_pearson(successes, trials),
-        lambda: [proportion_confint(k, n, method="beta") for k, n in some],
+        lambda: [proportion_confint(k, n, method="beta") for k, n in sample],
         lambda: proportion_confint(successes, trials, method="beta"),
         rounds=5,
     )

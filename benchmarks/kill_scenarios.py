@@ -16,7 +16,7 @@ Scenario = Callable[[Workspace, Path], object]
 
 
 def write_inputs(folder: Path) -> None:
-    """The files that the scenarios import, below a folder."""
+    """Write the files that the scenarios import."""
     ids = [f"{number:03}.png" for number in range(IMAGES)]
     rng = np.random.default_rng(11)
     guesses = rng.integers(len(CLASSES), size=(IMAGES, 3))
@@ -59,7 +59,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "review publish of mistakes": lambda workspace, _: workspace.publish("mistakes"),
     "review publish of labels": lambda workspace, _: workspace.publish("novel"),
 }
-"""What changes more than one file, or replaces one, by the command that does it."""
+"""Operations that change several files or replace one, by command."""
 
 
 def run_scenario(name: str, root: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Processes that are killed at a chosen moment: before the n-th change that they make to the disk."""
+"""Run functions in processes that are killed before their n-th change to the disk."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
 def run_killed(action: Callable[[], object], *, at: int, below: Path) -> bool:
-    """Run an action in a process of its own, killed before change number ``at`` below a folder; whether it got through.
+    """Run an action in a new process, killed before change number ``at`` below a folder; returns whether it finished.
 
-    An action that raises raises here too: only being killed may stop it.
+    An action that raises also raises here; only the kill may stop it.
     """
     process = os.fork()
     if process == 0:
@@ -31,7 +31,7 @@ def run_killed(action: Callable[[], object], *, at: int, below: Path) -> bool:
 
 
 def count_changes(action: Callable[[], object], *, below: Path) -> int:
-    """Run an action in a process of its own to its end, and say how many changes it makes below a folder."""
+    """Run an action in a new process, and count its changes below a folder."""
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -57,7 +57,7 @@ def _in_child(action: Callable[[], object], at: int, below: str) -> int:
 
 
 def _counted(below: str, before: Callable[[int], None]) -> list[str]:
-    """The changes that this process makes from now on, of which ``before`` learns the number before each."""
+    """The changes that this process makes from now on; ``before`` is called with the number of each change first."""
     changes: list[str] = []
 
     def note(event: str, arguments: tuple[Any, ...]) -> None:
@@ -79,7 +79,7 @@ def _ended(action: Callable[[], object]) -> int:
 
 
 def _changes(event: str, arguments: tuple[Any, ...], below: str) -> bool:
-    """Whether an event of the interpreter is a change to a path below a folder."""
+    """Whether an audit event is a change to a path below a folder."""
     if event == "open":
         path, _, flags = arguments
         return bool(flags & _WRITING) and _is_below(path, below)

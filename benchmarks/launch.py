@@ -1,6 +1,6 @@
 """Run a command and write its seconds and its peak memory in bytes to a file.
 
-A child inherits its parent's peak memory, so this imports next to nothing:
+A child inherits the peak memory of its parent, so this script imports almost nothing:
 
     python launch.py FIGURES.json COMMAND ARGUMENT ...
 """
@@ -17,6 +17,6 @@ if __name__ == "__main__":
     process = os.spawnvp(os.P_NOWAIT, sys.argv[2], sys.argv[2:])
     _, status, usage = os.wait4(process, 0)
     seconds = time.perf_counter() - start
-    with open(sys.argv[1], "w", encoding="utf-8") as figures:  # noqa: PTH123 - pathlib would be memory of its own
+    with open(sys.argv[1], "w", encoding="utf-8") as figures:  # noqa: PTH123 - pathlib would add memory
         json.dump([seconds, usage.ru_maxrss * _MAXRSS_UNIT], figures)
     sys.exit(os.waitstatus_to_exitcode(status))

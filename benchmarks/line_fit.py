@@ -1,4 +1,4 @@
-"""Lines with 100,000 bootstrap draws for 20 test sets at once, against scipy.stats.bootstrap."""
+"""Lines with 100,000 bootstrap draws for 20 test sets at once, compared with scipy.stats.bootstrap."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def lines(x: np.ndarray, *ys: np.ndarray, axis: int = -1) -> np.ndarray:
     mean_x = x.mean(axis=axis)
     centerd = x - np.expand_dims(mean_x, axis)
     spread = (centerd * centerd).sum(axis=axis)
-    found = []
+    coefficients = []
     for y in ys:
         slope = (centerd * y).sum(axis=axis) / spread
-        found += [slope, y.mean(axis=axis) - slope * mean_x]
-    return np.stack(found)
+        coefficients += [slope, y.mean(axis=axis) - slope * mean_x]
+    return np.stack(coefficients)
 
 
 def line_and_band(grid: np.ndarray) -> Statistic:
@@ -92,7 +92,7 @@ def _verify_agreement(x: np.ndarray, ys: np.ndarray, grid: np.ndarray) -> None:
     assert fit.band is not None
     own_low = np.array([fit.slope.low, fit.intercept.low, *fit.band.low])
     own_high = np.array([fit.slope.high, fit.intercept.high, *fit.band.high])
-    # A 2.5% point of 100,000 normal draws varies by 0.85% of their deviation; two such, five times over.
+    # The standard error of a 2.5% quantile of 100,000 normal draws is 0.85% of their deviation; five of two such.
     allowed = 5 * np.sqrt(2) * 0.0085 * (high - low) / 3.92
     agree = (np.abs(own_low - low) < allowed).all() and (np.abs(own_high - high) < allowed).all()
     verify(agree, f"slope, intercept and band of {len(x):,} models agree within Monte Carlo error")

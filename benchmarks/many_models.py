@@ -1,4 +1,4 @@
-"""Seconds and peak memory for 1,000 models on 50,000 images: no rival, but the aim is that it just works."""
+"""Seconds and peak memory for 1,000 models on 50,000 images; no baseline."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ _CLASSES = 1_000
 
 
 def run() -> Iterator[Result]:
-    """Each in a process of its own, whose peak memory is its own; the start and the made-up data are counted in."""
+    """Each study in a new process; times include startup and the simulation of data."""
     for case, work in (
         ("grade, one model after another", "grade_models"),
-        ("only the made-up data of compare", "correct_matrix"),
+        ("only the simulated data of compare", "correct_matrix"),
         ("compare all pairs", "compare_models"),
         ("compare all pairs and print JSON", "compare_as_json"),
-        ("similarity of all pairs", "liken_models"),
-        ("similarity of all pairs and print JSON", "liken_as_json"),
+        ("similarity of all pairs", "similarity_of_models"),
+        ("similarity of all pairs and print JSON", "similarity_as_json"),
         ("mistakes against complete labels and print JSON", "mistakes_as_json"),
-        ("people, 5 beside all models, and print JSON", "people_as_json"),
+        ("people, 5 with all models, and print JSON", "people_as_json"),
     ):
         done = command([sys.executable, "-c", f"from benchmarks.many_models import {work}; {work}()"])
         yield Result("many_models", case, "s", done.seconds)
@@ -64,13 +64,13 @@ def run() -> Iterator[Result]:
 
 
 def grade_models() -> None:
-    """Grade models that are made up as they are asked for."""
+    """Grade models whose predictions are simulated lazily."""
     test_set, scored = scored_models()
     grade(test_set, scored)
 
 
-def liken_models() -> Similarity:
-    """How alike they are, with what they answer."""
+def similarity_of_models() -> Similarity:
+    """The similarity of all pairs of models."""
     test_set, scored = scored_models()
     return similarity(test_set, scored)
 
@@ -81,15 +81,15 @@ def scored_models() -> tuple[TestSet, Iterator[tuple[Predictions, Scoring]]]:
     labels = rng.integers(_CLASSES, size=IMAGES)
     test_set = TestSet("synthetic", space, tuple(f"image {i}" for i in range(IMAGES)), labels)
     scoring = scoring_for(test_set, space)
-    return test_set, ((predictions, scoring) for predictions in made_up(labels, rng))
+    return test_set, ((predictions, scoring) for predictions in simulated_predictions(labels, rng))
 
 
-def made_up(labels: np.ndarray, rng: np.random.Generator) -> Iterator[Predictions]:
-    """Five classes an image, the label first where the model is right and second where it is not."""
-    others = (labels[:, None] + np.arange(5)) % _CLASSES
+def simulated_predictions(labels: np.ndarray, rng: np.random.Generator) -> Iterator[Predictions]:
+    """Five classes per image: the label comes first if the model is correct, otherwise second."""
+    best_classes = (labels[:, None] + np.arange(5)) % _CLASSES
     for i, right in enumerate(correctness(MODELS, IMAGES, rng)):
-        classes = others.copy()
-        classes[~right, :2] = others[~right, 1::-1]
+        classes = best_classes.copy()
+        classes[~right, :2] = best_classes[~right, 1::-1]
         yield Predictions(f"model {i}", "synthetic", "synthetic", classes)
 
 
@@ -99,17 +99,17 @@ def compare_models() -> Comparison:
 
 
 def compare_as_json() -> None:
-    """As `regrade compare --all --json` prints it."""
+    """Print the JSON of `regrade compare --all --json`."""
     print_json(compare_models())
 
 
-def liken_as_json() -> None:
-    """As `regrade study similarity --json` prints it."""
-    print_json(liken_models())
+def similarity_as_json() -> None:
+    """Print the JSON of `regrade study similarity --json`."""
+    print_json(similarity_of_models())
 
 
 def mistakes_as_json() -> None:
-    """As `regrade study mistakes --json` prints it: a fifth of the images have a second label, wrong answers vary."""
+    """Print the JSON of `regrade study mistakes --json`; a fifth of the images have a second label."""
     rng = np.random.default_rng(0)
     test_set = imagenet_like(rng)
     own, more = test_set.labels, np.flatnonzero(rng.random(IMAGES) < 0.2)
@@ -123,7 +123,7 @@ def mistakes_as_json() -> None:
     print_json(
         mistakes(
             test_set,
-            (answers for answers, _ in answering(test_set, rng)),
+            (answers for answers, _ in simulated_rows(test_set, rng)),
             labels=ReviewedLabels(MultilabelScoring(labels)),
             triage=TriageSources(superclasses(test_set.class_space), labels),
         )
@@ -131,10 +131,10 @@ def mistakes_as_json() -> None:
 
 
 def people_as_json() -> None:
-    """As `regrade study people --json` prints it: five people who label every image, nine of ten rightly."""
+    """Print the JSON of `regrade study people --json`, with five people who label every image with 90% accuracy."""
     rng = np.random.default_rng(0)
     test_set = imagenet_like(rng)
-    print_json(people(test_set, answering(test_set, rng, persons=5), rng=rng))
+    print_json(people(test_set, simulated_rows(test_set, rng, persons=5), rng=rng))
 
 
 def imagenet_like(rng: np.random.Generator) -> TestSet:
@@ -142,10 +142,10 @@ def imagenet_like(rng: np.random.Generator) -> TestSet:
     return TestSet("synthetic", space, tuple(f"image {i}" for i in range(IMAGES)), rng.integers(_CLASSES, size=IMAGES))
 
 
-def answering(
+def simulated_rows(
     test_set: TestSet, rng: np.random.Generator, *, persons: int = 0
 ) -> Iterator[tuple[Predictions, Scoring]]:
-    """People, with the seconds they took, and then models; who is wrong names any of 50 classes."""
+    """People with answer times, then models; wrong answers are any of 50 classes."""
     scoring, space = scoring_for(test_set, test_set.class_space), test_set.class_space.name
 
     def best(right: np.ndarray) -> np.ndarray:

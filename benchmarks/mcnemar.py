@@ -1,4 +1,4 @@
-"""McNemar's tests for all pairs of 1,000 models on 50,000 images, against a statsmodels loop."""
+"""McNemar's tests for all pairs of 1,000 models on 50,000 images, compared with a statsmodels loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Counts = list[list[int]]
 def run() -> Iterator[Result]:
     correct = correct_matrix()
     pairs = mcnemar_all_pairs(correct)
-    # where neither model is ahead, statsmodels' corrected statistic is 1 / n instead of 0
+    # if neither model is ahead, statsmodels' corrected statistic is 1 / n instead of 0
     comparable = np.flatnonzero(pairs.test.only_first != pairs.test.only_second)
     sample = np.random.default_rng(1).choice(comparable, _SAMPLE, replace=False)
     rows = [(correct[i], correct[j]) for i, j in zip(pairs.first[sample], pairs.second[sample], strict=True)]
@@ -37,12 +37,12 @@ def run() -> Iterator[Result]:
     )
     each, unit = 1e6 * all_pairs / len(pairs.first), "us a pair"
     case = f"{len(pairs.first):,} pairs ({all_pairs:.2f} s)"
-    for rival, name in ((with_tables, "statsmodels loop"), (free_tables, "statsmodels loop, 2x2 tables for free")):
-        yield Result("mcnemar", case, unit, each, 1e6 * rival / _SAMPLE, name, aim_ratio=1000)
+    for baseline, name in ((with_tables, "statsmodels loop"), (free_tables, "statsmodels loop, 2x2 tables for free")):
+        yield Result("mcnemar", case, unit, each, 1e6 * baseline / _SAMPLE, name, aim_ratio=1000)
 
 
 def table(first: np.ndarray, second: np.ndarray) -> Counts:
-    """The 2x2 table of two rows, as a careful user of numpy builds it."""
+    """The 2x2 table of two rows with plain numpy."""
     both = np.count_nonzero(first & second)
     only_first = np.count_nonzero(first & ~second)
     only_second = np.count_nonzero(second & ~first)
@@ -50,7 +50,7 @@ def table(first: np.ndarray, second: np.ndarray) -> Counts:
 
 
 def p_values(counts: Counts) -> tuple[float, float, float]:
-    """Exact, chi-square and corrected; statsmodels has no mid-p, which ours computes as well."""
+    """Exact, chi-square and corrected p-values; statsmodels has no mid-p, which ours computes too."""
     return (
         statsmodels_mcnemar(counts, exact=True).pvalue,
         statsmodels_mcnemar(counts, exact=False, correction=False).pvalue,

@@ -1,4 +1,4 @@
-"""How time and memory are measured: rivals in turn, so that what else the machine does hits all alike."""
+"""Measure time and memory, in alternating rounds so that other load affects ours and the baseline equally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAUNCHER = Path(__file__).with_name("launch.py")
 
 
 def seconds(*works: Callable[[], object], rounds: int = 3) -> list[float]:
-    """The least seconds that each piece of work took, over rounds that do all of them one after another."""
+    """The minimum seconds of each function, over rounds that run all of them in turn."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for i, work in enumerate(works):
@@ -27,7 +27,7 @@ def seconds(*works: Callable[[], object], rounds: int = 3) -> list[float]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A command that ran to its end: its standard output, wall-clock seconds and peak memory in GB."""
+    """A finished command: its standard output, wall-clock seconds and peak memory in GB."""
 
     output: bytes
     seconds: float
@@ -35,7 +35,7 @@ class Finished:
 
 
 def command(arguments: Sequence[str | Path]) -> Finished:
-    """Run a command and measure it alone; one that fails stops the benchmarks with its own message."""
+    """Run and measure a command; a failing command stops the benchmarks with its message."""
     with tempfile.NamedTemporaryFile() as figures:
         launch = [sys.executable, str(_LAUNCHER), figures.name, *map(str, arguments)]
         done = subprocess.run(launch, capture_output=True, check=False)

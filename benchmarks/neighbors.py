@@ -1,4 +1,4 @@
-"""Exact nearest neighbors against faiss: 5,000 queries, 200,000 references, 512 numbers each."""
+"""Exact nearest neighbors compared with faiss: 5,000 queries, 200,000 references, 512 dimensions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _AIM = 1 / 1.2
 
 @dataclass(frozen=True)
 class _Cost:
-    """What a search costs: seconds on the clock, and seconds of all cores together."""
+    """The cost of a search: wall-clock seconds, and CPU seconds of all cores."""
 
     wall: float
     processor: float
 
 
 def run() -> Iterator[Result]:
-    """Squared Euclidean distance and cosine; on a machine that does other things too, processor time says more."""
+    """Squared Euclidean distance and cosine; on a busy machine, CPU time is more reliable."""
     if find_spec("faiss") is None:
         print("  skipped: faiss is not installed (pip install 'regrade[faiss]')")
         return
@@ -42,25 +42,27 @@ def run() -> Iterator[Result]:
 
 def _compared(name: str, queries: np.ndarray, references: np.ndarray, metric: Metric, theirs: int) -> Iterator[Result]:
     faiss = import_module("faiss")
-    found: list[Nearest] = []
-    rival: list[np.ndarray] = []
+    ours_result: list[Nearest] = []
+    baseline: list[np.ndarray] = []
 
     def ours() -> None:
-        found[:] = [nearest(queries, references, k=_K, metric=metric)]
+        ours_result[:] = [nearest(queries, references, k=_K, metric=metric)]
 
     def by_faiss() -> None:
-        rival[:] = [faiss.knn(queries, references, _K, metric=theirs)[1]]
+        baseline[:] = [faiss.knn(queries, references, _K, metric=theirs)[1]]
 
-    own, other = _costs(ours, by_faiss)
-    same = float((found[0].indices == rival[0]).mean())
+    our_cost, faiss_cost = _costs(ours, by_faiss)
+    same = float((ours_result[0].indices == baseline[0]).mean())
     verify(same > 0.999, f"both find the same neighbors ({100 * same:.3f}%, the others are equally near)")
     case = f"{name}, {_QUERIES:,} x {_REFERENCES:,} x {_WIDTH}"
-    yield Result("neighbors", case, "s", own.wall, other.wall, "faiss.knn", aim_ratio=_AIM)
-    yield Result("neighbors", f"{case}, processor", "s", own.processor, other.processor, "faiss.knn", aim_ratio=_AIM)
+    yield Result("neighbors", case, "s", our_cost.wall, faiss_cost.wall, "faiss.knn", aim_ratio=_AIM)
+    yield Result(
+        "neighbors", f"{case}, processor", "s", our_cost.processor, faiss_cost.processor, "faiss.knn", aim_ratio=_AIM
+    )
 
 
 def _costs(*works: Callable[[], None]) -> list[_Cost]:
-    """The least that each piece of work costs, over rounds that do all of them in turn."""
+    """The minimum cost of each function, over rounds that run all of them in turn."""
     best = [_Cost(float("inf"), float("inf"))] * len(works)
     for _ in range(_ROUNDS):
         for i, work in enumerate(works):

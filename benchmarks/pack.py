@@ -1,4 +1,4 @@
-"""Import and grade the 67 models of Recht et al. 2019 end to end, as the commands a user types."""
+"""Import and grade the 67 models of Recht et al. 2019 end to end, with the commands of a user."""
 
 from __future__ import annotations
 
@@ -26,19 +26,23 @@ def run() -> Iterator[Result]:
     rounds = [(ours(), theirs()) for _ in range(_ROUNDS)]
     _verify_agreement(rounds[0][0][-1], rounds[0][1])
     steps = min((mine for mine, _ in rounds), key=total)
-    rival = min((other for _, other in rounds), key=lambda done: done.seconds)
-    memory, rival_name = max(step.gigabytes for step in steps), "pandas + statsmodels script"
+    baseline = min((script for _, script in rounds), key=lambda done: done.seconds)
+    memory, baseline_name = max(step.gigabytes for step in steps), "pandas + statsmodels script"
     parts = ", ".join(f"{name} {step.seconds:.1f}" for name, step in zip(_STEPS, steps, strict=True))
-    yield Result("pack", f"67 models end to end ({parts})", "s", total(steps), rival.seconds, rival_name, aim_most=10)
-    yield Result("pack", "67 models, peak memory", "GB", memory, rival.gigabytes, rival_name, aim_most=1)
-    yield Result("pack", "67 models, grade again once imported", "s", steps[-1].seconds, rival.seconds, rival_name)
+    yield Result(
+        "pack", f"67 models end to end ({parts})", "s", total(steps), baseline.seconds, baseline_name, aim_most=10
+    )
+    yield Result("pack", "67 models, peak memory", "GB", memory, baseline.gigabytes, baseline_name, aim_most=1)
+    yield Result(
+        "pack", "67 models, grade again once imported", "s", steps[-1].seconds, baseline.seconds, baseline_name
+    )
 
 
 _STEPS = ("init", "predictions", "labels", "grade")
 
 
 def ours() -> list[Finished]:
-    """The four commands, in a workspace of their own."""
+    """The four commands, in a new workspace."""
     regrade = Path(sys.executable).with_name("regrade")
     on = ("--test-set", "imagenet-val")
     with tempfile.TemporaryDirectory() as folder:
@@ -59,9 +63,9 @@ def total(steps: list[Finished]) -> float:
     return sum(step.seconds for step in steps)
 
 
-def _verify_agreement(mine: Finished, rival: Finished) -> None:
+def _verify_agreement(mine: Finished, baseline: Finished) -> None:
     rows = {row["model"]: row for row in json.loads(mine.output)["rows"]}
-    plain = {row["model"]: row for row in json.loads(rival.output)}
+    plain = {row["model"]: row for row in json.loads(baseline.output)}
     same = rows.keys() == plain.keys() and all(
         np.allclose([rows[model][key][part] for part in ("value", "low", "high")], plain[model][key], rtol=1e-9)
         for model in plain

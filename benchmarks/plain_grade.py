@@ -1,4 +1,4 @@
-"""The rival of `regrade import` and `regrade grade`: the same table by pandas and statsmodels, nothing stored.
+"""The baseline for `regrade import` and `regrade grade`: the same table with pandas and statsmodels, without storage.
 
 python -m benchmarks.plain_grade PREDICTIONS.parquet real.json
 """
@@ -31,7 +31,7 @@ def main(predictions: Path, real: Path) -> None:
 
 
 def real_labels(images: pd.Series, lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Which classes are right for each image (n, 1000), and which images have any."""
+    """The correct classes of each image (n, 1000), and which images have any."""
     accepted = np.zeros((len(images), 1000), dtype=bool)
     for row, number in enumerate(images.str[-13:-5].astype(int)):
         accepted[row, lists[number - 1]] = True

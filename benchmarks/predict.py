@@ -1,4 +1,4 @@
-"""Images through a model into the store, against a plain torch loop and against the bare model."""
+"""Predicting and storing, compared with a plain torch loop and with the bare model."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def run() -> Iterator[Result]:
 
 
 def make_images(folder: Path) -> None:
-    """JPEGs of blurred noise: about as much detail, and as many bytes, as photographs have."""
+    """Write JPEGs of blurred noise, with about the detail and the size of photographs."""
     folder.mkdir()
     rng = np.random.default_rng(0)
     for number in range(IMAGES):
@@ -71,7 +71,7 @@ def make_images(folder: Path) -> None:
 
 
 def peak_memory(folder: Path, size: int) -> float:
-    """Gigabytes at the peak of a command that predicts so many small JPEGs by a small function."""
+    """Peak memory in GB of a command that predicts ``size`` small JPEGs with a small function."""
     images, workspace, model = folder / f"small-{size}", folder / f"W-{size}", folder / "tiny.py"
     model.write_text(TINY)
     images.mkdir()
@@ -85,7 +85,7 @@ def peak_memory(folder: Path, size: int) -> float:
 
 
 def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
-    """What a short script does: torch, a DataLoader with two workers, Pillow."""
+    """A short script: torch, a DataLoader with two workers, Pillow."""
     model = load_model(MODEL, Settings())
 
     class Images(torch.utils.data.Dataset):
@@ -102,11 +102,11 @@ def plain_loop(files: list[Path]) -> tuple[np.ndarray, float]:
 
 
 def bare_model() -> float:
-    """Seconds a image of the same exported model when its inputs lie in memory already."""
+    """Seconds per image of the same exported model with inputs already in memory."""
     batch = np.random.default_rng(0).normal(size=(BATCH, 3, 224, 224)).astype(np.float32)
     model = as_onnx(load_model(MODEL, Settings()), batch).model
     if model is None:
-        raise SystemExit("the model cannot be exported, so there is no bare model to compare with")
+        raise SystemExit("the model cannot be exported: no bare model to compare with")
     model.scores(batch)
     start = time.perf_counter()
     for _ in range(BARE // BATCH):

@@ -1,4 +1,4 @@
-"""The whole report on 67 models and four test sets, from the command to the page, and how soon a browser shows it."""
+"""The report on 67 models and four test sets: time to write it, and time until a browser shows it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DRAWN = "document.querySelector('.chart[data-drawn]') ? performance.now() / 100
 
 
 def run() -> Iterator[Result]:
-    """The command in a process of its own, twice; the page opened several times, each time by a new browser."""
+    """Run the command twice; open the page several times, each time in a new browser."""
     if not DATA.is_dir():
         print(f"  skipped: the data pack is not at {DATA}")
         return
@@ -42,18 +42,18 @@ def run() -> Iterator[Result]:
 
 
 def _processor() -> float:
-    """Processor seconds of all commands so far, with the processes that draw."""
+    """CPU seconds of all commands so far, including the processes that draw figures."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _opening(page: Path) -> Iterator[Result]:
-    """Seconds until the page is seen, is loaded, and has drawn its first figure; the least of several."""
+    """Minimum seconds until first paint, until loaded, and until a figure is drawn."""
     chromium = shutil.which("chromium")
     if chromium is None:
-        print("  not opened: there is no chromium here")
+        print("  not opened: chromium is not installed")
         return
-    sync_playwright = import_module("playwright.sync_api").sync_playwright  # only those who develop have it
+    sync_playwright = import_module("playwright.sync_api").sync_playwright  # a development dependency
     seen: list[tuple[float, float, float]] = []
     with sync_playwright() as driver:
         for _ in range(_OPENED):

@@ -1,4 +1,4 @@
-"""Reviewers who vote through HTTP: a workspace to judge, a server that can be killed, and as many people as wanted."""
+"""Simulated reviewers who vote over HTTP, with a workspace to judge and a server that can be killed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from regrade.workspace import Workspace
 
 
 @dataclass
-class Waited:
-    """Seconds that answers took, by what was asked, and the keys of the votes that were confirmed."""
+class ResponseTimes:
+    """Response times in seconds by kind of request, and the keys of the confirmed votes."""
 
     votes: list[float] = field(default_factory=list)
     nexts: list[float] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Waited:
 
 
 def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> Workspace:
-    """A set of images that no one reads, and predictions to judge: what is measured is the app and its ledger."""
+    """A workspace with predictions to judge, without image files: only the app and the ledger are measured."""
     regrade.init(root)
     settings = (root / "regrade.toml").read_text(encoding="utf-8")
     (root / "regrade.toml").write_text(settings.replace('"ledger.sqlite"', json.dumps(ledger)), encoding="utf-8")
@@ -48,7 +48,7 @@ def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> 
     people = [workspace.ledger.add_person(f"reviewer {n}", Role.REVIEWER) for n in range(reviewers)]
     workspace.ledger.set_role(people[0], Role.OWNER)
     queue = workspace.ledger.open_queue("all", Question.JUDGE, test_set="images", overlap=3)
-    pairs = [NewItem(f"image {n}", one) for n in range(examples) for one in space.ids]
+    pairs = [NewItem(f"image {n}", class_id) for n in range(examples) for class_id in space.ids]
     workspace.ledger.add_items(queue, pairs)
     return workspace
 
@@ -56,16 +56,16 @@ def judged_workspace(root: Path, ledger: str, *, reviewers: int, items: int) -> 
 def cookies_of(workspace: Workspace) -> list[tuple[str, str]]:
     """The cookie and the token of every reviewer."""
     sessions = Sessions(Accounts(workspace.ledger.engine))
-    found = []
+    cookies = []
     for person in workspace.ledger.people():
         cookie = sessions.cookie_for(person)
         session = sessions.session_of(cookie)
-        found.append((f"{sessions.cookie_name}={cookie}", session.token if session else ""))
-    return found
+        cookies.append((f"{sessions.cookie_name}={cookie}", session.token if session else ""))
+    return cookies
 
 
 class ReviewServer:
-    """`regrade serve --accounts` in a process of its own."""
+    """`regrade serve --accounts` in a new process."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -99,45 +99,46 @@ class ReviewServer:
 
 async def load(
     port: int, cookies: list[tuple[str, str]], *, pace: float, seconds: float, kill: ReviewServer | None = None
-) -> Waited:
-    waited = Waited()
+) -> ResponseTimes:
+    times = ResponseTimes()
     end = time.perf_counter() + seconds
     reviewers = (
-        _reviewer(_Line(port, *one), waited, pace=pace, end=end, late=n / len(cookies)) for n, one in enumerate(cookies)
+        _reviewer(_Connection(port, *cookie), times, pace=pace, end=end, late=n / len(cookies))
+        for n, cookie in enumerate(cookies)
     )
     working = asyncio.gather(*reviewers, return_exceptions=kill is not None)
     if kill is not None:
         await asyncio.sleep(seconds / 2)
         kill.stop()
     await working
-    return waited
+    return times
 
 
-async def _reviewer(line: _Line, waited: Waited, *, pace: float, end: float, late: float) -> None:
-    """Ask for an item, vote on it, and so on, with a look at the image in between, now longer, now shorter."""
+async def _reviewer(connection: _Connection, times: ResponseTimes, *, pace: float, end: float, late: float) -> None:
+    """Request an item, wait a random time as if looking at the image, vote, and repeat."""
     rng = Random(late)
-    await line.open()
+    await connection.open()
     await asyncio.sleep(pace * late)
     try:
         while time.perf_counter() < end:
             begin = time.perf_counter()
-            item = (await line.asked("GET", "/api/queues/1/next"))["item"]
-            waited.nexts.append(time.perf_counter() - begin)
+            item = (await connection.request("GET", "/api/queues/1/next"))["item"]
+            times.nexts.append(time.perf_counter() - begin)
             if item is None:
                 return
             if pace:
                 await asyncio.sleep(pace * rng.uniform(0.5, 1.5))
-            ballot = {"item": item["id"], "key": secrets.token_hex(16), "answer": "wrong", "seconds": pace}
+            vote = {"item": item["id"], "key": secrets.token_hex(16), "answer": "wrong", "seconds": pace}
             begin = time.perf_counter()
-            await line.asked("POST", "/api/queues/1/votes", ballot)
-            waited.votes.append(time.perf_counter() - begin)
-            waited.confirmed.append(ballot["key"])
+            await connection.request("POST", "/api/queues/1/votes", vote)
+            times.votes.append(time.perf_counter() - begin)
+            times.confirmed.append(vote["key"])
     finally:
-        line.close()
+        connection.close()
 
 
-class _Line:
-    """A connection that stays open, as a browser's does."""
+class _Connection:
+    """A persistent HTTP connection, like that of a browser."""
 
     def __init__(self, port: int, cookie: str, token: str) -> None:
         self.port, self.cookie, self.token = port, cookie, token
@@ -148,7 +149,7 @@ class _Line:
     def close(self) -> None:
         self.writer.close()
 
-    async def asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    async def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         content = b"" if body is None else json.dumps(body).encode()
         lines = (
             f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {self.cookie}",

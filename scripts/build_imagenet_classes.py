@@ -16,7 +16,7 @@ CLASS_COUNT = 1000
 SUBSETS = ("imagenet-a", "imagenet-r")
 SUBSET_SIZE = 200
 REST, REST_OF, REST_SIZE = "objects", "organisms", 590
-"""The group of the classes that are not in another one, and its size."""
+"""The group of the classes that are not in another group, and its size."""
 
 FAMILIES = {
     "amphibians": ("n01627424", 8),
@@ -45,13 +45,13 @@ FAMILIES = {
     "terriers": ("n02092468", 26),
     "vehicles": ("n04524313", 67),
 }
-"""Each group, the one concept that its classes are below, and how many there must be."""
+"""Each group, the WordNet concept above its classes, and the expected number of classes."""
 
 _WEASELS = (356, 357, 358, 359)
 COLLAPSED = {
     249: (248,),
     250: (248,),
-    **{label: tuple(other for other in _WEASELS if other != label) for label in _WEASELS},
+    **{label: tuple(weasel for weasel in _WEASELS if weasel != label) for label in _WEASELS},
     385: (101,),
     386: (101,),
     435: (876,),
@@ -68,11 +68,11 @@ COLLAPSED = {
     836: (837,),
     837: (836,),
 }
-"""Predictions that also count as right for a label (Vasudevan et al. 2022; as in Peychev et al. 2023)."""
+"""Predictions that also count as correct for a label (Vasudevan et al. 2022; as in Peychev et al. 2023)."""
 
 
 class BuildError(Exception):
-    """The sources do not give the class space they should."""
+    """The sources do not give the expected class space."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def installed_timm_info() -> Path:
 
 
 def build(timm_info: Path, wordnet: Path) -> dict[str, Any]:
-    """Make the content of the file; raises `BuildError` where a count does not come out."""
+    """Make the content of the file; raises `BuildError` if a count is not the expected one."""
     ids = read_ids(timm_info)
     synsets = read_synsets(wordnet, ids)
     names = display_names(ids, synsets)
@@ -159,7 +159,7 @@ def _read_synset(file: BinaryIO, wnid: str) -> Synset:
 
 
 def display_names(ids: list[str], synsets: Mapping[str, Synset]) -> dict[str, str]:
-    """Name each class by its first word, with what tells it from a class of the same word in brackets."""
+    """Name each class by its first word, followed by a distinguishing word in parentheses if it is ambiguous."""
     bearers: dict[str, set[str]] = {}
     for wnid in ids:
         for word in synsets[wnid].lemmas:
@@ -178,24 +178,24 @@ def _bearers_of(word: str, bearers: Mapping[str, set[str]]) -> set[str]:
 
 
 def _display_name(wnid: str, rivals: Mapping[str, set[str]], synsets: Mapping[str, Synset]) -> str:
-    """Name one class, given for each class the others that its first word can mean.
+    """Name one class, given for each class the other classes that its first word can mean.
 
-    Both sides of a rivalry are told by their parents, unless the parent's word is in the name
-    already or is the rival's parent too. Then a name that nothing else can mean stays bare, and
-    one that can is told by another of its words: tub (vat) beside bathtub.
+    Ambiguous classes are distinguished by their parents, unless the parent's word is in the name
+    or is the parent of the other class too. Then an unambiguous name stays as it is, and an ambiguous
+    one gets another of its words: tub (vat), as opposed to bathtub.
     """
-    name, *others = synsets[wnid].lemmas
-    concerned = rivals[wnid] | {other for other, theirs in rivals.items() if wnid in theirs}
-    if not concerned:
+    name, *other_lemmas = synsets[wnid].lemmas
+    ambiguous = rivals[wnid] | {rival for rival, theirs in rivals.items() if wnid in theirs}
+    if not ambiguous:
         return name
     parent = _parent_word(wnid, synsets)
-    if parent not in name and parent not in {_parent_word(other, synsets) for other in concerned}:
+    if parent not in name and parent not in {_parent_word(rival, synsets) for rival in ambiguous}:
         return f"{name} ({parent})"
     if not rivals[wnid]:
         return name
-    own = [word for word in others if not any(word in synsets[other].lemmas for other in concerned)]
+    own = [word for word in other_lemmas if not any(word in synsets[rival].lemmas for rival in ambiguous)]
     if not own:
-        raise BuildError(f"no word tells {wnid} ({name}) from {', '.join(sorted(concerned))}")
+        raise BuildError(f"no word distinguishes {wnid} ({name}) from {', '.join(sorted(ambiguous))}")
     return f"{name} ({own[0]})"
 
 
@@ -206,26 +206,26 @@ def _parent_word(wnid: str, synsets: Mapping[str, Synset]) -> str:
 def groups(ids: list[str], synsets: Mapping[str, Synset], timm_info: Path) -> dict[str, list[int]]:
     """List the class indices of every group, ascending."""
     above = [concepts_above(wnid, synsets) for wnid in ids]
-    found = {
+    indices = {
         group: [index for index, concepts in enumerate(above) if concept in concepts]
         for group, (concept, _) in FAMILIES.items()
     }
-    found[REST] = sorted(set(range(len(ids))).difference(found[REST_OF]))
+    indices[REST] = sorted(set(range(len(ids))).difference(indices[REST_OF]))
     for group, size in {REST: REST_SIZE, **{group: size for group, (_, size) in FAMILIES.items()}}.items():
-        _require(group, size, len(found[group]))
-    return found | {subset: read_subset(timm_info, subset, ids) for subset in SUBSETS}
+        _require(group, size, len(indices[group]))
+    return indices | {subset: read_subset(timm_info, subset, ids) for subset in SUBSETS}
 
 
 def concepts_above(wnid: str, synsets: Mapping[str, Synset]) -> set[str]:
     """Collect every synset on any path from a class up, itself included."""
-    found: set[str] = set()
+    concepts: set[str] = set()
     waiting = [wnid]
     while waiting:
         concept = waiting.pop()
-        if concept not in found:
-            found.add(concept)
+        if concept not in concepts:
+            concepts.add(concept)
             waiting.extend(synsets[concept].parents)
-    return found
+    return concepts
 
 
 def read_subset(timm_info: Path, subset: str, ids: list[str]) -> list[int]:
@@ -241,7 +241,7 @@ def read_subset(timm_info: Path, subset: str, ids: list[str]) -> list[int]:
 
 
 def as_text(content: Mapping[str, Any]) -> str:
-    """Write the content as JSON with one synset a line, so that a difference can be read."""
+    """Write the content as JSON with one synset per line, so that diffs are readable."""
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {_section(value)}" for key, value in content.items()) + "\n}\n"
 
 
@@ -252,9 +252,9 @@ def _section(value: Any) -> str:
     return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def _require(what: str, expected: int, found: int) -> None:
-    if found != expected:
-        raise BuildError(f"expected {expected} {what}, found {found}")
+def _require(what: str, expected: int, actual: int) -> None:
+    if actual != expected:
+        raise BuildError(f"expected {expected} {what}, found {actual}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Make the outlines of countries that maps are drawn from: report/data/world.json, from Natural Earth's 1:110m.
+"""Build the country outlines for maps, report/data/world.json, from Natural Earth's 1:110m map.
 
 Run it with the file world-110m.json of vega-datasets (https://github.com/vega/vega-datasets, data/), which is Natural
 Earth's public domain map of countries as TopoJSON, each with its numeric ISO code::
 
     python scripts/build_world_outlines.py world-110m.json
 
-Antarctica is left out, and places are rounded to a tenth of a degree: enough for a map of 560 pixels. Three outlines
-come without a code: Kosovo gets 983, which many use for it, the others that of the country they belong to in ISO 3166.
+Antarctica is left out, and coordinates are rounded to a tenth of a degree: enough for a map of 560 pixels. Three
+outlines have no code: Kosovo gets 983, as is common, the others that of the country they belong to in ISO 3166.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 OUTPUT = Path(__file__).parents[1] / "src/regrade/report/data/world.json"
 ANTARCTICA = 10
 UNCODED = {983: (20, 22), 196: (32, 35), 706: (42, 50)}
-"""The codes of outlines that come without one, by the degrees of longitude between which all of each lies."""
+"""The codes of outlines without one, with the range of longitudes that identifies each."""
 
-STEPS = 10  # to a degree
+STEPS = 10  # steps per degree
 
 Place = tuple[int, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Make the outlines of countries that maps are drawn from.")
+    parser = argparse.ArgumentParser(description="Build the country outlines for maps.")
     parser.add_argument("source", type=Path, help="world-110m.json of vega-datasets")
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args()
@@ -63,13 +63,13 @@ def outlines(topology: dict[str, Any]) -> dict[str, Any]:
 
 
 def _code(shape: dict[str, Any], topology: dict[str, Any]) -> int:
-    """The code of an outline that has none, by where it is."""
+    """The code of an outline without one, by its location."""
     across = [x / STEPS for arc in _numbers(shape["arcs"]) for x, _ in _places(topology["arcs"][_own(arc)], topology)]
-    return next(code for code, (left, right) in UNCODED.items() if left <= min(across) and max(across) <= right)
+    return next(code for code, (west, east) in UNCODED.items() if west <= min(across) and max(across) <= east)
 
 
 def _own(arc: int) -> int:
-    """The number of an arc that may be walked backwards, which TopoJSON writes as its complement."""
+    """The index of an arc; TopoJSON writes a reversed arc as the complement of its index."""
     return arc if arc >= 0 else ~arc
 
 
@@ -84,7 +84,7 @@ def _renumbered(arcs: Any, new: dict[int, int]) -> Any:
 
 
 def _places(arc: list[list[int]], topology: dict[str, Any]) -> list[Place]:
-    """Every place of an arc, in tenths of a degree."""
+    """The points of an arc, in tenths of a degree."""
     (scale_x, scale_y), (left, bottom) = topology["transform"]["scale"], topology["transform"]["translate"]
     x, y, places = 0, 0, []
     for dx, dy in arc:
@@ -94,7 +94,7 @@ def _places(arc: list[list[int]], topology: dict[str, Any]) -> list[Place]:
 
 
 def _rounded(arc: list[list[int]], topology: dict[str, Any]) -> list[Place]:
-    """An arc as its first place and steps from there; places that became one are one, but an arc keeps both ends."""
+    """An arc as its first point and differences; equal consecutive points are merged, but both ends are kept."""
     places = _places(arc, topology)
     kept = [places[0], *(place for before, place in pairwise(places) if place != before)]
     kept += [places[-1]] if len(kept) == 1 else []

@@ -1,10 +1,9 @@
-"""Compare what two checkouts of the project print as JSON, command by command, on the same workspaces.
+"""Compare the JSON output of two checkouts of the project, command by command, on the same workspaces.
 
     python scripts/compare_json.py BEFORE AFTER [--data ../shared/data] [--rename OLD=NEW] [--kept FOLDER]
 
-The workspaces are written by BEFORE: the demonstration, and the published predictions where ``--data`` is given. Each
-command runs on a copy of its own. ``--rename`` names a JSON key, a value or a word of a command that was renamed on
-purpose.
+BEFORE writes the workspaces: the demo, and with ``--data`` the published predictions. Each command runs on a copy.
+``--rename`` names a JSON key, a value or a word of a command that was renamed on purpose.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ def _import_published(before: Path, data: Path, workspace: Path) -> None:
 
 
 def _run(checkout: Path, command: str, workspace: Path) -> Any:
-    """The JSON that a command prints on a copy of the workspace, or its exit code and error."""
+    """The JSON output of a command on a copy of the workspace, or its exit code and error."""
     if command == "demo":
         return _regrade(checkout, "demo", "-w", str(workspace))
     if command.startswith("replicate"):

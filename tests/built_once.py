@@ -1,4 +1,4 @@
-"""What is expensive to build and only read: built by one worker of a run, read by all of them."""
+"""Expensive read-only fixtures: built by one worker of a test run, read by all workers."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ Built = TypeVar("Built")
 
 
 def built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], Built]) -> Built:
-    """What ``build`` returns for an empty folder; the other workers of pytest-xdist get its pickled copy."""
+    """The result of ``build`` for an empty folder; other workers of pytest-xdist get a pickled copy."""
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return build(factory.mktemp(name))
     shared = factory.getbasetemp().parent

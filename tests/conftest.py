@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Fixtures and hooks for all tests."""
 
 import gc
 import os
@@ -24,28 +24,36 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")  # how long an example takes is the machine's affair
+hypothesis.settings.load_profile("untimed")  # the time per example depends on the load of the machine
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let each of several workers compute on one core: threads of one wait busily for a core that another one has."""
+    """With several workers, give each one thread: more threads than cores would only wait for each other."""
     if config.getoption("numprocesses", None):
         os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
-_SLOWEST = ("demo", "report", "app", "predict", "cli", "ledger", "models")  # folders by how long their modules take
+_SLOWEST = (
+    "demo",
+    "report",
+    "app",
+    "predict",
+    "cli",
+    "ledger",
+    "models",
+)  # folders ordered by the run time of their modules
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slowest folders, so that no worker has one of their modules left when the others are done."""
-    places = {name: place for place, name in enumerate(_SLOWEST)}
-    items.sort(key=lambda item: places.get(item.path.parent.name, len(places)))
+    """Run the slowest folders first, so that no worker is left with a slow module at the end."""
+    order = {name: rank for rank, name in enumerate(_SLOWEST)}
+    items.sort(key=lambda item: order.get(item.path.parent.name, len(order)))
 
 
 def pytest_collection_finish() -> None:
-    """Leave what collection made out of garbage collection, which otherwise walks through all of it again and again.
+    """Exclude objects created by collection from garbage collection, which would traverse them repeatedly.
 
-    Bytecode is kept of the tests alone: that of a module which a test changes within a second is taken for current.
+    Bytecode is not written from here on: for a module that a test changes twice within a second it would be stale.
     """
     gc.collect()
     gc.freeze()
@@ -55,7 +63,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_password_hashes() -> Iterator[None]:
-    """Passwords of tests are no secrets: hash them with the least work."""
+    """Hash the passwords of tests with the least work; they are not secret."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _NO_ONES=hasher.hash("the password of no one")):
         yield
@@ -69,10 +77,10 @@ def _kept_drawing() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def published() -> Path:
-    """The folder of published data, ../shared/data seen from the project's root."""
+    """The folder of published data, ../shared/data relative to the project's root."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
-        skip(f"the published data are not at {folder}")
+        skip(f"the published data is not at {folder}")
     return folder
 
 
@@ -81,8 +89,8 @@ def browser() -> "Iterator[Browser]":
     """One browser for all tests of pages."""
     from browser import chromium
 
-    with chromium() as found:
-        yield found
+    with chromium() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")
@@ -92,13 +100,13 @@ def _pets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def pets(_pets: Path, tmp_path: Path) -> Path:
-    """A workspace of one's own with the test set `pets`, of six images, and its model `first`."""
+    """A fresh workspace with the test set `pets` of six images and its model `first`."""
     return Path(shutil.copytree(_pets, tmp_path / "W"))
 
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
-    """A report with every chapter of the small world; read it, leave it alone."""
+    """A report with every chapter, shared by all tests: read only."""
 
     def write(folder: Path) -> WrittenReport:
         world = make_world(folder, extra=20)
@@ -110,5 +118,5 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> WrittenReport:
 
 @pytest.fixture(scope="session")
 def report_page(written: WrittenReport) -> Path:
-    """Its page."""
+    """The page of the shared report."""
     return written.page

@@ -1,4 +1,4 @@
-"""Reports drawn by processes that stay, and equal figures once: starting those of each report anew takes longer."""
+"""Figures of all reports in a test run are drawn by the same processes, and equal figures only once, to save time."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from regrade.report import drawing
 
 
 class _ReportThreads:
-    """The pool of threads of one report, which ends when the report does and leaves its threads to the next one."""
+    """A thread pool for one report that hands its threads over to the next report when it is shut down."""
 
     def __init__(self, threads: ThreadPoolExecutor) -> None:
         self._threads = threads
@@ -31,18 +31,18 @@ class _ReportThreads:
 
 
 def _equal_figures_once(helpers: Helpers) -> Callable[[Any], Any]:
-    """Draw a figure unless one with the same specification was drawn lately."""
+    """Draw a figure, or return the cached one with the same specification."""
 
     @lru_cache(maxsize=64)
     def draw_specification(text: str) -> drawing.DrawnFigure:
         return helpers(json.loads(text))
 
-    return lambda wish: draw_specification(json.dumps(wish)) if isinstance(wish, dict) else helpers(wish)
+    return lambda request: draw_specification(json.dumps(request)) if isinstance(request, dict) else helpers(request)
 
 
 @contextmanager
 def kept_drawing() -> Iterator[None]:
-    """All reports that this process writes are drawn by the same processes, which start with the first figure."""
+    """Draw all reports of this process with the same helper processes, which start with the first figure."""
     with (
         Helpers(drawing._drawn) as helpers,
         ThreadPoolExecutor(drawing._PROCESSES) as threads,

@@ -1,4 +1,4 @@
-"""A test set of six images in the classes of CIFAR-10, small enough to see through."""
+"""A small test set of six images in the classes of CIFAR-10."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ CSV = "image,label,first\n" + "".join(f"{i},{t},{a}\n" for i, t, a in zip(IDS, L
 
 
 def wide(*answers: str, model: str = "second") -> str:
-    """A CSV file of one more model."""
+    """A CSV file with the predictions of one more model."""
     return f"image,{model}\n" + "".join(f"{i},{a}\n" for i, a in zip(IDS, answers or ANSWERS, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Photographs, made-up textures, and what becomes of images on their way into another data set."""
+"""Photographs and synthetic textures, and typical changes of images that are copied into another data set."""
 
 import importlib.util
 import io
@@ -11,16 +11,16 @@ from skipping import skip
 
 def photographs():
     """The 20 photographs of ImageNet classes that foolbox ships, at half their size."""
-    found = importlib.util.find_spec("foolbox")
-    if found is None:
+    package = importlib.util.find_spec("foolbox")
+    if package is None:
         skip("foolbox, which ships 20 photographs, is not installed")
-    files = sorted(Path(next(iter(found.submodule_search_locations)), "data").glob("imagenet_*.jpg"))
+    files = sorted(Path(next(iter(package.submodule_search_locations)), "data").glob("imagenet_*.jpg"))
     assert len(files) == 20
     return [np.asarray(Image.open(file).convert("RGB").reduce(2)) for file in files]
 
 
 def textures(count, *, seed=0):
-    """Colored noise in which coarse waves are the strongest, as they are in photographs, each of its own shape."""
+    """Colored noise images of different shapes, with strong low frequencies as in photographs."""
     rng = np.random.default_rng(seed)
     return [_texture(rng, int(rng.integers(150, 260)), int(rng.integers(150, 260))) for _ in range(count)]
 
@@ -30,13 +30,13 @@ def _texture(rng, height, width):
     fall = 1 / np.maximum(waves, 1) ** 1.2
     noise = [np.fft.ifft2(np.fft.fft2(rng.standard_normal((height, width))) * fall).real for _ in range(3)]
     common = np.fft.ifft2(np.fft.fft2(rng.standard_normal((height, width))) * fall).real
-    layers = np.stack([0.4 * one + common for one in noise], axis=-1)
+    layers = np.stack([0.4 * layer + common for layer in noise], axis=-1)
     layers = layers / layers.std() * rng.uniform(35, 60) + rng.uniform(90, 150)
     return np.clip(np.rint(layers), 0, 255).astype(np.uint8)
 
 
 def reencoded(pixels):
-    """Packed once more as JPEG of quality 70."""
+    """Re-encoded as JPEG with quality 70."""
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="JPEG", quality=70)
     return np.asarray(Image.open(buffer).convert("RGB"))
@@ -50,16 +50,16 @@ def resized(pixels):
 
 
 def cropped(pixels):
-    """2 % of width and height cut off, half of it at either edge."""
-    return _cut(pixels, 0.01)
+    """Cropped by 2 % of width and height, 1 % at each edge."""
+    return _crop(pixels, 0.01)
 
 
 def cropped_twice(pixels):
-    """2 % cut off at every edge."""
-    return _cut(pixels, 0.02)
+    """Cropped by 2 % at each edge."""
+    return _crop(pixels, 0.02)
 
 
-def _cut(pixels, share):
+def _crop(pixels, share):
     down, across = (max(1, round(share * side)) for side in pixels.shape[:2])
     return pixels[down:-down, across:-across]
 

@@ -1,4 +1,4 @@
-"""What holds for the replication of every paper, and the counts it is documented to have."""
+"""Checks that hold for the replication of every paper, and the documented counts."""
 
 from collections import Counter
 from dataclasses import replace
@@ -18,7 +18,7 @@ HEADLINES = {
 
 
 def assert_sound(replication: Replication) -> None:
-    """The documented counts, cells that can all fail, and lists that are neither stale nor incomplete."""
+    """Check the documented counts, that every cell can fail, and that the packaged lists are complete and current."""
     assert replication.headline == HEADLINES[replication.paper]
     _assert_figures_are_listed(replication)
     _assert_deviations_are_used(replication)
@@ -42,7 +42,7 @@ def _assert_deviations_are_used(replication: Replication) -> None:
 
 
 def _assert_cells_can_miss(replication: Replication) -> None:
-    """A change beyond the margin of the expected value, or the tolerance, is a miss; so is a stale explanation."""
+    """A value outside the tolerance is a miss, and so is a stale explanation."""
     for cell in replication.cells:
         if cell.expected:
             assert replace(cell, ours=number(cell.expected)[0], expected="", why="").outcome is CellOutcome.MISS

@@ -1,4 +1,4 @@
-"""A workspace with something for every chapter of a report, small enough to make in a second."""
+"""A small workspace with data for every chapter of a report."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ IMAGES = 120
 
 
 def make_world(folder: Path, *, images: int = IMAGES, extra: int = 0) -> Workspace:
-    """Two test sets in the same classes, of images, with models, labels, people and slices."""
+    """Two test sets of images in the same classes, with models, labels, people and slices."""
     workspace = regrade.init(folder / "W")
     rng = np.random.default_rng(7)
     for name, harder in (("old", 0.0), ("new", 0.15)):
@@ -32,10 +32,10 @@ def make_world(folder: Path, *, images: int = IMAGES, extra: int = 0) -> Workspa
 
 
 def add_more(workspace: Workspace, images: int = 200) -> None:
-    """A third test set with countries, an ensemble's epochs, and two sets searched for twins."""
+    """Add a third test set with countries, checkpoints of an ensemble, and a search for near duplicates."""
     rng = np.random.default_rng(3)
     labels, place = np.arange(images) % 10, rng.integers(0, 3, images)
-    countries = tuple(("Nigeria", "India", "France")[one] for one in place)
+    countries = tuple(("Nigeria", "India", "France")[index] for index in place)
     space, ids = workspace.class_space("cifar-10"), tuple(f"g{number}" for number in range(images))
     workspace.store.add_test_set(TestSet("far", space, ids, labels.astype(np.int32), {"country": countries}))
     for model, skill in SKILLS.items():
@@ -70,7 +70,7 @@ def _add_labels(workspace: Workspace, folder: Path, rng: np.random.Generator) ->
     rows = ["image,label"]
     for image, label in zip(test_set.ids, test_set.labels.tolist(), strict=True):
         also = {label, (label + 1) % 10} if rng.random() < 0.4 else {label}
-        rows += [f"{image},{CLASSES[one]}" for one in sorted(also)]
+        rows += [f"{image},{CLASSES[class_index]}" for class_index in sorted(also)]
     (folder / "labels.csv").write_text("\n".join(rows) + "\n")
     workspace.import_labels(folder / "labels.csv", test_set="old", name="many", complete=True)
 
@@ -80,8 +80,8 @@ def _add_people(workspace: Workspace, folder: Path, rng: np.random.Generator) ->
     rows = ["image,class,person"]
     for person in ("Ada", "Ben"):
         for image, label in zip(test_set.ids, test_set.labels.tolist(), strict=True):
-            said = label if rng.random() < 0.95 else (label + 3) % 10
-            rows.append(f"{image},{CLASSES[said]},{person}")
+            answer = label if rng.random() < 0.95 else (label + 3) % 10
+            rows.append(f"{image},{CLASSES[answer]},{person}")
     (folder / "people.csv").write_text("\n".join(rows) + "\n")
     workspace.import_people(folder / "people.csv", test_set="old")
 

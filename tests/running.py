@@ -1,4 +1,4 @@
-"""Running the command line as a user does, and seeing what it left behind."""
+"""Run the command line as a user does, and inspect the results."""
 
 import contextlib
 import hashlib
@@ -16,7 +16,7 @@ from regrade.cli import main
 EXECUTABLE = Path(sys.executable).parent / "regrade"
 
 HANG_LIMIT = 600
-"""Seconds after which a command is taken to hang: however busy the machine, none that works takes as long."""
+"""Seconds after which a command counts as hanging, even on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Ran:
 
 
 class Terminal(io.StringIO):
-    """A stream that says a person is watching."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
 
 
 def run(*arguments: object, out: io.StringIO | None = None) -> Ran:
-    """Run a command inside this process, by the entry point of the executable."""
+    """Run a command in this process, through the entry point of the executable."""
     out, err = out or io.StringIO(), io.StringIO()
     argv = ["regrade", *(str(argument) for argument in arguments)]
     as_script = mock.patch.object(sys.modules["__main__"], "__package__", None)  # not as `python -m pytest`
@@ -62,7 +62,7 @@ def run_well(*arguments: object) -> Ran:
 
 
 def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
-    """Run a command that must succeed, its result shown on a terminal without colors."""
+    """Run a command that must succeed, with output to a terminal without colors."""
     with mock.patch.dict("os.environ", {"COLUMNS": str(columns), "LINES": "50", "TERM": "dumb"}):
         ran = run(*arguments, out=Terminal())
     assert ran.code == 0, ran.err
@@ -70,7 +70,7 @@ def run_on_terminal(*arguments: object, columns: int = 200) -> Ran:
 
 
 def run_process(*arguments: object, **options) -> Ran:
-    """Run the installed executable as a process of its own."""
+    """Run the installed executable in a new process."""
     command = [EXECUTABLE, *(str(argument) for argument in arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=HANG_LIMIT, check=False, **options)
     return Ran(done.returncode, done.stdout, done.stderr)
@@ -86,19 +86,19 @@ def wait_until(condition: Callable[[], object], process: subprocess.Popen[str] |
 
 
 def snapshot(folder: Path) -> dict[str, str]:
-    """Every file below a folder with the hash of its content, and every link and odd thing by name."""
-    found = {}
+    """Every file below a folder with its content hash; links, hidden folders and special files by name."""
+    hashes = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_file():
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            hashes[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         elif name.startswith(".") or not path.is_dir():
-            found[name] = "present"
-    return found
+            hashes[name] = "present"
+    return hashes
 
 
 def assert_one_line(ran: Ran, *words: str, code: int = 1) -> None:
-    """An expected error: one line on standard error, nothing on standard output, these words in it."""
+    """Assert an expected error: one line on standard error that contains these words, nothing on standard output."""
     assert ran.code == code, ran
     assert ran.out == ""
     assert ran.err.startswith("error: "), ran.err

@@ -1,4 +1,4 @@
-"""Twelve images of four classes, and every form in which such a set is handed around."""
+"""Twelve images of four classes, written in every supported format."""
 
 import io
 import json
@@ -33,14 +33,14 @@ class Item:
 
 
 def encoded(image: Image.Image, form: str = "PNG", **options) -> bytes:
-    """A image as the content of a file."""
+    """The bytes of an image file."""
     file = io.BytesIO()
     image.save(file, form, **options)
     return file.getvalue()
 
 
 def noise(seed: int, size: tuple[int, int] = (20, 24)) -> Image.Image:
-    """Random colors, width by height."""
+    """An image of random pixels; ``size`` is width and height."""
     return Image.fromarray(np.random.default_rng(seed).integers(0, 256, (*reversed(size), 3), dtype=np.uint8))
 
 
@@ -55,7 +55,7 @@ LABELS = {item.key: item.label for item in ITEMS}
 
 
 def folders(root: Path, names: tuple[str, ...]) -> Path:
-    """One folder a class, written from last to first."""
+    """One folder per class, written from last to first."""
     for item in reversed(ITEMS):
         folder = root / names[item.label]
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,9 +111,9 @@ def write_tar(path: Path, *members: tuple[str, bytes | str]) -> Path:
     return path
 
 
-def _two_shards(root: Path, beside) -> Path:
+def _two_shards(root: Path, label_file) -> Path:
     for shard, items in (("b", ITEMS[7:]), ("a", ITEMS[:7])):
-        write_tar(root / f"{shard}.tar", *(m for item in items for m in ((item.file, item.data), beside(item))))
+        write_tar(root / f"{shard}.tar", *(m for item in items for m in ((item.file, item.data), label_file(item))))
     return root
 
 
@@ -132,7 +132,7 @@ def tar_json(root: Path) -> Path:
 
 
 def hugging_face(root: Path) -> Path:
-    """Two files with the images inside, five rows to a group."""
+    """Two Parquet files with embedded images, five rows per row group."""
     root.mkdir(parents=True)
     for number, items in enumerate((ITEMS[:8], ITEMS[8:])):
         images = [{"bytes": item.data, "path": item.file} for item in items]
@@ -167,15 +167,15 @@ FORMS = (
 WITH_GROUPS = (csv_manifest, parquet_manifest, tar_json, hugging_face)
 
 
-def found_in(path: Path, wanted: ReaderOptions | None = None) -> tuple[ReaderResult, ImageSource]:
-    """What the reader of a path finds, and the source of its images."""
+def found_in(path: Path, options: ReaderOptions | None = None) -> tuple[ReaderResult, ImageSource]:
+    """The result of the reader of a path, and the source of its images."""
     reader = reader_for(path)
-    found = reader.find(path, wanted or ReaderOptions(SPACE))
-    return found, ImageSource(reader.name, str(path), found.locations)
+    result = reader.find(path, options or ReaderOptions(SPACE))
+    return result, ImageSource(reader.name, str(path), result.locations)
 
 
 def key_of(example: str) -> str:
-    """The key of the item that an id speaks of: a file's name, a path, or a row."""
+    """The key of the item with this id, which may be a file name, a path or a row number."""
     return f"pic{int(example):02}" if example.isdigit() else Path(example).stem
 
 

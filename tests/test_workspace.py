@@ -1,4 +1,4 @@
-"""A study from Python: own classes, groups, maps between classes, and grading among some classes only."""
+"""The workspace from Python: custom classes, groups, class maps, and grading within a subset of the classes."""
 
 import csv
 import json
@@ -31,8 +31,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return regrade.init(tmp_path / "W")
 
 
-class TestOwnClasses:
-    def test_from_a_csv_file_with_groups(self, workspace, tmp_path):
+class TestCustomClasses:
+    def test_class_space_from_a_csv_file_with_groups(self, workspace, tmp_path):
         toys = (("b", "ball", "soft"), ("d", "doll", "soft"), ("c", "car", "hard"))
         classes = write(tmp_path / "toys.csv", ("id", "name", "groups"), *toys)
         file = write(tmp_path / "p.csv", ("image", "label", "m"), ("1", "b", "b"), ("2", "d", "c"), ("3", "c", "c"))
@@ -43,14 +43,14 @@ class TestOwnClasses:
         shutil.move(classes, tmp_path / "gone.csv")
         assert regrade.open(workspace.store.root).grade("shelf").rows[0].top1.value == 2 / 3
 
-    def test_the_same_file_serves_a_second_import(self, workspace, tmp_path):
+    def test_class_space_file_can_be_imported_again(self, workspace, tmp_path):
         classes = write(tmp_path / "toys.csv", ("id",), ("b",), ("d",))
         for model in ("m", "n"):
             file = write(tmp_path / f"{model}.csv", ("image", "label", model), ("1", "b", "d"))
             workspace.import_predictions(file, test_set="shelf", classes=classes)
         assert workspace.models("shelf") == ("m", "n")
 
-    def test_a_class_space_object_is_stored_once(self, workspace):
+    def test_class_space_object_is_stored_once(self, workspace):
         space = workspace.class_space(SUBSET)
         assert space is SUBSET
         assert not (workspace.store.root / "classes").exists()
@@ -74,23 +74,23 @@ class TestGroups:
         workspace.import_predictions(file, test_set="world", classes="cifar-10", columns=columns)
         return workspace
 
-    def test_one_value(self, regions):
+    def test_grade_slices_by_one_value(self, regions):
         rows = {row.slice: row.top1 for row in regions.grade("world", slices=["region=Africa"]).rows}
         assert list(rows) == ["all", "region=Africa"]
         assert rows["region=Africa"] == proportion(1, 2)
 
-    def test_all_values_of_a_column(self, regions):
+    def test_grade_slices_by_all_values_of_a_column(self, regions):
         rows = {row.slice: row.top1.value for row in regions.grade("world", slices=["region", "income"]).rows}
         by_region = {"region=Africa": 0.5, "region=Asia": 0.0, "region=NA": 1.0}
         assert rows == {"all": 0.5, **by_region, "income=high": 0.0, "income=low": 2 / 3}
 
-    def test_on_the_command_line(self, regions):
+    def test_grade_command_slices_by_a_column(self, regions):
         command = ("grade", "-t", "world", "--slice", "region", "-w", regions.store.root, "--json")
         assert [r["slice"] for r in json.loads(run_well(*command).out)["rows"]][1:] == [
             "region=Africa", "region=Asia", "region=NA",
         ]  # fmt: skip
 
-    def test_unknown_values_suggest_their_neighbors(self, regions):
+    def test_grade_suggests_similar_group_values(self, regions):
         with pytest.raises(InputError, match="'Afrika'; did you mean Africa"):
             regions.grade("world", slices=["region=Afrika"])
 
@@ -99,7 +99,7 @@ OBJECTS = {"bowl": ["n07920052", "n04263257"], "mug": ["n03063599", "n07930864"]
 
 
 class TestClassMap:
-    """Four household objects, predicted in ImageNet's classes: any mapped class among the best k will do."""
+    """Four household objects with ImageNet predictions; any mapped class among the top k is correct."""
 
     @pytest.fixture
     def homes(self, workspace, tmp_path) -> tuple[Workspace, np.ndarray, list[str]]:
@@ -116,7 +116,7 @@ class TestClassMap:
         return workspace, best, labels
 
     @pytest.mark.parametrize("form", ["json", "csv"])
-    def test_against_a_slow_restatement(self, homes, tmp_path, form):
+    def test_class_map_matches_a_plain_implementation(self, homes, tmp_path, form):
         workspace, best, labels = homes
         path = tmp_path / f"map.{form}"
         if form == "json":
@@ -124,20 +124,20 @@ class TestClassMap:
         else:
             write(path, ("target", "source"), *((t, s) for t, ids in OBJECTS.items() for s in ids or [""]))
         (row,) = workspace.grade("homes", class_map=path).rows
-        for k, found in ((1, row.top1), (5, row.top5)):
+        for k, estimate in ((1, row.top1), (5, row.top5)):
             outcomes = [
                 any(SPACE.ids[c] in OBJECTS[label] for c in top[:k])
                 for top, label in zip(best, labels, strict=True)
                 if OBJECTS[label]
             ]
-            assert (found.value, found.n) == (sum(outcomes) / 30, 30)
+            assert (estimate.value, estimate.n) == (sum(outcomes) / 30, 30)
         assert 0 < row.top1.value < row.top5.value < 1
 
-    def test_without_a_map_it_is_refused(self, homes):
+    def test_grade_requires_a_class_map(self, homes):
         with pytest.raises(MismatchError, match="give a class map with --map"):
             homes[0].grade("homes")
 
-    def test_judged_labels_say_nothing_of_other_classes(self, homes, tmp_path):
+    def test_label_sets_reject_predictions_in_other_classes(self, homes, tmp_path):
         workspace, *_ = homes
         file = write(tmp_path / "l.csv", ("image", "class"), ("i0", "bowl"))
         workspace.import_labels(file, test_set="homes", name="judged")
@@ -166,7 +166,7 @@ class TestWithin:
         return workspace, scores, labels
 
     @staticmethod
-    def restated(scores: np.ndarray, labels: np.ndarray, k: int) -> tuple[int, int]:
+    def plain_counts(scores: np.ndarray, labels: np.ndarray, k: int) -> tuple[int, int]:
         allowed = [SPACE.index(c) for c in SUBSET.ids]
         right = counted = 0
         for row, label in zip(scores, labels, strict=True):
@@ -175,15 +175,15 @@ class TestWithin:
                 right += label in sorted(allowed, key=lambda c: (-row[c], c))[:k]
         return right, counted
 
-    def test_against_a_slow_restatement(self, scored):
+    def test_within_matches_a_plain_implementation(self, scored):
         workspace, scores, labels = scored
         (row,) = workspace.grade("val", within="imagenet-a").rows
-        assert row.top1 == proportion(*self.restated(scores, labels, 1))
-        assert row.top5 == proportion(*self.restated(scores, labels, 5))
+        assert row.top1 == proportion(*self.plain_counts(scores, labels, 1))
+        assert row.top5 == proportion(*self.plain_counts(scores, labels, 5))
         assert row.undetermined == 0
         assert row.top1.value > workspace.grade("val").rows[0].top1.value
 
-    def test_a_near_tie_among_the_best_is_settled_before_rounding(self, workspace, tmp_path):
+    def test_within_breaks_near_ties_before_rounding(self, workspace, tmp_path):
         first, second = (SPACE.index(c) for c in SUBSET.ids[:2])
         scores = np.zeros((2, 1000), dtype=np.float32)
         scores[:, first], scores[:, second] = 10.0, 10.001
@@ -192,8 +192,8 @@ class TestWithin:
         workspace.add_predictions("m", scores, test_set="val")
         assert workspace.grade("val", within="imagenet-a").rows[0].top1.value == 1
 
-    def test_a_test_set_of_the_subset_is_scored_within_it(self, scored, tmp_path):
-        """ImageNet-A itself: labels in 200 classes, predictions in 1,000, no option needed."""
+    def test_test_set_of_a_subset_is_scored_within_it(self, scored, tmp_path):
+        """ImageNet-A: labels in 200 classes, predictions in 1,000, without an option."""
         workspace, scores, labels = scored
         inside = [n for n, c in enumerate(labels) if SPACE.ids[c] in SUBSET.index_of]
         write(tmp_path / "a.csv", ("image", "wnid"), *((f"i{n}", SPACE.ids[labels[n]]) for n in inside))
@@ -203,7 +203,7 @@ class TestWithin:
         (row,) = workspace.grade("a").rows
         assert row.top1 == workspace.grade("val", within="imagenet-a").rows[0].top1
 
-    def test_among_fewer_than_five_classes_there_is_no_top_5(self, scored, tmp_path):
+    def test_within_fewer_than_five_classes_has_no_top5(self, scored, tmp_path):
         workspace, scores, labels = scored
         few = write(tmp_path / "few.csv", ("id",), *((c,) for c in SPACE.ids[:3]))
         before = snapshot(workspace.store.root)
@@ -211,7 +211,7 @@ class TestWithin:
         right = [scores[n, :3].argmax() == c for n, c in enumerate(labels) if c < 3]
         assert row.top1 == proportion(sum(right), len(right))
         assert row.top5 is None
-        assert snapshot(workspace.store.root) == before  # asking stores nothing
+        assert snapshot(workspace.store.root) == before  # grading stores nothing
 
 
 class TestResults:
@@ -221,7 +221,7 @@ class TestResults:
         run_well("import", "predictions", file, "-t", "pets", "-w", pets)
         return regrade.open(pets)
 
-    def test_what_is_here(self, shelf):
+    def test_workspace_lists_its_contents(self, shelf):
         assert shelf.test_sets == ("pets",)
         assert shelf.models("pets") == ("first", "second <b>")
         assert shelf.label_sets("pets") == ()
@@ -229,7 +229,7 @@ class TestResults:
         with pytest.raises(InputError, match="did you mean pets"):
             shelf.models("pet")
 
-    def test_a_grade_is_a_table_in_a_notebook_and_a_data_frame(self, shelf):
+    def test_grade_converts_to_html_and_pandas(self, shelf):
         grade = shelf.grade("pets")
         assert "second &lt;b&gt;" in grade._repr_html_() and "<b>" not in grade._repr_html_()
         frame = grade.to_pandas()
@@ -237,7 +237,7 @@ class TestResults:
         assert frame["top1"].tolist() == pytest.approx([4 / 6, 2 / 6])
         assert grade.to_arrow().column_names[:5] == ["model", "top1", "top1_low", "top1_high", "top1_n"]
 
-    def test_a_comparison_too(self, shelf):
+    def test_comparison_converts_to_pandas(self, shelf):
         comparison = shelf.compare(test_set="pets")
         assert comparison.to_pandas()["difference"].tolist() == pytest.approx([2 / 6])
         assert (comparison.pairs[0].only_first, comparison.pairs[0].only_second) == (2, 0)
@@ -245,7 +245,7 @@ class TestResults:
         turned = shelf.compare("second <b>", "first", test_set="pets").pairs[0]
         assert (turned.only_second, turned.difference.value) == (2, pytest.approx(-2 / 6))
 
-    def test_the_confidence_of_the_workspace(self, shelf):
+    def test_confidence_is_that_of_the_workspace(self, shelf):
         wide = shelf.grade("pets").rows[0].top1
         config = shelf.store.root / "regrade.toml"
         config.write_text(config.read_text().replace("0.95", "0.5"))
@@ -254,6 +254,6 @@ class TestResults:
         assert narrow.method == "clopper-pearson 50%"
         assert "50%" in regrade.open(shelf.store.root).compare(test_set="pets").pairs[0].difference.method
 
-    def test_results_are_the_same_from_python_and_the_command_line(self, shelf):
+    def test_python_and_command_line_give_the_same_grade(self, shelf):
         ran = run_well("grade", "-t", "pets", "-w", shelf.store.root, "--json")
         assert json.loads(ran.out) == json.loads(json.dumps(shelf.grade("pets").as_dict()))

@@ -1,4 +1,4 @@
-"""Leakage in a workspace: what is kept is not looked at again, and a run that was stopped goes on."""
+"""Leakage study in a workspace: stored signatures are reused, and an interrupted run resumes."""
 
 import shutil
 import subprocess
@@ -14,8 +14,7 @@ from planted import brighter, reencoded, textures
 import regrade
 from regrade.core import ImageSourceError, InputError, UnknownName
 from regrade.studies import ANY
-from regrade.workspace import find_twins
-from regrade.workspace import signature_loader as signing_module
+from regrade.workspace import find_near_duplicates, signature_loader
 
 
 def save(folder, images):
@@ -27,38 +26,38 @@ def save(folder, images):
 
 
 @pytest.fixture(scope="module")
-def some():
+def images():
     return textures(16)
 
 
 @pytest.fixture
-def work(tmp_path, some, monkeypatch):
-    """A workspace with the test set `test` of eight digits, three of which are in the folder `train` too."""
-    monkeypatch.setattr(signing_module, "PART_SIZE", 4)
-    test = save(tmp_path / "test", {f"{i % 4}/t{i}.png": some[i] for i in range(8)})
+def work(tmp_path, images, monkeypatch):
+    """A workspace with the test set `test` of eight images, three of which have near duplicates in `train`."""
+    monkeypatch.setattr(signature_loader, "PART_SIZE", 4)
+    test = save(tmp_path / "test", {f"{i % 4}/t{i}.png": images[i] for i in range(8)})
     (test / "0" / "t8.png").write_bytes(b"no image")
-    train = {f"{i % 4}/r{i}.png": some[i] for i in range(8, 16)}
-    train |= {"1/exact.png": some[0], "1/packed.png": reencoded(some[1]), "3/bright.png": brighter(some[3])}
+    train = {f"{i % 4}/r{i}.png": images[i] for i in range(8, 16)}
+    train |= {"1/exact.png": images[0], "1/packed.png": reencoded(images[1]), "3/bright.png": brighter(images[3])}
     save(tmp_path / "train", train)
-    here = regrade.init(tmp_path / "W")
-    here.add_test_set("test", test, classes="digits")
-    here.add_test_set("train", tmp_path / "train", classes="digits")
+    workspace = regrade.init(tmp_path / "W")
+    workspace.add_test_set("test", test, classes="digits")
+    workspace.add_test_set("train", tmp_path / "train", classes="digits")
     rng = np.random.default_rng(0)
-    here.add_predictions("m", rng.random((9, 10)).astype(np.float32), test_set="test")
-    return here
+    workspace.add_predictions("m", rng.random((9, 10)).astype(np.float32), test_set="test")
+    return workspace
 
 
 @pytest.fixture
 def decoded(monkeypatch):
     """The positions that were decoded, in order."""
     seen = []
-    usual = signing_module._Decoder.__call__
+    usual = signature_loader._ImageDecoder.__call__
 
     def look(self, position):
         seen.append(self._source.locations[position])
         return usual(self, position)
 
-    monkeypatch.setattr(signing_module._Decoder, "__call__", look)
+    monkeypatch.setattr(signature_loader._ImageDecoder, "__call__", look)
     return seen
 
 
@@ -66,20 +65,22 @@ def pairs_of(result):
     return {(pair.image, pair.reference) for pair in result.pairs}
 
 
-TWINS = {("t0.png", "exact.png"), ("t1.png", "packed.png"), ("t3.png", "bright.png")}
+NEAR_DUPLICATES = {("t0.png", "exact.png"), ("t1.png", "packed.png"), ("t3.png", "bright.png")}
 
 
-def test_against_a_test_set(work):
+def test_leakage_against_a_test_set(work):
     result = work.leakage("test", against="train", size=64)
-    assert pairs_of(result) == TWINS
+    assert pairs_of(result) == NEAR_DUPLICATES
     assert result.by("exact").images == 1 and result.by(ANY).images == 3 and result.by(ANY).share.n == 8
     assert {pair.image: pair.differs for pair in result.pairs} == {"t0.png": True, "t1.png": False, "t3.png": False}
-    assert [(one.image, one.reason) for one in result.unreadable] == [("t8.png", "not a image of a known format")]
+    assert [(failure.image, failure.reason) for failure in result.unreadable] == [
+        ("t8.png", "not a image of a known format")
+    ]
     (model,) = result.models_by()
     assert (model.found.n, model.others.n) == (3, 5)
 
 
-def test_nothing_is_decoded_twice(work, decoded):
+def test_leakage_decodes_each_image_once(work, decoded):
     first = work.leakage("test", against="train", by=["exact", "phash"], size=64)
     assert sorted(decoded) == sorted({*decoded}) and len(decoded) == 20
     decoded.clear()
@@ -91,11 +92,11 @@ def test_nothing_is_decoded_twice(work, decoded):
     assert len(decoded) == 9
 
 
-def test_a_folder_that_grows_costs_only_what_is_new(work, tmp_path, some, decoded):
+def test_leakage_decodes_only_new_images_of_a_folder(work, tmp_path, images, decoded):
     folder = tmp_path / "train"
     before = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
     decoded.clear()
-    save(folder, {"0/aaa.png": some[5], "9/zzz.png": textures(1, seed=5)[0]})
+    save(folder, {"0/aaa.png": images[5], "9/zzz.png": textures(1, seed=5)[0]})
     after = work.leakage("test", against=folder, by=["exact", "phash"], size=64)
     assert sorted(decoded) == ["0/aaa.png", "9/zzz.png"]
     assert pairs_of(after) == pairs_of(before) | {("t5.png", "aaa.png")}
@@ -104,49 +105,49 @@ def test_a_folder_that_grows_costs_only_what_is_new(work, tmp_path, some, decode
     assert pairs_of(fresh.leakage("test", against=folder, by=["exact", "phash"], size=64)) == pairs_of(after)
 
 
-def test_a_image_that_was_unreadable_is_tried_again_as_a_folder_grows(work, tmp_path, some):
+def test_leakage_retries_unreadable_images_of_a_changed_folder(work, tmp_path, images):
     folder = tmp_path / "train"
     (folder / "0" / "late.png").write_bytes(b"half a pict")
     assert len(work.leakage("test", against=folder, by=["exact"], size=64).unreadable) == 2
-    save(folder, {"0/late.png": some[5], "0/more.png": textures(1, seed=5)[0]})
+    save(folder, {"0/late.png": images[5], "0/more.png": textures(1, seed=5)[0]})
     after = work.leakage("test", against=folder, by=["exact"], size=64)
     assert len(after.unreadable) == 1 and ("t5.png", "late.png") in pairs_of(after)
 
 
-def test_stopped_in_the_middle_it_goes_on(work, decoded):
-    def breaks_off(seen, total):
+def test_leakage_resumes_after_an_interrupt(work, decoded):
+    def interrupted(seen, total):
         assert total == 9
-        for number, one in enumerate(seen):
+        for number, image in enumerate(seen):
             if number == 6:
                 raise KeyboardInterrupt
-            yield one
+            yield image
 
     with pytest.raises(KeyboardInterrupt):
-        work.leakage("test", by=["phash"], size=64, watch_images=breaks_off)
+        work.leakage("test", by=["phash"], size=64, image_progress=interrupted)
     assert len(list(work.store.root.glob(".partial/.signatures/test/*/*.part"))) == 1
     decoded.clear()
-    found = work.leakage("test", by=["phash"], size=64)
+    result = work.leakage("test", by=["phash"], size=64)
     assert len(decoded) == 5
     assert not (work.store.root / ".partial").exists()
     kept = next(work.store.root.glob("neighbors/test/*/signatures.parquet")).parent
     thumbnails = (kept / "thumbnails.npy").read_bytes()
     shutil.rmtree(kept)
-    assert work.leakage("test", by=["phash"], size=64).as_dict() == found.as_dict()
+    assert work.leakage("test", by=["phash"], size=64).as_dict() == result.as_dict()
     assert (kept / "thumbnails.npy").read_bytes() == thumbnails
 
 
-def test_killed_in_the_middle_it_goes_on(work, decoded):
+def test_leakage_resumes_after_a_kill(work, decoded):
     script = f"""
         import os, signal
         import regrade
         from regrade.workspace import signature_loader
         signature_loader.PART_SIZE = 4
-        def dies(seen, total):
-            for number, one in enumerate(seen):
+        def killed(seen, total):
+            for number, image in enumerate(seen):
                 if number == 5:
                     os.kill(os.getpid(), signal.SIGKILL)
-                yield one
-        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, watch_images=dies)
+                yield image
+        regrade.open({str(work.store.root)!r}).leakage("test", by=["phash"], size=64, image_progress=killed)
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=False)
     assert done.returncode == -9
@@ -154,7 +155,7 @@ def test_killed_in_the_middle_it_goes_on(work, decoded):
     assert len(decoded) == 5
 
 
-def test_features_of_a_model(work):
+def test_leakage_by_features_of_a_model(work):
     rng = np.random.default_rng(3)
     train = work.store.test_set("train")
     features = {"test": rng.standard_normal((9, 12)), "train": rng.standard_normal((len(train), 12))}
@@ -170,8 +171,8 @@ def test_features_of_a_model(work):
     assert pairs_of(result) == {(work.store.test_set("test").ids[2], ids[4])}
     assert result.by("features").share.n == 8
     with_images = work.leakage("test", against="train", model="seer", size=64)
-    assert pairs_of(with_images) == pairs_of(result) | TWINS
-    with pytest.raises(InputError, match="is no test set and has no features"):
+    assert pairs_of(with_images) == pairs_of(result) | NEAR_DUPLICATES
+    with pytest.raises(InputError, match="is not a test set and has no features"):
         work.leakage("test", against=work.store.root, by=["features"], model="seer")
 
 
@@ -192,15 +193,15 @@ def store_features(work, features):
         work.store.add_predictions(test_set, [(answers, manifest)], test_set.class_space)
 
 
-def test_what_cannot_be_done_is_told_before_any_work(work, tmp_path, decoded):
+def test_leakage_rejects_bad_options_before_decoding(work, tmp_path, decoded):
     for match, options in (
-        ("within it: leave out --against", {"against": "test"}),
+        ("--against must differ from test", {"against": "test"}),
         ("no folder of this name either", {"against": "nowhere"}),
-        ("which is not searched by", {"by": ["exact"], "near": {"phash": 3}}),
-        ("exact duplicates have no cut", {"near": {"exact": 2}}),
-        ("must be a number from 0 on", {"near": {"phash": -1}}),
+        ("which is not in --by", {"by": ["exact"], "near": {"phash": 3}}),
+        ("exact duplicates have no threshold", {"near": {"exact": 2}}),
+        ("must be a number >= 0", {"near": {"phash": -1}}),
         ("name it with --model", {"by": ["features"]}),
-        ("at least one twin", {"most": 0}),
+        ("must be at least 1", {"most": 0}),
         ("must be a list of names", {"by": "exact"}),
         ("written as .csv or .html", {"pairs": tmp_path / "pairs.pdf"}),
         ("there is no folder", {"pairs": tmp_path / "none" / "pairs.csv"}),
@@ -214,52 +215,52 @@ def test_what_cannot_be_done_is_told_before_any_work(work, tmp_path, decoded):
         work.leakage("test", size=100)
 
 
-def test_a_test_set_without_images(tmp_path):
-    here = regrade.init(tmp_path / "W")
+def test_leakage_requires_images(tmp_path):
+    workspace = regrade.init(tmp_path / "W")
     (tmp_path / "list.csv").write_text("image,label\na,1\nb,2\n")
-    here.add_test_set("bare", tmp_path / "list.csv", classes="digits")
+    workspace.add_test_set("bare", tmp_path / "list.csv", classes="digits")
     with pytest.raises(InputError, match="bare has no images"):
-        here.leakage("bare")
+        workspace.leakage("bare")
 
 
-def test_folder_that_is_not_mounted_is_not_kept_as_unreadable(work, tmp_path):
+def test_leakage_does_not_store_an_unmounted_folder_as_unreadable(work, tmp_path):
     (tmp_path / "train").rename(tmp_path / "disk")
     (tmp_path / "train").mkdir()
     with pytest.raises(ImageSourceError, match="none of the first 4 images of train can be read"):
         work.leakage("test", against="train", size=64)
     (tmp_path / "train").rmdir()
     (tmp_path / "disk").rename(tmp_path / "train")
-    assert pairs_of(work.leakage("test", against="train", size=64)) == TWINS
+    assert pairs_of(work.leakage("test", against="train", size=64)) == NEAR_DUPLICATES
 
 
-def test_images_that_are_all_gone_are_no_unreadable_images(work, tmp_path):
+def test_leakage_raises_if_all_images_are_missing(work, tmp_path):
     shutil.rmtree(tmp_path / "test")
     with pytest.raises(InputError, match="which is gone"):
         work.leakage("test", size=64)
 
 
-def test_folders_without_a_workspace(tmp_path, some):
-    first = save(tmp_path / "a", {"x.png": some[0], "y.png": some[1], "x again.png": some[0]})
-    second = save(tmp_path / "b", {"z.png": reencoded(some[1]), "q.png": some[9]})
-    between = find_twins(first, second, size=64)
+def test_find_near_duplicates_in_folders(tmp_path, images):
+    first = save(tmp_path / "a", {"x.png": images[0], "y.png": images[1], "x again.png": images[0]})
+    second = save(tmp_path / "b", {"z.png": reencoded(images[1]), "q.png": images[9]})
+    between = find_near_duplicates(first, second, size=64)
     assert pairs_of(between) == {("y.png", "z.png")}
-    within = find_twins(first, by=["exact"])
+    within = find_near_duplicates(first, by=["exact"])
     assert [(group.kept, group.surplus) for group in within.groups] == [("x again.png", ("x.png",))]
     with pytest.raises(InputError, match="folders have no features"):
-        find_twins(first, by=["features"])
+        find_near_duplicates(first, by=["features"])
     with pytest.raises(InputError, match="name it once"):
-        find_twins(first, first)
+        find_near_duplicates(first, first)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-def test_images_are_never_held_together(tmp_path):
+def test_leakage_memory_is_bounded(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "images.npy", rng.integers(0, 256, (1_500, 96, 96, 3), dtype=np.uint8))  # 41 MB
-    here = regrade.init(tmp_path / "W")
-    here.add_test_set("s", tmp_path / "images.npy", classes="digits", layout="flat")
+    workspace = regrade.init(tmp_path / "W")
+    workspace.add_test_set("s", tmp_path / "images.npy", classes="digits", layout="flat")
     tracemalloc.start()
     try:
-        here.leakage("s", by=["exact"], size=64)
+        workspace.leakage("s", by=["exact"], size=64)
         assert tracemalloc.get_traced_memory()[1] < 15e6
     finally:
         tracemalloc.stop()

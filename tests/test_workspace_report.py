@@ -1,4 +1,4 @@
-"""What goes into the report on a workspace: every chapter there is material for, and why the others are not there."""
+"""The report on a workspace: its chapters, and what the missing ones require."""
 
 import json
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ def kinds(workspace, *test_sets, original=None):
 
 
 class TestChapters:
-    def test_there_is_one_for_everything(self, world):
+    def test_chapters_of_a_full_workspace(self, world):
         assert kinds(world, original="old") == [
             "overview",
             "grade on old against many@1",
@@ -40,12 +40,12 @@ class TestChapters:
             "similarity on old",
         ]
 
-    def test_one_test_set_alone(self, world):
+    def test_chapters_of_one_test_set(self, world):
         assert kinds(world, "new") == ["grade on new", "comparison on new", "hardest on new", "similarity on new"]
 
-    def test_what_is_missing_is_told_with_what_it_takes(self, world):
-        told = dict(ReportMaterial(world, ("new",)).open_questions())
-        assert set(told) == {
+    def test_open_questions_say_what_they_require(self, world):
+        questions = dict(ReportMaterial(world, ("new",)).open_questions())
+        assert set(questions) == {
             "Does it hold on new data?",
             "How does accuracy vary by region?",
             "Which mistakes are mistakes?",
@@ -53,9 +53,9 @@ class TestChapters:
             "How do models compare with people?",
             "Are images of one set in another?",
         }
-        assert "regrade import labels" in told["Which mistakes are mistakes?"]
+        assert "regrade import labels" in questions["Which mistakes are mistakes?"]
 
-    def test_two_models_in_common_make_no_line(self, tmp_path):
+    def test_generalization_requires_three_common_models(self, tmp_path):
         few = regrade.init(tmp_path / "W")
         for name, models in (("one", "abc"), ("two", "bcd")):
             few.store.add_test_set(TestSet(name, few.class_space("digits"), ("0", "1"), np.array([0, 1])))
@@ -63,7 +63,7 @@ class TestChapters:
                 few.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(few))
 
-    def test_other_classes_make_no_line(self, tmp_path):
+    def test_generalization_requires_the_same_classes(self, tmp_path):
         apart = regrade.init(tmp_path / "W")
         for name, classes in (("one", "digits"), ("two", "cifar-10")):
             apart.store.add_test_set(TestSet(name, apart.class_space(classes), ("0", "1"), np.array([0, 1])))
@@ -71,7 +71,7 @@ class TestChapters:
                 apart.add_predictions(model, np.eye(10)[:2] + 0.1, test_set=name)
         assert not any(title.startswith("generalization") for title in kinds(apart))
 
-    def test_the_largest_set_is_the_original_unless_told(self, tmp_path):
+    def test_original_defaults_to_the_largest_set(self, tmp_path):
         sizes = regrade.init(tmp_path / "W")
         for name, size in (("small", 2), ("large", 4)):
             ids = tuple(str(number) for number in range(size))
@@ -80,7 +80,7 @@ class TestChapters:
         assert ReportMaterial(sizes).original.name == "large"
         assert ReportMaterial(sizes, original="small").names == ("small", "large")
 
-    def test_geography_and_slices_by_their_columns(self, tmp_path):
+    def test_geography_and_slices_depend_on_group_columns(self, tmp_path):
         placed = regrade.init(tmp_path / "W")
         ids, labels = tuple(str(number) for number in range(8)), np.arange(8) % 10
         groups = {
@@ -91,31 +91,31 @@ class TestChapters:
         assert kinds(placed) == ["grade on places", "geography on places by region", "slices on places"]
 
 
-class TestTrouble:
-    def test_an_empty_workspace(self, tmp_path):
-        with pytest.raises(InputError, match="there is nothing to report yet: bring predictions with regrade import"):
+class TestErrors:
+    def test_report_rejects_an_empty_workspace(self, tmp_path):
+        with pytest.raises(InputError, match="there is nothing to report yet: run regrade import predictions"):
             regrade.init(tmp_path / "W").report()
         assert not (tmp_path / "W" / "reports").exists()
 
-    def test_a_test_set_without_predictions(self, tmp_path):
+    def test_report_rejects_a_test_set_without_predictions(self, tmp_path):
         bare = regrade.init(tmp_path / "W")
         bare.store.add_test_set(TestSet("bare", bare.class_space("digits"), ("0",), np.array([0])))
         with pytest.raises(InputError, match="no model has predictions on bare yet"):
             bare.report()
 
-    def test_an_unknown_test_set(self, world):
+    def test_report_rejects_an_unknown_test_set(self, world):
         with pytest.raises(UnknownName, match="unknown test set 'odl'"):
             world.report(test_sets=["odl"])
 
-    def test_an_original_that_is_not_there(self, world):
+    def test_report_rejects_an_original_outside_the_report(self, world):
         with pytest.raises(InputError, match="old is not among the test sets of this report: new"):
             world.report(test_sets=["new"], original="old")
 
-    def test_names_not_a_text(self, world):
+    def test_report_rejects_a_string_of_names(self, world):
         with pytest.raises(InputError, match="test_sets"):
             world.report(test_sets="new")
 
-    def test_a_chapter_that_fails_breaks_nothing(self, world, monkeypatch, tmp_path):
+    def test_report_shows_a_failed_chapter(self, world, monkeypatch, tmp_path):
         def refuse(*_, **__):
             raise InputError("no two models are alike")
 
@@ -126,15 +126,15 @@ class TestTrouble:
         assert failed.trouble == "This could not be answered: no two models are alike."
         assert failed.trouble in written.page.read_text()
 
-    def test_a_report_that_is_there_is_refused_before_the_work(self, world, monkeypatch, tmp_path):
+    def test_report_rejects_an_existing_folder_early(self, world, monkeypatch, tmp_path):
         (tmp_path / "r").mkdir()
-        monkeypatch.setattr(type(world), "grade", lambda *_, **__: pytest.fail("worked in vain"))
+        monkeypatch.setattr(type(world), "grade", lambda *_, **__: pytest.fail("graded before the check"))
         with pytest.raises(AlreadyStored):
             world.report(out=tmp_path / "r")
 
 
-class TestWritten:
-    def test_without_a_name_it_has_its_date_and_a_number(self, world, monkeypatch):
+class TestWrittenReport:
+    def test_report_default_name_is_the_date(self, world, monkeypatch):
         class Clock(datetime):
             @classmethod
             def now(cls, tz=None):
@@ -150,22 +150,22 @@ class TestWritten:
         names = [world.report().page.name for _ in range(3)]
         assert names == ["2026-03-01", "2026-03-01-2", "2026-03-01-3"]
 
-    def test_it_says_what_it_rests_on(self, written):
-        found = json.loads((written.page.parent / "results.json").read_text())
-        behind = found["behind"]
-        assert behind["settings"]["confidence"] == "95%"
-        assert behind["settings"]["regrade"] == regrade.__version__
-        images = {one["test_set"]: one["images"] for one in behind["test_sets"]}
+    def test_report_results_have_provenance(self, written):
+        results = json.loads((written.page.parent / "results.json").read_text())
+        provenance = results["behind"]
+        assert provenance["settings"]["confidence"] == "95%"
+        assert provenance["settings"]["regrade"] == regrade.__version__
+        images = {row["test_set"]: row["images"] for row in provenance["test_sets"]}
         assert images == {"old": IMAGES, "far": 200, "new": IMAGES}
-        assert [one["labels"] for one in behind["label_sets"]] == ["many@1"]
+        assert [row["labels"] for row in provenance["label_sets"]] == ["many@1"]
         assert all(
-            len(one["digest"]) == 64 for part in ("test_sets", "label_sets", "predictions") for one in behind[part]
+            len(row["digest"]) == 64 for part in ("test_sets", "label_sets", "predictions") for row in provenance[part]
         )
-        named = {(one["model"]["name"], one["test_set"]) for one in behind["predictions"]}
+        named = {(row["model"]["name"], row["test_set"]) for row in provenance["predictions"]}
         assert {("good", "old"), ("good", "new"), ("person:Ada", "old"), (HOSTILE, "new")} <= named
-        assert datetime.fromisoformat(found["created"]).tzinfo == UTC
+        assert datetime.fromisoformat(results["created"]).tzinfo == UTC
 
-    def test_every_chapter_has_its_evidence(self, written):
+    def test_every_section_has_tables_figures_and_findings(self, written):
         for section in written.report.sections:
             assert section.trouble == ""
             assert section.tables or section.gallery
@@ -173,7 +173,7 @@ class TestWritten:
                 assert section.figures
                 assert section.findings or section.anchor == "slices-old"
 
-    def test_every_kind_of_chapter_is_there(self, written):
+    def test_report_has_every_kind_of_chapter(self, written):
         assert {section.anchor for section in written.report.sections} >= {
             "overview", "grade-old-against-many-1", "comparison-new", "generalization-old-and-2-new-sets", "slices-old",
             "geography-far-by-country", "mistakes-old-against-many-1", "hardest-old", "confusion-old",
@@ -181,11 +181,11 @@ class TestWritten:
         }  # fmt: skip
         assert written.report.open_questions == ()
 
-    def test_nothing_is_said_twice(self, written):
-        told = [one for section in written.report.sections for one in section.findings]
-        assert len(told) == len(set(told))
+    def test_report_has_no_repeated_findings(self, written):
+        findings = [finding for section in written.report.sections for finding in section.findings]
+        assert len(findings) == len(set(findings))
 
-    def test_the_hardest_come_first(self, written):
+    def test_gallery_shows_the_hardest_images_first(self, written):
         gallery = next(section.gallery for section in written.report.sections if section.anchor == "hardest-old")
         missed = [int(tile.missed.split()[0]) for tile in gallery.tiles]
         assert missed == sorted(missed, reverse=True)
@@ -194,39 +194,39 @@ class TestWritten:
         assert gallery.tiles[0].size == (32, 24)
 
 
-class TestHardest:
+class TestHardestImages:
     def make(self, tmp_path, answers):
         from PIL import Image
 
-        found = regrade.init(tmp_path / "W")
+        workspace = regrade.init(tmp_path / "W")
         for number in range(3):
             (tmp_path / "P" / "cat").mkdir(parents=True, exist_ok=True)
             Image.new("RGB", (400, 100), (80 * number, 0, 0)).save(tmp_path / "P" / "cat" / f"{number}.png")
-        found.add_test_set("cats", tmp_path / "P", classes="cifar-10")
+        workspace.add_test_set("cats", tmp_path / "P", classes="cifar-10")
         for model, classes in answers.items():
-            found.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
-        return found
+            workspace.add_predictions(model, np.eye(10)[classes] + 0.01, test_set="cats")
+        return workspace
 
     def images(self, workspace, labels=None):
         from regrade.workspace.hardest_images import hardest_images
 
         return hardest_images(workspace.store, workspace.store.test_set("cats"), labels=labels)
 
-    def test_counts_words_and_order_by_hand(self, tmp_path):
-        """Cats are class 3. Image 0 is missed by both as two things, 1 by both as one, 2 by one."""
-        found = self.images(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
-        assert [tile.image for tile in found.tiles] == ["1.png", "0.png", "2.png"]
-        assert [tile.predicted for tile in found.tiles] == [
+    def test_hardest_images_order_and_counts(self, tmp_path):
+        """Cats are class 3. Both models miss images 0 (as different classes) and 1; one misses image 2."""
+        gallery = self.images(self.make(tmp_path, {"a": [5, 5, 5], "b": [4, 5, 3]}))
+        assert [tile.image for tile in gallery.tiles] == ["1.png", "0.png", "2.png"]
+        assert [tile.predicted for tile in gallery.tiles] == [
             "taken for dog (2)",
             "taken for deer (1), dog (1)",
             "taken for dog (1)",
         ]
-        assert [tile.missed for tile in found.tiles] == ["2 of 2 models wrong"] * 2 + ["1 of 2 models wrong"]
-        assert found.title == "2 images of cats are missed by every model; the hardest 3 are shown"
-        assert found.tiles[0].size == (192, 48)
+        assert [tile.missed for tile in gallery.tiles] == ["2 of 2 models wrong"] * 2 + ["1 of 2 models wrong"]
+        assert gallery.title == "2 images of cats are missed by every model; the hardest 3 are shown"
+        assert gallery.tiles[0].size == (192, 48)
 
-    def test_what_a_review_has_judged_is_no_longer_missed(self, tmp_path):
-        """All three are taken for dogs, which no one has judged: then one is found right, and one problematic."""
+    def test_hardest_images_use_decisions_of_the_review(self, tmp_path):
+        """All three are predicted as dogs, unjudged at first; then one is decided correct and one problematic."""
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})
         (tmp_path / "labels.csv").write_text("image,label\n" + "".join(f"{n}.png,cat\n" for n in range(3)))
         workspace.import_labels(tmp_path / "labels.csv", test_set="cats", name="open")
@@ -241,17 +241,17 @@ class TestHardest:
         assert [tile.image for tile in after.tiles] == ["1.png"]
         assert not any(note.startswith("novel") for note in after.notes)
 
-    def test_no_mistake_is_told(self, tmp_path):
+    def test_hardest_images_require_a_wrong_prediction(self, tmp_path):
         with pytest.raises(InputError, match="no model is wrong on any image of cats"):
             self.images(self.make(tmp_path, {"a": [3, 3, 3]}))
 
-    def test_a_image_that_cannot_be_read_is_left_out_and_counted(self, tmp_path):
+    def test_hardest_images_skip_and_count_unreadable_images(self, tmp_path):
         workspace = self.make(tmp_path, {"a": [5, 5, 5]})
         (tmp_path / "P" / "cat" / "0.png").write_bytes(b"no image")
-        found = self.images(workspace)
-        assert [tile.image for tile in found.tiles] == ["1.png", "2.png"]
-        assert "left out, as they cannot be read: 1 image" in found.notes
+        gallery = self.images(workspace)
+        assert [tile.image for tile in gallery.tiles] == ["1.png", "2.png"]
+        assert "left out, as they cannot be read: 1 image" in gallery.notes
         for number in (1, 2):
             (tmp_path / "P" / "cat" / f"{number}.png").unlink()
-        with pytest.raises(InputError, match="none of the 3 images that models miss most can be read"):
+        with pytest.raises(InputError, match="none of the 3 images that models get wrong most often can be read"):
             self.images(workspace)

@@ -1,7 +1,7 @@
-"""The command line as a process of its own that starts at once: a copy of a process that has loaded regrade already.
+"""The command line in new processes that start immediately: forks of a process that has already imported regrade.
 
-What a command does to its process, to its files and to its streams is as real as with the executable; what loading
-takes is saved. Tests of how a command starts use the executable itself.
+A command affects its process, files and streams as with the executable, but saves the time of the import. Tests of
+startup use the executable itself.
 """
 
 import json
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from running import HANG_LIMIT, Ran
 
-_COPIED = """
+_SERVER = """
 import gc, json, os, signal, socket, sys
 import regrade.cli.app, regrade.workspace
 
 def requested(line):
-    "Wait for requests; each is returned in a process of its own, for which another waits."
+    "Wait for requests; each is returned in a forked process, whose exit code a second fork reports."
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         message, handles, *_ = socket.recv_fds(line, 1 << 20, 3)
@@ -56,15 +56,15 @@ regrade.cli.main()
 
 
 class WarmProcess:
-    """Runs commands as processes of their own, also several at the same time; close it in the end."""
+    """Runs commands in forked processes, also concurrently; call `close` at the end."""
 
     def __init__(self) -> None:
         self._line, other_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-P", "-c", _COPIED, str(other_end.fileno())]
+        command = [sys.executable, "-P", "-c", _SERVER, str(other_end.fileno())]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,  # its own streams are pipes, as those of the commands are
+            stdout=subprocess.PIPE,  # pipes, like the streams of the commands
             stderr=subprocess.PIPE,
             pass_fds=[other_end.fileno()],
         )
@@ -87,7 +87,7 @@ class WarmProcess:
 
 
 def _read_to_the_end(handles: list[int]) -> list[bytes]:
-    """All that is written to pipes until no process holds their other ends."""
+    """Read pipes until all writers have closed them."""
     content = dict.fromkeys(handles, b"")
     with selectors.DefaultSelector() as selector:
         for handle in handles:

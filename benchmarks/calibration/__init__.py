@@ -1,7 +1,7 @@
-"""How often a claim is made that is false, and how often an interval misses the truth.
+"""How often false claims are stated, and how often intervals miss the truth.
 
-First the published predictions, split at random so that nothing but chance differs; then every kind of finding on data
-in which it is false; then every interval on data whose truth is known.
+Three parts: published predictions, split at random so that the halves differ only by chance; every kind of finding, on
+data in which it is false; every interval, on data with known truth.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from benchmarks.result import Result
 __all__ = ["COVERAGE_CHECKS", "DRAWS", "NULL_CHECKS", "RUNS", "CoverageCheck", "Drawn", "NullCheck", "run"]
 
 RUNS, DRAWS = 400, 2_000
-_DEVIATIONS = 3  # standard errors of the Monte Carlo share
+_DEVIATIONS = 3  # standard errors of the Monte Carlo estimate
 
 
 def run() -> Iterator[Result]:
@@ -59,13 +59,15 @@ def run() -> Iterator[Result]:
 
 
 def _missed(check: CoverageCheck, drawn: Drawn) -> Result:
-    rival = None if drawn.rival_coverage is None else 100 * (1 - drawn.rival_coverage)
+    baseline = None if drawn.baseline_coverage is None else 100 * (1 - drawn.baseline_coverage)
     width = "" if drawn.width_ratio is None else f", {drawn.width_ratio:.2f} times as wide"
     case = f"{check.interval} | {check.case}, n = {check.n:,}{width}"
     missed = 100 * (1 - drawn.coverage)
-    return Result("calibration", case, "% missed", missed, rival, drawn.rival_name, aim_most=100 * (1 - check.least))
+    return Result(
+        "calibration", case, "% missed", missed, baseline, drawn.baseline_name, aim_most=100 * (1 - check.least)
+    )
 
 
 def _most(runs: int) -> float:
-    """The largest share of false claims that is no more than the nominal one and its Monte Carlo error."""
+    """The largest accepted share of false claims: the nominal level plus its Monte Carlo error."""
     return NOMINAL + _DEVIATIONS * float(np.sqrt(NOMINAL * (1 - NOMINAL) / runs))

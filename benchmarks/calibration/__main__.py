@@ -37,10 +37,12 @@ def _coverage(rng: np.random.Generator) -> Table:
     rows = []
     for check in _watched(COVERAGE_CHECKS):
         drawn = check.draw(rng, DRAWS)
-        rival = ("–", "–") if drawn.rival_coverage is None else (drawn.rival_name, f"{drawn.rival_coverage:.3f}")
+        baseline = (
+            ("–", "–") if drawn.baseline_coverage is None else (drawn.baseline_name, f"{drawn.baseline_coverage:.3f}")
+        )
         width = "–" if drawn.width_ratio is None else f"{drawn.width_ratio:.2f}"
-        rows.append((check.interval, check.case, f"{check.n:,}", f"{drawn.coverage:.3f}", *rival, width))
-    headings = ("interval", "data", "n", "covers", "rival", "rival covers", "width, rival = 1")
+        rows.append((check.interval, check.case, f"{check.n:,}", f"{drawn.coverage:.3f}", *baseline, width))
+    headings = ("interval", "data", "n", "covers", "baseline", "baseline covers", "width, baseline = 1")
     columns = tuple(Column(heading, heading) for heading in headings)
     return Table(f"Coverage of 95% intervals in {DRAWS:,} draws each", columns, tuple(rows))
 

@@ -1,8 +1,8 @@
-"""What a null check and a coverage check are, and all there are of them.
+"""Null checks and coverage checks, and their registry.
 
-A null check draws data in which some kinds of finding or verdict are false, and counts how often they are stated all
-the same. A coverage check draws data whose truth is known, and counts how often an interval contains it. Both register
-themselves; tests hold that every kind that claims something, and every function that makes an interval, has one.
+A null check draws data in which some kinds of finding or conclusion are false, and counts how often they are stated. A
+coverage check draws data with known truth, and counts how often an interval contains it. Tests check that every kind
+of claim and every function that computes an interval has a check.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from numpy.typing import ArrayLike
 from regrade.report import findings, verdict_kinds, verdicts
 
 NOMINAL = 0.05
-"""The share of runs in which a claim that is false may be stated, and in which an interval may miss."""
+"""The nominal share of runs in which a false claim is stated, or an interval misses the truth."""
 
 
 @dataclass(frozen=True)
 class NullCheck:
-    """Kinds of finding, and a function that draws data in which they are false and returns a study's result."""
+    """Kinds of finding, and a function that returns a study's result on random data in which they are false."""
 
     kinds: tuple[str, ...]
     case: str
     draw: Callable[[np.random.Generator], object]
 
     def false_claims(self, runs: int, rng: np.random.Generator) -> Counter[str]:
-        """How many of the runs state each kind."""
+        """The number of runs that state each kind."""
         stated = Counter({kind: 0 for kind in self.kinds})
         for _ in range(runs):
             stated.update(stated_kinds(self.draw(rng)) & set(self.kinds))
@@ -38,36 +38,36 @@ class NullCheck:
 
 
 def stated_kinds(result: object) -> set[str]:
-    """The kinds of the findings and of the verdicts that a study's result states, by name."""
+    """The kinds of findings and conclusions that a study's result states, by name."""
     kinds = verdict_kinds()
     return {finding.kind.name for finding in findings(result)} | {kinds[verdict].name for verdict in verdicts(result)}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Intervals (runs,) of fresh data each, and what they should contain; a rival's of the same data where named."""
+    """Intervals (runs,) on fresh data, the truth they should contain, and optionally those of a baseline."""
 
     low: ArrayLike
     high: ArrayLike
     truth: ArrayLike
-    rival: tuple[ArrayLike, ArrayLike] | None = None
-    rival_name: str = ""
+    baseline: tuple[ArrayLike, ArrayLike] | None = None
+    baseline_name: str = ""
 
     @property
     def coverage(self) -> float:
-        """The share of intervals that contain the truth."""
+        """The fraction of intervals that contain the truth."""
         return _coverage(self.low, self.high, self.truth)
 
     @property
-    def rival_coverage(self) -> float | None:
-        return None if self.rival is None else _coverage(*self.rival, self.truth)
+    def baseline_coverage(self) -> float | None:
+        return None if self.baseline is None else _coverage(*self.baseline, self.truth)
 
     @property
     def width_ratio(self) -> float | None:
-        """The mean width over that of the rival."""
-        if self.rival is None:
+        """The mean width divided by that of the baseline."""
+        if self.baseline is None:
             return None
-        ours, theirs = (np.mean(np.subtract(high, low)) for low, high in ((self.low, self.high), self.rival))
+        ours, theirs = (np.mean(np.subtract(high, low)) for low, high in ((self.low, self.high), self.baseline))
         return float(ours / theirs)
 
 
@@ -76,7 +76,7 @@ def _coverage(low: ArrayLike, high: ArrayLike, truth: ArrayLike) -> float:
 
 
 class Interval(Protocol):
-    """What has a lower and an upper bound; none where there is no bound."""
+    """Has a lower and an upper bound; None if there is no bound."""
 
     @property
     def low(self) -> float | None: ...
@@ -88,7 +88,7 @@ class Interval(Protocol):
 def repeated(
     draw: Callable[[np.random.Generator], Interval], truth: ArrayLike
 ) -> Callable[[np.random.Generator, int], Drawn]:
-    """Draw intervals one by one, for what is not made for many at once."""
+    """Draw intervals one by one, for functions that are not vectorized."""
 
     def draw_all(rng: np.random.Generator, runs: int) -> Drawn:
         intervals = [draw(rng) for _ in range(runs)]
@@ -101,10 +101,10 @@ def repeated(
 
 @dataclass(frozen=True)
 class CoverageCheck:
-    """An interval in the words of the product, the function that makes it, and how to draw it ``runs`` times.
+    """An interval by its name in the docs, the function that computes it, and how to draw it ``runs`` times.
 
     ``maker`` is the function as ``package.module.function``, which ``draw`` calls. ``least`` is the smallest coverage
-    that is accepted: 0.93 unless the documentation says otherwise.
+    that is accepted (default: 0.93).
     """
 
     interval: str

@@ -1,4 +1,4 @@
-"""Coverage of Fleiss' kappa and Krippendorff's alpha: images with Dirichlet class shares, so that kappa is known."""
+"""Coverage of Fleiss' kappa and Krippendorff's alpha, on images with Dirichlet class shares and known kappa."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from regrade.stats import fleiss_kappa, krippendorff_alpha
 def answers(
     rng: np.random.Generator, runs: int, *, images: int, people: int, shares: tuple[float, ...], kappa: float
 ) -> IntArray:
-    """Classes (runs, people, images) that people answer, with this share of each class and this kappa."""
+    """Answered classes (runs, people, images) with these class shares and this kappa."""
     own = rng.dirichlet(np.asarray(shares) * (1 - kappa) / kappa, size=(runs, images))
     return np.asarray((rng.random((runs, people, images, 1)) > own.cumsum(axis=-1)[:, None, :, :-1]).sum(axis=-1))
 
 
 def jackknife(run: IntArray) -> tuple[float, float]:
-    """The t interval of Fleiss' kappa from leaving out one image after another (people, images)."""
+    """The jackknife t interval of Fleiss' kappa of answers (people, images), leaving out one image at a time."""
     n = run.shape[1]
     counts = (run[:, :, None] == np.arange(run.max() + 1)).sum(axis=0)
     kappa = float(_kappa(counts.sum(axis=0), _equal(counts).sum(), n * len(run), len(run)))
     left = _kappa(counts.sum(axis=0) - counts, _equal(counts).sum() - _equal(counts), (n - 1) * len(run), len(run))
-    if not np.isfinite(left).all():  # without one image all answers are of one class
+    if not np.isfinite(left).all():  # without this image all answers are the same class
         return -1.0, 1.0
     reach = special.stdtrit(n - 1, 0.975) * np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
     return max(kappa - reach, -1.0), min(kappa + reach, 1.0)
@@ -38,10 +38,10 @@ def _equal(counts: IntArray) -> IntArray:
     return np.asarray((counts * (counts - 1)).sum(axis=-1))
 
 
-def _kappa(totals: IntArray, equal: IntArray, given: int, people: int) -> FloatArray:
-    expected = 1 - ((totals / given) ** 2).sum(axis=-1)
+def _kappa(totals: IntArray, equal: IntArray, answer_count: int, people: int) -> FloatArray:
+    expected = 1 - ((totals / answer_count) ** 2).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1 - (1 - equal / (given * (people - 1))) / expected)
+        return np.asarray(1 - (1 - equal / (answer_count * (people - 1))) / expected)
 
 
 def _draw(
@@ -54,13 +54,13 @@ def _draw(
     shares: tuple[float, ...],
     kappa: float,
 ) -> Drawn:
-    """Intervals of runs in which more than one class occurs: kappa has no value in the others."""
+    """Intervals of the runs with more than one class; kappa is undefined in the others."""
     every = answers(rng, runs, images=images, people=people, shares=shares, kappa=kappa)
     defined = [run for run in every if np.ptp(run)]
     estimates = [measure(run) for run in defined]
     low, high = np.array([jackknife(run) for run in defined]).T
     return Drawn(
-        [one.low for one in estimates], [one.high for one in estimates], kappa, (low, high), "jackknife t"
+        [e.low for e in estimates], [e.high for e in estimates], kappa, (low, high), "jackknife t"
     )  # fmt: skip
 
 

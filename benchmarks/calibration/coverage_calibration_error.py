@@ -9,18 +9,18 @@ from regrade.core.arrays import FloatArray
 from regrade.stats.calibration_error import _members, calibration_error
 
 _OVERCONFIDENT = {"calibrated": 0.0, "overconfident": 0.3, "far overconfident": 0.6}
-"""The share of the way from a confidence to 0.5 at which accuracy is."""
+"""How far accuracy is from the confidence, as a fraction of the way to 0.5."""
 
 
 def drawn(rng: np.random.Generator, runs: int, images: int, too_sure: float) -> Drawn:
-    """Confidences from 0.5 up, most of them high; the truth is over the bins of each run's own images."""
-    found, truths = [], []
+    """Confidences from 0.5 to 1, mostly high; the truth is computed over the bins of each run's images."""
+    estimates, truths = [], []
     for _ in range(runs):
         confidences = 0.5 + 0.5 * rng.beta(4, 1, images)
         accuracy = confidences - too_sure * (confidences - 0.5)
-        found.append(calibration_error(confidences, rng.random(images) < accuracy))
+        estimates.append(calibration_error(confidences, rng.random(images) < accuracy))
         truths.append(_binned_error(confidences, accuracy))
-    return Drawn([e.low for e in found], [e.high for e in found], truths)
+    return Drawn([e.low for e in estimates], [e.high for e in estimates], truths)
 
 
 def _binned_error(confidences: FloatArray, accuracy: FloatArray) -> float:

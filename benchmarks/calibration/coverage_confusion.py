@@ -1,4 +1,4 @@
-"""Coverage of the errors that are expected without labels, where the assumption of each method holds."""
+"""Coverage of errors expected without labels, on data that meets the assumptions of each method."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ _SHIFT = 0.5
 
 
 def _drawn(
-    estimates: Sequence[Estimate], truth: float, rival: tuple[FloatArray, FloatArray] | None = None, name: str = ""
+    estimates: Sequence[Estimate], truth: float, baseline: tuple[FloatArray, FloatArray] | None = None, name: str = ""
 ) -> Drawn:
-    return Drawn([one.low for one in estimates], [one.high for one in estimates], truth, rival, name)
+    return Drawn(
+        [estimate.low for estimate in estimates], [estimate.high for estimate in estimates], truth, baseline, name
+    )
 
 
 def _by_confidence(rng: np.random.Generator, runs: int, *, images: int, shape: tuple[float, float]) -> Drawn:
-    """Doubts of a calibrated model are beta-distributed; their mean is its error."""
+    """A calibrated model whose doubts are beta-distributed; their mean is its error."""
     doubts = rng.beta(*shape, size=(runs, images))
     estimates = [expected_by_confidence(1 - row, confidence=0.95) for row in doubts]
     reach = 1.96 * doubts.std(axis=1, ddof=1) / np.sqrt(images)
@@ -43,53 +45,53 @@ def _by_confidence(rng: np.random.Generator, runs: int, *, images: int, shape: t
 
 
 def _by_threshold(rng: np.random.Generator, runs: int, *, images: int, share: float) -> Drawn:
-    """Confidences are uniform, and those of as many other images their squares; the lowest are wrong."""
-    own, other = rng.random((runs, images)), rng.random((runs, images)) ** 2
-    wrong = own < share
+    """Uniform confidences on labeled images, squares of uniform ones on unlabeled images; the lowest are wrong."""
+    labeled, unlabeled = rng.random((runs, images)), rng.random((runs, images)) ** 2
+    wrong = labeled < share
     defined = np.flatnonzero(wrong.any(axis=1))
-    estimates = [expected_by_threshold(wrong[i], own[i], other[i], confidence=0.95) for i in defined]
-    below = np.array([one.value * images for one in estimates])
+    estimates = [expected_by_threshold(wrong[i], labeled[i], unlabeled[i], confidence=0.95) for i in defined]
+    below = np.array([estimate.value * images for estimate in estimates])
     fixed = exact_bounds(below, np.full(len(below), images), confidence=0.95)
     return _drawn(estimates, share**0.5, (fixed.low, fixed.high), "threshold as if known")
 
 
 def _models(rng: np.random.Generator, images: int, shift: float) -> tuple[IntArray, BoolArray]:
-    """Classes and what is right (m, n) of models of different skills; all confuse an image with the same class."""
+    """Classes and correctness (m, n) of models of different skill; all confuse an image with the same class."""
     difficulty = rng.normal(shift, 1.0, images)
     correct = np.array(_SKILLS)[:, None] + rng.normal(0, 0.5, (len(_SKILLS), images)) > difficulty
     return np.where(correct, 0, rng.integers(1, 10, images)), correct
 
 
 def _lines(rng: np.random.Generator, images: int) -> list[Estimate]:
-    (classes, correct), (other, _) = (_models(rng, images, shift) for shift in (0.0, _SHIFT))
-    return agreement_lines(classes, correct, other, rng=rng)
+    (classes, correct), (unlabeled, _) = (_models(rng, images, shift) for shift in (0.0, _SHIFT))
+    return agreement_lines(classes, correct, unlabeled, rng=rng)
 
 
 @cache
 def _line_on_all_images() -> float:
-    """What the method expects of the second model on very many images; that this is its error is not assumed."""
+    """The method's estimate for the second model on very many images, which need not be its error."""
     return _lines(np.random.default_rng(0), 500_000)[1].value
 
 
 def _by_agreement(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
-    """One of the models; bootstraps are slow, so that a third of the runs are made."""
+    """One of the models; only a third of the runs, since bootstraps are slow."""
     estimates = [_lines(rng, images)[1] for _ in range(-(-runs // 3))]
     return _drawn(estimates, _line_on_all_images())
 
 
 def scored(rng: np.random.Generator, images: int, shift: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Scores (n,) of images, and how often an average model errs on them: it depends on the score alone."""
+    """Scores (n,) of images, and the error rate of an average model, which depends on the score only."""
     scores = np.minimum(rng.gamma(1.2 + shift, 1.0, images), 9.0)
     return scores, special.expit(scores - 2.5)
 
 
 def _gap(rng: np.random.Generator, runs: int, *, images: int) -> Drawn:
-    """Both sets are of one kind, so that the error expected by score is the actual one."""
+    """Both sets have the same distribution, so that the error expected by score is the actual one."""
     estimates = []
     for _ in range(runs):
-        (scores, odds), (other, other_odds) = scored(rng, images), scored(rng, images)
-        wrong, other_wrong = rng.random(images) < odds, rng.random(images) < other_odds
-        expected = expected_by_score(wrong, Sides(scores, other), confidence=0.95)
+        (scores, odds), (unlabeled, unlabeled_odds) = scored(rng, images), scored(rng, images)
+        wrong, other_wrong = rng.random(images) < odds, rng.random(images) < unlabeled_odds
+        expected = expected_by_score(wrong, Sides(scores, unlabeled), confidence=0.95)
         estimates.append(expectation_gap(expected, proportion(int(other_wrong.sum()), images), confidence=0.95))
     return _drawn(estimates, 0.0)
 
@@ -122,9 +124,9 @@ for _images in (50, 400):
     )
 for _images in (100, 1_000):
     coverage_check(
-        "expected by score less actual error",
+        "expected by score minus actual error",
         maker=f"{_FOLDER}.expected_error.expectation_gap",
-        case="sets of one kind",
+        case="sets of the same distribution",
         n=_images,
         draw=partial(_gap, images=_images),
     )

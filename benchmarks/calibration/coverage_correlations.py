@@ -1,4 +1,4 @@
-"""Coverage of correlations, quantiles, and of how alike two models err."""
+"""Coverage of correlations, quantiles, and similarity measures of two models."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def kendall_in_matrix(rng: np.random.Generator, *, n: int) -> Estimate:
     return Estimate(matrix.value[0, 1], matrix.low[0, 1], matrix.high[0, 1], n, matrix.method)
 
 
-_SPREAD = 2.0  # of a score that is uniform from 0 to 1, in an error of 0.1 + 0.6 score
+_SPREAD = 2.0  # range of a uniform score; the error rate is 0.1 + 0.6 score / range
 
 
 def score_and_error(rng: np.random.Generator, *, n: int) -> Estimate:
-    """The correlation of a uniform score with right or wrong."""
+    """The correlation of a uniform score with being wrong."""
     score = rng.random(n)
     return robust_pearson(score, rng.random(n) < 0.1 + 0.6 * score)
 
@@ -63,7 +63,7 @@ def median(rng: np.random.Generator, *, n: int) -> Estimate:
 
 
 def binned(rng: np.random.Generator, runs: int, *, n: int) -> Drawn:
-    """Over ten bins; the truth is the mean over samples of as many images, as the interval promises."""
+    """Correlation over ten bins; the truth is the mean over samples of the same size."""
     middles = (np.arange(10) + 0.5) / 10
     shares = 0.2 + 0.5 * middles**2
 
@@ -81,15 +81,15 @@ def binned(rng: np.random.Generator, runs: int, *, n: int) -> Drawn:
 
 
 CELLS = np.array([0.62, 0.12, 0.10, 0.16])
-"""How often both of two models are right, only the first, only the second, neither."""
+"""Probabilities that both models are correct, only the first, only the second, neither."""
 
 
 WRONG_CLASSES = 3
-"""Of which a model that is wrong answers each as often."""
+"""Number of classes that a wrong prediction is drawn from."""
 
 
 def two_models(rng: np.random.Generator, *, n: int, measure: _Measure) -> Estimate:
-    """A measure of two models on so many images."""
+    """A similarity measure of two models on ``n`` images."""
     cells = rng.choice(4, size=n, p=CELLS)
     correct = np.stack([cells < 2, (cells == 0) | (cells == 2)])
     classes = np.where(correct, 0, rng.integers(1, 1 + WRONG_CLASSES, (2, n)))

@@ -20,7 +20,7 @@ _WEAKER = np.array([0.7, 0.68, 0.64, 0.6])
 
 
 def shares_of_groups(rng: np.random.Generator, *, n: int, household: int = 1) -> GroupShares:
-    """Shares of four groups with ``n`` images each, in households that are right more or less often together."""
+    """Accuracies of four groups with ``n`` images each, in households with correlated predictions."""
     groups = np.repeat(np.arange(4), n)
     common = np.repeat(rng.standard_normal(4 * n // household), household)
     right = np.sqrt(0.3) * common + np.sqrt(0.7) * rng.standard_normal(4 * n) < special.ndtri(TRUE_SHARES)[groups]
@@ -28,7 +28,7 @@ def shares_of_groups(rng: np.random.Generator, *, n: int, household: int = 1) ->
 
 
 def ratio_of_ranges(rng: np.random.Generator, *, n: int) -> Ratio:
-    """The disparity of one model over that of another on the same images."""
+    """The ratio of the disparities of two models on the same images."""
     groups = np.repeat(np.arange(4), n)
     common = rng.standard_normal(4 * n)
     both = [
@@ -41,7 +41,7 @@ def ratio_of_ranges(rng: np.random.Generator, *, n: int) -> Ratio:
 
 
 def change_inside(rng: np.random.Generator, *, n: int) -> Estimate:
-    """A person's accuracy on a quarter of the images, 0.8, less that on all, 0.65."""
+    """A person's accuracy on a quarter of the images, 0.8, minus that on all images, 0.65."""
     inside = np.arange(n) < n // 4
     correct = (rng.random(n) < np.where(inside, 0.8, 0.6))[None]
     people = CorrectnessTable(("person",), np.ones(1, dtype=bool), correct, np.zeros(n, dtype=np.int64), 1, 0.95)

@@ -1,4 +1,4 @@
-"""Coverage of what duplicates change: how many images are duplicates is random, as is what models have right."""
+"""Coverage of the effect of duplicates; the number of duplicates and the correct predictions are random."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from regrade.studies.leakage.study import duplicate_effects
 
 
 @dataclass(frozen=True)
-class _World:
-    """So many images, how many duplicates are expected among them, and the accuracies on these and on the others."""
+class _Simulation:
+    """The number of images, the expected number of duplicates, and the accuracies on duplicates and on the rest."""
 
     images: int
     expected: int
     duplicates: float
-    others: float
+    rest: float
 
     def counts(self, rng: np.random.Generator, runs: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Right and all of the duplicates, right and all of the others, in runs with a duplicate."""
+        """Correct and total duplicates, correct and total rest, in runs with at least one duplicate."""
         duplicates = rng.binomial(self.images, self.expected / self.images, runs)
         duplicates = duplicates[duplicates > 0]
-        rest = self.images - duplicates
-        return rng.binomial(duplicates, self.duplicates), duplicates, rng.binomial(rest, self.others), rest
+        rest_images = self.images - duplicates
+        return rng.binomial(duplicates, self.duplicates), duplicates, rng.binomial(rest_images, self.rest), rest_images
 
     def difference(self, rng: np.random.Generator, runs: int) -> Drawn:
         estimates = [both[0] for both in _effects(self.counts(rng, runs))]
         return Drawn(
-            [one.low for one in estimates], [one.high for one in estimates], self.duplicates - self.others
+            [e.low for e in estimates], [e.high for e in estimates], self.duplicates - self.rest
         )  # fmt: skip
 
     def change(self, rng: np.random.Generator, runs: int) -> Drawn:
@@ -40,9 +40,9 @@ class _World:
         estimates = [both[1] for both in _effects(counts)]
         fixed, share = independent_difference(*counts), counts[1] / self.images
         return Drawn(
-            [one.low for one in estimates],
-            [one.high for one in estimates],
-            self.expected / self.images * (self.duplicates - self.others),
+            [estimate.low for estimate in estimates],
+            [estimate.high for estimate in estimates],
+            self.expected / self.images * (self.duplicates - self.rest),
             (share * fixed.low, share * fixed.high),
             "share of duplicates as if fixed",
         )
@@ -55,12 +55,12 @@ def _effects(counts: tuple[IntArray, ...]) -> list[tuple[Estimate, Estimate]]:
 
 _ACCURACIES = {"equally hard": (0.8, 0.8), "all right": (1.0, 0.5), "harder": (0.3, 0.8)}
 
-for _kind, (_duplicates, _others) in _ACCURACIES.items():
+for _kind, (_duplicates, _rest) in _ACCURACIES.items():
     for _images, _expected in ((200, 3), (1_000, 10), (2_000, 200)):
-        _world = _World(_images, _expected, _duplicates, _others)
+        _simulation = _Simulation(_images, _expected, _duplicates, _rest)
         for _interval, _draw in (
-            ("accuracy on duplicates less others", _world.difference),
-            ("change by duplicates", _world.change),
+            ("accuracy on duplicates minus the rest", _simulation.difference),
+            ("change by duplicates", _simulation.change),
         ):
             coverage_check(
                 _interval,

@@ -1,6 +1,6 @@
-"""Coverage of what lines through models are said to be: slopes, their differences and ratios, the mean change.
+"""Coverage of the parameters of lines through models: slopes, their differences and ratios, the mean change.
 
-Models are drawn around a true line; where the interval is over images too, their accuracies are measured on fresh ones.
+Models are drawn around a true line; for intervals over images too, accuracies are measured on fresh images.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def ratio_of_slopes(rng: np.random.Generator, *, models: int) -> Ratio:
 
 
 def robustness(rng: np.random.Generator, runs: int, *, models: int) -> Drawn:
-    """A model that is 3 points above the line, which is straight on the linear scale."""
+    """A model that is 3 points above a line on the linear scale."""
     low, high = np.empty(runs), np.empty(runs)
     images = np.full(models + 1, 2_000)
     for run in range(runs):
@@ -91,9 +91,9 @@ _NUMBERS = (
     ("difference of slopes", "stats.slopes.slope_difference", difference_of_slopes, SLOPE - 0.6, 0.93),
     ("ratio of slopes", "stats.slopes.slope_ratio", ratio_of_slopes, SLOPE / 0.55, 0.93),
 )
-for number, maker, one, truth, least in _NUMBERS:
+for number, maker, estimate, truth, least in _NUMBERS:
     for size in (8, 30):
-        draw = repeated(partial(one, models=size), truth)
+        draw = repeated(partial(estimate, models=size), truth)
         coverage_check(number, maker=maker, case=f"{size} models", n=size, draw=draw, least=least)
 for size in (8, 30):
     coverage_check(

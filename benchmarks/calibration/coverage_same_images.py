@@ -12,20 +12,20 @@ _GAINED, _LOST = 0.06, 0.02
 
 
 def labels_change(rng: np.random.Generator, runs: int, images: int) -> Drawn:
-    """What labels change of top-1 accuracy: some images are right by the labels only, fewer by top-1 only."""
+    """Multi-label minus top-1 accuracy; some images are correct only by the labels, fewer only by top-1."""
     counts = rng.multinomial(images, [_GAINED, _LOST, 1 - _GAINED - _LOST], size=runs)[:, :2]
     bounds = clopper_pearson(counts, images)
     columns = np.stack([counts / images, bounds.low, bounds.high], axis=-1).tolist()
     shares = [[Estimate(value, low, high, images, "") for value, low, high in run] for run in columns]
     changes = [exclusive_difference(gained, lost) for gained, lost in shares]
-    rival = paired_difference(counts[:, 0], counts[:, 1], images)
+    baseline = paired_difference(counts[:, 0], counts[:, 1], images)
     low, high = ([getattr(change, side) for change in changes] for side in ("low", "high"))
-    return Drawn(low, high, _GAINED - _LOST, (rival.low, rival.high), "Tango's score interval")
+    return Drawn(low, high, _GAINED - _LOST, (baseline.low, baseline.high), "Tango's score interval")
 
 
 for _images in (50, 1_000):
     coverage_check(
-        "multi-label less top-1 accuracy, same images",
+        "multi-label minus top-1 accuracy, same images",
         maker="stats.paired.exclusive_difference",
         case="6% gained, 2% lost",
         n=_images,

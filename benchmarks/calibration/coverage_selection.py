@@ -1,4 +1,4 @@
-"""Coverage of intervals that know what was selected: the best of many models, slices, pairs that differ."""
+"""Coverage of intervals that account for selection: the best of many models, slices, pairs that differ."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _Draw = Callable[[np.random.Generator, int], Drawn]
 def right_counts(
     rng: np.random.Generator, abilities: FloatArray, *, images: int, runs: int
 ) -> tuple[IntArray, FloatArray]:
-    """How many images models (m,) have right (runs, m), with images of 20 difficulties; and their true accuracies."""
+    """Correct counts (runs, m) of models on images of 20 difficulties, and the true accuracies of the models."""
     sizes = rng.multinomial(images, np.full(len(_DIFFICULTIES), 1 / len(_DIFFICULTIES)), runs)
     shares = special.ndtr(abilities[:, None] - _DIFFICULTIES)
     return rng.binomial(sizes[:, None, :], shares).sum(axis=2), shares.mean(axis=1)
 
 
 def best_of(abilities: FloatArray, images: int) -> _Draw:
-    """The accuracy of the model that measures best."""
+    """The accuracy of the model with the best measured accuracy."""
 
     def draw(rng: np.random.Generator, runs: int) -> Drawn:
         right, truth = right_counts(rng, abilities, images=images, runs=runs)
@@ -44,7 +44,7 @@ def best_of(abilities: FloatArray, images: int) -> _Draw:
 
 
 def slices(count: int, images: int) -> _Draw:
-    """All slices of a model together."""
+    """All slices of a model simultaneously."""
 
     def draw(rng: np.random.Generator, runs: int) -> Drawn:
         truth = np.linspace(0.5, 0.95, count)
@@ -57,14 +57,14 @@ def slices(count: int, images: int) -> _Draw:
 
 
 def pairs_that_differ(rng: np.random.Generator, runs: int) -> Drawn:
-    """One of the pairs that are called different, drawn at random: what is missed is the false coverage rate."""
+    """A random one of the pairs that are declared different: its miss rate is the false coverage rate."""
     picked = [_picked(rng, *_pairs(rng)) for _ in range(runs)]
     low, high, truth = np.array(picked).T
     return Drawn(low, high, truth)
 
 
 def pairs_that_do_not_differ(rng: np.random.Generator, runs: int) -> Drawn:
-    """All pairs together that are not called different."""
+    """All pairs that are not declared different, simultaneously."""
     return _together([_rest(*_pairs(rng)) for _ in range(runs)])
 
 
@@ -74,7 +74,7 @@ def _rest(differences: list[Estimate], truth: FloatArray) -> tuple[list[Estimate
 
 
 def _pairs(rng: np.random.Generator) -> tuple[list[Estimate], FloatArray]:
-    """The differences of all pairs of 5 models on 300 images, and what they are in truth."""
+    """The measured and the true differences of all pairs of 5 models on 300 images."""
     accuracies = np.linspace(0.64, 0.86, 5)
     pairs = compared(correct_predictions(rng, accuracies, images=300)).pairs
     return [pair.difference for pair in pairs], accuracies[pairs.first] - accuracies[pairs.second]
@@ -89,20 +89,20 @@ def _picked(rng: np.random.Generator, differences: list[Estimate], truth: FloatA
 
 
 def shared_errors(rng: np.random.Generator, runs: int) -> Drawn:
-    """The excess of all pairs of independent models, together."""
+    """The excess of all pairs of independent models, simultaneously."""
     upper = np.triu_indices(4, k=1)
     excesses = [independent(rng, models=4, images=100).excess for _ in range(runs)]
     return Drawn([e.low[upper].max() for e in excesses], [e.high[upper].min() for e in excesses], 0.0)
 
 
 def label_changes(rng: np.random.Generator, runs: int) -> Drawn:
-    """The change of all models together, which is 0 in truth."""
+    """The change of all models simultaneously, which is truly 0."""
     rows = [[row.difference for row in turned(rng, models=2, images=100).models] for _ in range(runs)]
     return _together([([e for e in row if e], np.zeros(len(row))) for row in rows])
 
 
 def _together(runs: list[tuple[list[Estimate], FloatArray]]) -> Drawn:
-    """Intervals that contain 0 where all of a run's contain the truth."""
+    """Intervals that contain 0 if all intervals of a run contain the truth."""
     low = [max((e.low - t for e, t in zip(*run, strict=True)), default=0.0) for run in runs]
     high = [min((e.high - t for e, t in zip(*run, strict=True)), default=0.0) for run in runs]
     return Drawn(low, high, 0.0)

@@ -1,4 +1,4 @@
-"""How often a confidence sequence misses at any of many looks, with the fixed-size interval as its rival."""
+"""How often a confidence sequence misses at any of many looks, compared with the fixed-size interval."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHARE = 0.8
 
 
 def _review(size: int) -> Callable[[np.random.Generator, int], Drawn]:
-    """Reviews of a list of so many predictions, stopped at the most misleading of 20 looks at up to half of it."""
+    """Reviews of ``size`` predictions, stopped at the most misleading of 20 looks at up to half of them."""
     looks = np.arange(1, _LOOKS + 1) * (size // (2 * _LOOKS))
 
     def draw(rng: np.random.Generator, runs: int) -> Drawn:
@@ -33,15 +33,15 @@ def _review(size: int) -> Callable[[np.random.Generator, int], Drawn]:
         places = np.argmax(np.abs(right / looks - _SHARE) * np.sqrt(looks), axis=1)
         estimates = [_stopped(order, stop) for order, stop in zip(orders, looks[places], strict=True)]
         fixed = clopper_pearson(right[np.arange(runs), places], looks[places])
-        rival = (size * fixed.low, size * fixed.high)
+        baseline = (size * fixed.low, size * fixed.high)
         low, high = [e.low for e in estimates], [e.high for e in estimates]
-        return Drawn(low, high, truth, rival, "fixed-size interval at that look")
+        return Drawn(low, high, truth, baseline, "fixed-size interval at that look")
 
     return draw
 
 
 def _stopped(right: BoolArray, stop: int) -> Estimate:
-    """How many of the predictions are right, from the first ones in a random order."""
+    """The number of correct predictions, estimated from the first ones in random order."""
     size = len(right)
     outcomes = np.where(np.arange(size) < stop, right, np.nan)
     order = RandomOrder(outcomes, np.zeros(size, dtype=np.int64), np.ones(size))
@@ -49,7 +49,7 @@ def _stopped(right: BoolArray, stop: int) -> Estimate:
 
 
 def _problematic(size: int) -> Callable[[np.random.Generator, int], Drawn]:
-    """Reviews in two strata with problematic images, stopped where the right share is farthest from the truth."""
+    """Reviews in two strata with problematic images, stopped when the correct share is farthest from the truth."""
     images = np.arange(size)
     right, bad = (images % 10 < np.where(images % 2, 8, 3)), images % 20 == 0
     truth = float(right[~bad].mean())

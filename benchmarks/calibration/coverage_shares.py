@@ -1,4 +1,4 @@
-"""Coverage of intervals of shares: accuracies, and their differences on the same and on other images."""
+"""Coverage of intervals of accuracies, and of their differences on the same and on different images."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NORMAL = stats.norm.ppf(0.975)
 
 def accuracy(rng: np.random.Generator, runs: int, *, n: int, share: float) -> Drawn:
     counts = rng.binomial(n, share, runs)
-    rival = wilson(counts, n)
+    baseline = wilson(counts, n)
     low, high = np.transpose([(estimate.low, estimate.high) for estimate in proportions(counts, n)])
-    return Drawn(low, high, share, (rival.low, rival.high), "wilson")
+    return Drawn(low, high, share, (baseline.low, baseline.high), "wilson")
 
 
 def same_images(rng: np.random.Generator, runs: int, *, n: int, only_first: float, only_second: float) -> Drawn:
@@ -45,7 +45,7 @@ def same_images(rng: np.random.Generator, runs: int, *, n: int, only_first: floa
 
 
 def _difference_of_two(only_first: int, only_second: int, *, images: int) -> Estimate:
-    """The difference of two models that are right alone on so many images, and both right on the others."""
+    """The difference of two models, each correct alone on some images, and both correct on the rest."""
     counts = np.array([[0, only_first], [only_second, 0]])
     pairs = model_pairs(
         ("first", "second"),
@@ -61,7 +61,7 @@ def _difference_of_two(only_first: int, only_second: int, *, images: int) -> Est
 
 
 def decided_images(rng: np.random.Generator, *, n: int, share: float) -> Estimate:
-    """Of images on which predictions differ, so many are decided: 60% and 30% have one model right alone."""
+    """``n`` decided images with different predictions; one model is correct on 60%, the other on 30%."""
     only_first, only_second, _ = rng.multinomial(n, [0.6, 0.3, 0.1]).tolist()
     return _Decided(only_first, only_second, n).difference(share, 0.95)
 
@@ -74,7 +74,7 @@ def hard_and_other_images(rng: np.random.Generator, runs: int, *, n: int, hard: 
 
 
 def original_and_new_images(rng: np.random.Generator, runs: int, *, n: int, original: float, new: float) -> Drawn:
-    """The gap of as many models as there are runs."""
+    """The gaps of one model per run."""
     counts, images = (rng.binomial(n, original, runs), rng.binomial(n, new, runs)), np.full(runs, n)
     models = _PairedCounts(
         model_names(runs), counts[0], images, counts[1], images, standard=np.ones(runs, dtype=bool), noise=None
@@ -106,7 +106,7 @@ def stratified_average(rng: np.random.Generator, *, n: int) -> Estimate:
 
 
 def clustered_accuracy(rng: np.random.Generator, *, n: int) -> Estimate:
-    """Clusters of four images that are right more or less often together."""
+    """Clusters of four images with correlated predictions."""
     chances = np.repeat(rng.beta(2.8, 1.2, n), 4)
     return clustered_proportion(rng.random(4 * n) < chances, np.arange(4 * n) // 4)[0]
 
@@ -117,7 +117,7 @@ def clustered_average(rng: np.random.Generator, *, n: int) -> Estimate:
 
 
 def partly_reviewed(rng: np.random.Generator, *, n: int) -> Estimate:
-    """Of images that are right in 60% and novel in 30%, half of them right; a quarter of the novel ones is judged."""
+    """60% correct, 30% novel of which half are correct; a quarter of the novel predictions is judged."""
     novel = rng.random(n) < 0.3
     outcomes = np.where(novel, rng.random(n) < 0.5, rng.random(n) < 6 / 7).astype(float)
     hidden = rng.permutation(np.flatnonzero(novel))[max(1, novel.sum() // 4) :]
@@ -126,7 +126,7 @@ def partly_reviewed(rng: np.random.Generator, *, n: int) -> Estimate:
 
 
 def chance_of_new_images(rng: np.random.Generator, *, n: int) -> Estimate:
-    """What drawing the new images does to the mean of five models; the truth is taken off, so that 0 should be held."""
+    """The effect of sampling new images on the mean of five models, minus the truth: intervals should contain 0."""
     shares = np.linspace(0.6, 0.9, 5)
     images = np.full(5, n)
     new_correct = rng.binomial(n, shares)
@@ -138,7 +138,9 @@ def chance_of_new_images(rng: np.random.Generator, *, n: int) -> Estimate:
 for size in (10, 100, 1_000):
     for share in (0.5, 0.9):
         draw = partial(accuracy, n=size, share=share)
-        coverage_check("accuracy", maker="stats.intervals.proportions", case=f"a share of {share:g}", n=size, draw=draw)
+        coverage_check(
+            "accuracy", maker="stats.intervals.proportions", case=f"an accuracy of {share:g}", n=size, draw=draw
+        )
 for size in (20, 200):
     coverage_check(
         "difference on the same images",
@@ -156,16 +158,16 @@ for size in (20, 200, 2_000):
         draw=repeated(partial(decided_images, n=size, share=0.2), 0.2 * 0.3),
     )
     coverage_check(
-        "error on hard images less the others",
+        "error on hard images minus the rest",
         maker="studies.confusion.transfer.transfer",
-        case="shares of 0.3 and 0.2",
+        case="errors of 0.3 and 0.2",
         n=size,
         draw=partial(hard_and_other_images, n=size, hard=0.3, rest=0.2),
     )
     coverage_check(
         "gap between two sets",
         maker="studies.generalization._gaps",
-        case="shares of 0.8 and 0.7",
+        case="accuracies of 0.8 and 0.7",
         n=size,
         draw=partial(original_and_new_images, n=size, original=0.8, new=0.7),
     )

@@ -1,4 +1,4 @@
-"""Null checks of what is said of people's agreement: alpha is just not as high, or just not as low, as claimed."""
+"""Null checks of findings on people's agreement: alpha is exactly at the threshold."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _BALANCED, _SKEWED = (0.4, 0.3, 0.2, 0.1), (0.9, 0.1)
 
 @null_check(_AGREE, case="alpha is 0.8, 3 people, 4 classes, 100 images")
 def just_not_high(rng: np.random.Generator) -> People:
-    return _asked(rng, images=100, people_asked=3, shares=_BALANCED, alpha=0.8)
+    return _study(rng, images=100, people_asked=3, shares=_BALANCED, alpha=0.8)
 
 
 @null_check(_AGREE, case="alpha is 0.8, 2 people, 90% of one class, 30 images")
 def just_not_high_skewed(rng: np.random.Generator) -> People:
-    return _asked(rng, images=30, people_asked=2, shares=_SKEWED, alpha=0.8)
+    return _study(rng, images=30, people_asked=2, shares=_SKEWED, alpha=0.8)
 
 
 @null_check(_DISAGREE, case="alpha is 0.667, 3 people, 4 classes, 100 images")
 def just_not_low(rng: np.random.Generator) -> People:
-    return _asked(rng, images=100, people_asked=3, shares=_BALANCED, alpha=0.667)
+    return _study(rng, images=100, people_asked=3, shares=_BALANCED, alpha=0.667)
 
 
 @null_check(_DISAGREE, case="alpha is 0.667, 2 people, 90% of one class, 30 images")
 def just_not_low_skewed(rng: np.random.Generator) -> People:
-    return _asked(rng, images=30, people_asked=2, shares=_SKEWED, alpha=0.667)
+    return _study(rng, images=30, people_asked=2, shares=_SKEWED, alpha=0.667)
 
 
-def _asked(
+def _study(
     rng: np.random.Generator, *, images: int, people_asked: int, shares: tuple[float, ...], alpha: float
 ) -> People:
-    """The study of people whose agreement on images has this alpha."""
+    """The study of people whose agreement has this alpha."""
     space = ClassSpace("classes", tuple(f"class {number}" for number in range(len(shares))))
     test_set = TestSet("images", space, tuple(map(str, range(images))), rng.integers(len(shares), size=images))
     (given,) = answers(rng, 1, images=images, people=people_asked, shares=shares, kappa=alpha)

@@ -1,4 +1,4 @@
-"""Null checks of what `compare` says: models that are equally accurate, or that differ by the margin."""
+"""Null checks of the findings of `compare`: models that are equally accurate, or that differ by the margin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.core.arrays import BoolArray
 from regrade.studies import Basis, Comparison, compare_correctness
 
 MARGIN = 0.02
-"""Of equivalence, and how far models are apart that are not equivalent."""
+"""Margin of equivalence, and the difference of models that are not equivalent."""
 _EQUIVALENT = ("comparison: a pair is equivalent", "comparison: a pair differs within the margin")
 
 
@@ -46,6 +46,6 @@ def many_equal_models(rng: np.random.Generator) -> Comparison:
 
 
 def compared(correct: BoolArray, *, margin: float | None = None) -> Comparison:
-    """All pairs of models, from what they have right (m, n)."""
+    """All pairs of models, from their correctness (m, n)."""
     basis = Basis("images", correct.shape[1], equivalence=margin)
     return compare_correctness(model_names(len(correct)), correct, basis=basis)

@@ -1,4 +1,4 @@
-"""Null checks of the findings of `study confusion`: scores that say nothing of errors, orders that stay or change."""
+"""Null checks of the findings of `study confusion`: scores unrelated to errors, rankings that stay or change."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from regrade.studies import Confusion, Scoring, confusion
 _SPACE = ClassSpace("four", tuple("abcd"))
 
 
-@null_check("confusion: hard for others", case="scores by chance, 6 models, 400 images")
+@null_check("confusion: hard for others", case="random scores, 6 models, 400 images")
 def scores_by_chance(rng: np.random.Generator) -> Confusion:
     return studied(rng, rng.standard_normal(400), correct_predictions(rng, rng.uniform(0.6, 0.88, 6), images=400))
 
 
-@null_check("confusion: the score tells own errors", case="scores by chance, 300 images")
+@null_check("confusion: the score tells own errors", case="random scores, 300 images")
 def own_scores_by_chance(rng: np.random.Generator) -> Confusion:
-    """The ensemble's answers are wrong at random, however unsure it was."""
+    """The ensemble's predictions are wrong at random, independently of its scores."""
     return studied(rng, rng.standard_normal(300), None)
 
 
-@null_check("confusion: the order changes", case="one order everywhere, 8 models close together, 1,000 images")
+@null_check("confusion: the order changes", case="the same order everywhere, 8 models close together, 1,000 images")
 def same_order(rng: np.random.Generator) -> Confusion:
     difficulty = rng.standard_normal(1_000)
     return studied(rng, difficulty, _right(rng, rng.normal(1.0, 0.15, 8), difficulty))
 
 
-@null_check("confusion: the order changes", case="one order everywhere, 8 models, 1,000 images")
+@null_check("confusion: the order changes", case="the same order everywhere, 8 models, 1,000 images")
 def same_order_of_different_models(rng: np.random.Generator) -> Confusion:
     difficulty = rng.standard_normal(1_000)
     return studied(rng, difficulty, _right(rng, rng.normal(1.0, 0.4, 8), difficulty))
@@ -39,7 +39,7 @@ def same_order_of_different_models(rng: np.random.Generator) -> Confusion:
 
 @null_check("confusion: the order is kept", case="tau of 0.6 between hard images and the rest, 8 models, 1,000 images")
 def half_an_order(rng: np.random.Generator) -> Confusion:
-    """Abilities on hard images agree with those on the rest to a tau of 0.6, a correlation of sin(0.3 pi)."""
+    """Abilities on hard images and on the rest have a tau of 0.6, a correlation of sin(0.3 pi)."""
     difficulty, agreement = rng.standard_normal(1_000), np.sin(0.3 * np.pi)
     ability, own = rng.standard_normal((2, 8))
     on_hard = agreement * ability + np.sqrt(1 - agreement**2) * own
@@ -49,7 +49,7 @@ def half_an_order(rng: np.random.Generator) -> Confusion:
 
 
 def studied(rng: np.random.Generator, unsure: FloatArray, right: BoolArray | None) -> Confusion:
-    """Models that are right (m, n) where they are, by the scores of an ensemble that was ``unsure`` (n,) of images."""
+    """The study of models with this correctness (m, n) and of an ensemble that is ``unsure`` (n,) about images."""
     labels = rng.integers(len(_SPACE), size=len(unsure)).astype(np.int32)
     test_set = TestSet("set", _SPACE, tuple(map(str, range(len(unsure)))), labels)
     ensemble, scoring = _ensemble(rng, unsure), Scoring(test_set)
@@ -68,7 +68,7 @@ def _right(rng: np.random.Generator, abilities: FloatArray, difficulty: FloatArr
 
 
 def _ensemble(rng: np.random.Generator, unsure: FloatArray) -> Checkpoints:
-    """One member at two epochs, the less sure of any class the more ``unsure`` (n,) it is; the class is by chance."""
+    """One member at two epochs, less confident the more ``unsure`` (n,) it is; the predicted class is random."""
     logits = np.zeros((len(unsure), len(_SPACE)))
     logits[np.arange(len(unsure)), rng.integers(len(_SPACE), size=len(unsure))] = 3 * special.ndtr(-unsure) + 0.1
     return checkpoints_of(

@@ -1,4 +1,4 @@
-"""Null checks of the findings of a grade under corruptions: models, or corruptions, that are equally hard."""
+"""Null checks of the findings on corruptions: equally robust models, or equally hard corruptions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def two_of_each(rng: np.random.Generator) -> CorruptionGrade:
     return corrupted(_wrong(rng, models=2, images=50, corruptions=2))
 
 
-@null_check(*_BOTH, case="8 models and 6 corruptions, two at the front in truth, 200 images")
+@null_check(*_BOTH, case="8 models and 6 corruptions, two equally good at the top, 200 images")
 def two_in_front(rng: np.random.Generator) -> CorruptionGrade:
     more = np.zeros((8, 6, 1, 1))
     more[2:] += 0.1
@@ -37,13 +37,13 @@ def two_in_front(rng: np.random.Generator) -> CorruptionGrade:
 def _wrong(
     rng: np.random.Generator, *, models: int, images: int, corruptions: int = 6, more: float | np.ndarray = 0.0
 ) -> BoolArray:
-    """What models have wrong (m, corruptions, severities, n): images are hard for all of them alike."""
+    """Errors (m, corruptions, severities, n) of models; the difficulty of images is common to all."""
     hardness = rng.beta(0.6, 1.2, images)
     return rng.random((models, corruptions, len(_SEVERITIES), images)) < hardness + more
 
 
 def corrupted(wrong: BoolArray) -> CorruptionGrade:
-    """The grade of models, from what they have wrong (m, corruptions, severities, n)."""
+    """The grade of models, from their errors (m, corruptions, severities, n)."""
     models, corruptions, _, images = wrong.shape
     rows = list(product((f"corruption {number}" for number in range(corruptions)), _SEVERITIES, range(images)))
     columns = zip(*rows, strict=True)

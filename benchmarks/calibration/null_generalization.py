@@ -1,4 +1,4 @@
-"""Null checks of the findings of `study generalization`: the same models on two samples of the same kind of image."""
+"""Null checks of the findings of `study generalization`: the same models on samples of the same distribution."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shrinking_gains(rng: np.random.Generator) -> Generalization:
 
 
 def no_shift(rng: np.random.Generator, *, models: int, images: int, sets: int = 1) -> Generalization:
-    """Models of different accuracies on an original and on so many new samples of one kind of image."""
+    """Models of different accuracies on an original and on ``sets`` new samples of the same distribution."""
     accuracies = rng.uniform(0.55, 0.85, models)
     return studied(rng, accuracies, [accuracies] * sets, images=images)
 

@@ -1,4 +1,4 @@
-"""Null checks of what `study geography` says: equal groups, equal progress, disparity that is constant or 3 times."""
+"""Null checks of the findings of `study geography`: equal groups, equal progress, constant or tripled disparity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.core.arrays import BoolArray, FloatArray
 from regrade.studies import Geography, Scoring, geography
 
 _SPACE = ClassSpace("ten", tuple("abcdefghij"))
-_DRAWS = 20  # of models, for intervals that no finding rests on
+_DRAWS = 20  # bootstrap draws, for intervals that no finding uses
 _DIFFER = ("geography: some groups differ", "geography: worst and best group")
 _GAP = "geography: progress reaches it less or more"
 _GROWTH = "geography: disparity grows or shrinks"
@@ -69,10 +69,10 @@ def studied(
     images: int = 2_000,
     times: float = 1.0,
 ) -> Geography:
-    """Models of different abilities on groups that are ``harder`` by so much, and on an original and a standard set.
+    """Models of different abilities on groups that are ``harder``, and on an original and a standard set.
 
-    Accuracy is linear in ability, so that every set and every group gains as much with ability as the standard set, and
-    groups stay as far apart; for the abler half of the models, ``times`` as far.
+    Accuracy is linear in ability, so that every set and group gains as much with ability as the standard set, and the
+    differences between groups are constant; for the better half of the models they are ``times`` as large.
     """
     abilities = rng.uniform(0.35, 0.75, models)
     disparity = np.where(abilities > np.median(abilities), times, 1.0)
@@ -96,7 +96,7 @@ def studied(
 
 
 def _right(rng: np.random.Generator, abilities: FloatArray, harder: FloatArray, homes: np.ndarray) -> BoolArray:
-    """What is right (m, n), on a share of images of ability less ``harder`` (m, n); images are in part hard for all."""
+    """Correctness (m, n) with accuracy ability - ``harder`` (m, n); part of the difficulty is common to all models."""
     shared = (rng.standard_normal(homes.max() + 1)[homes] + rng.standard_normal(len(homes))) / 2
     noise = shared + rng.standard_normal((len(abilities), len(homes))) / np.sqrt(2)
     return special.ndtr(noise) < np.clip(abilities[:, None] - harder, 0, 1)

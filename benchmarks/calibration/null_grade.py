@@ -39,6 +39,6 @@ def sliced(rng: np.random.Generator, sizes: np.ndarray, accuracies: float | np.n
 
 
 def graded(correct: np.ndarray, parts: np.ndarray, *, slices: tuple[str, ...]) -> Grade:
-    """The grade of models, from what they have right (m, n), on slices of a column of parts (n,)."""
+    """The grade of models from their correctness (m, n), on slices by a column of parts (n,)."""
     test_set = labeled_set(len(parts), part=tuple(parts.tolist()))
     return grade(test_set, predicted(test_set, correct), slices=slices)

@@ -1,4 +1,4 @@
-"""Null checks of the findings of a change of labels: as many answers become right as become wrong, but for chance."""
+"""Null checks of the findings on a change of labels: gains and losses differ only by chance."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from regrade.core.arrays import BoolArray
 from regrade.studies import LabelChange, MultilabelScoring, ReviewedLabels, label_change
 
 
-@null_check("label change: models move", case="1 model, 400 images, 10% of labels turned either way")
+@null_check("label change: models move", case="1 model, 400 images, 10% of labels changed in each direction")
 def one_model(rng: np.random.Generator) -> LabelChange:
     return turned(rng, models=1, images=400)
 
 
-@null_check("label change: models move", case="12 models, 400 images, 10% of labels turned either way")
+@null_check("label change: models move", case="12 models, 400 images, 10% of labels changed in each direction")
 def many_models(rng: np.random.Generator) -> LabelChange:
     return turned(rng, models=12, images=400)
 
 
 def turned(rng: np.random.Generator, *, models: int, images: int) -> LabelChange:
-    """Models that are right half of the time, whatever the labels: two of them differ by chance only."""
+    """Models that are correct half of the time under any labels, so that they differ only by chance."""
     test_set = labeled_set(images)
     correct = rng.random((models, images)) < 0.5
     before = rng.random(images) < 0.5
@@ -32,7 +32,7 @@ def turned(rng: np.random.Generator, *, models: int, images: int) -> LabelChange
 
 
 def _labels(first_right: BoolArray, version: int) -> ReviewedLabels:
-    """Labels by which the first class is right on these images (n,), and the second on the others."""
+    """Labels under which the first class is correct on these images (n,), and the second on the rest."""
     images = np.arange(len(first_right))
     states = np.full(len(images), LabelState.CORRECT, dtype=np.int8)
     labels = LabelSet(

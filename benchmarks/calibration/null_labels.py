@@ -1,4 +1,4 @@
-"""Null checks of the findings of `grade`: labels by which models are neither better nor worse."""
+"""Null checks of the findings of `grade`: label sets under which accuracy does not change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def mean_over_classes(rng: np.random.Generator) -> Grade:
 
 
 def labeled_twice(rng: np.random.Generator, *, models: int, images: int, rule: MultilabelRule) -> Grade:
-    """Equal models, graded by labels and by other labels of part of the images, both as often wrong."""
+    """Equal models, graded against the labels and against other labels of a part of the images, equally often wrong."""
     truth = np.arange(images) % len(_SPACE)
     test_set = TestSet("set", _SPACE, tuple(map(str, range(images))), _redrawn(rng, truth, 0.1))
     scoring, answers = Scoring(test_set), [_redrawn(rng, truth, 0.2)[:, None] for _ in range(models)]
@@ -44,13 +44,13 @@ def labeled_twice(rng: np.random.Generator, *, models: int, images: int, rule: M
 
 
 def _redrawn(rng: np.random.Generator, truth: IntArray, share: float) -> IntArray:
-    """Classes (n,), of which a share is drawn at random."""
+    """Classes (n,), a share of which is replaced at random."""
     drawn = rng.integers(0, len(_SPACE), len(truth))
     return np.where(rng.random(len(truth)) < share, drawn, truth).astype(np.int32)
 
 
 def _label_set(classes: IntArray, covered: np.ndarray) -> LabelSet:
-    """One right class for each image, over the covered ones."""
+    """One correct class for each covered image."""
     n = len(classes)
     states = np.full(n, LabelState.CORRECT, dtype=np.int8)
     unlisted = Unlisted.WRONG

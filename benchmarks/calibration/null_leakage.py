@@ -1,4 +1,4 @@
-"""Null checks of the findings of `study leakage`: duplicates that are as hard for models as other images."""
+"""Null checks of the findings of `study leakage`: duplicates that are as hard as other images."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def alike(rng: np.random.Generator) -> Leakage:
 
 
 def _as_hard(rng: np.random.Generator, *, models: int, images: int, share: float, exact: bool) -> Leakage:
-    """Models of equal accuracy, on images of which some are in a training set whatever their difficulty."""
+    """Models of equal accuracy on images of which a random part is in a training set."""
     space = ClassSpace("two", ("first", "second"))
     ids, labels = tuple(map(str, range(images))), np.zeros(images, dtype=np.int32)
     test_set, train = (TestSet(name, space, ids, labels) for name in ("test", "train"))
@@ -44,9 +44,11 @@ def _as_hard(rng: np.random.Generator, *, models: int, images: int, share: float
     return leakage(test_set, pairs, predictions, against=train)
 
 
-def _pairs(distance: Distance, found: IntArray, images: int) -> NearPairs:
-    """Each image that is found is near the one of the same number."""
+def _pairs(distance: Distance, positions: IntArray, images: int) -> NearPairs:
+    """Each of these images has the image of the same number as near duplicate."""
     nearest = np.full(images, np.nan)
-    nearest[found] = 0.0
-    not_mirrored = np.zeros(len(found), dtype=bool)
-    return NearPairs(distance, 1.0, found, found, nearest[found], not_mirrored, np.ones(images, dtype=bool), nearest)
+    nearest[positions] = 0.0
+    not_mirrored = np.zeros(len(positions), dtype=bool)
+    return NearPairs(
+        distance, 1.0, positions, positions, nearest[positions], not_mirrored, np.ones(images, dtype=bool), nearest
+    )

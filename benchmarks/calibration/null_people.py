@@ -19,12 +19,12 @@ def equal_people_and_models(rng: np.random.Generator) -> People:
 
 @null_check(_AHEAD, case="best person equal to the best of 6 models, 400 images")
 def equal_best(rng: np.random.Generator) -> People:
-    """One person and one model are the best in truth; the others are far behind."""
+    """The best person and the best model are equally accurate; the others are far behind."""
     accuracies = [0.76, 0.56, 0.56, 0.76, 0.71, 0.66, 0.61, 0.56, 0.5]
     return side_by_side(rng, correct_predictions(rng, accuracies, images=400), persons=3)
 
 
 def side_by_side(rng: np.random.Generator, correct: BoolArray, *, persons: int) -> People:
-    """People and models, from what they have right (m, n); the first rows are people."""
+    """People and models, from their correctness (m, n); the first rows are people."""
     test_set = labeled_set(correct.shape[1])
     return people(test_set, predicted(test_set, correct, people=persons), rng=rng, subsets=())

@@ -28,7 +28,7 @@ def many_independent_models(rng: np.random.Generator) -> Similarity:
 
 
 def independent(rng: np.random.Generator, *, models: int, images: int) -> Similarity:
-    """Models of different accuracies whose errors have nothing in common."""
+    """Models of different accuracies with independent errors."""
     correct = rng.random((models, images)) < rng.uniform(0.6, 0.9, (models, 1))
     test_set = labeled_set(images)
     return similarity(test_set, predicted(test_set, correct))

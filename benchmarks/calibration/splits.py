@@ -1,8 +1,8 @@
-"""Published predictions without a shift: two random samples of the same images differ by chance only.
+"""Published predictions without a shift: two random samples of the same images differ only by chance.
 
 The predictions of 67 models on the ImageNet validation set are split into disjoint samples, 200 times, and studied as
-if one sample were the original test set and the other a new one. Each headline may be false in 5% of the splits, and 6%
-leave room for the chance of 200 splits on average over all cells.
+if one sample were the original test set and the other a new one. Each finding may be false in 5% of the splits; 6%
+allow for Monte Carlo error, on average over all cells.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def run() -> Iterator[Result]:
 
 
 def read_correct(path: Path) -> BoolArray:
-    """What each model has right (m, n), from published predictions."""
+    """Correctness (m, n) of each model, from published predictions."""
     table = pq.read_table(path)
     wnids = np.asarray(table.column("wnid").to_pylist())
     labels = np.unique(wnids, return_inverse=True)[1]
@@ -57,7 +57,7 @@ def read_correct(path: Path) -> BoolArray:
 
 
 def _false_claims(correct: BoolArray, models: int, images: int, rng: np.random.Generator) -> Counter[str]:
-    """How many splits make each claim; and how many an interval of the mean change over models alone would."""
+    """The number of splits that state each claim, and that a t interval over models alone would state."""
     stated = Counter[str]()
     for _ in range(_SPLITS):
         study = no_shift(correct, models, images, rng)
@@ -68,7 +68,7 @@ def _false_claims(correct: BoolArray, models: int, images: int, rng: np.random.G
 
 
 def no_shift(correct: BoolArray, models: int, images: int, rng: np.random.Generator) -> Generalization:
-    """The study of some models, drawn at random, on two disjoint samples of the same images."""
+    """The study of randomly drawn models on two disjoint samples of the same images."""
     chosen = correct[rng.choice(len(correct), models, replace=False)]
     drawn = rng.permutation(correct.shape[1])[: 2 * images]
     pair = SetPair(counted("original", chosen[:, drawn[:images]]), counted("new", chosen[:, drawn[images:]]))
@@ -77,6 +77,6 @@ def no_shift(correct: BoolArray, models: int, images: int, rng: np.random.Genera
 
 def _results(stated: Counter[str], splits: int, case: str, most: float | None) -> Iterator[Result]:
     for claim in _CLAIMS:
-        rival = (100 * stated[_MODELS_ALONE] / splits, _MODELS_ALONE) if claim is _CLAIMS[0] else (None, "")
+        baseline = (100 * stated[_MODELS_ALONE] / splits, _MODELS_ALONE) if claim is _CLAIMS[0] else (None, "")
         share = 100 * stated[claim] / splits
-        yield Result("calibration", f"{claim} | {case}", "% false", share, *rival, aim_most=most)
+        yield Result("calibration", f"{claim} | {case}", "% false", share, *baseline, aim_most=most)

@@ -1,4 +1,4 @@
-"""Simulated models and images that null checks and coverage checks share."""
+"""Simulated models and images for null checks and coverage checks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from regrade.studies import ImageNoise, ModelCounts, Scoring, SetCounts
 def correct_predictions(
     rng: np.random.Generator, accuracies: ArrayLike, *, images: int, shared_difficulty: float = 1.2
 ) -> BoolArray:
-    """What models of these accuracies (m,) have right of ``images`` (m, n), which are hard for all models alike.
+    """Correctness (m, n) of models with these accuracies (m,); the difficulty of images is common to all models.
 
     A probit model: the difficulty of an image is normal, with ``shared_difficulty`` as its standard deviation; each
-    model adds an error of its own, with a standard deviation of 1.
+    model adds an independent error with standard deviation 1.
     """
     skills = special.ndtri(np.asarray(accuracies, dtype=np.float64)) * np.sqrt(1 + shared_difficulty**2)
     difficulty = shared_difficulty * rng.standard_normal(images)
@@ -26,19 +26,19 @@ def correct_predictions(
 
 
 def equal_models(rng: np.random.Generator, *, models: int, images: int, accuracy: float = 0.75) -> BoolArray:
-    """What equally accurate models have right (m, n)."""
+    """Correctness (m, n) of equally accurate models."""
     return correct_predictions(rng, np.full(models, accuracy), images=images)
 
 
 def counted(name: str, correct: BoolArray) -> SetCounts:
-    """Counts of what models have right (m, n), with how their accuracies vary over images."""
+    """Counts of correct predictions (m, n), with the variance of the accuracies over images."""
     names = model_names(len(correct))
     models = {model: ModelCounts(int(row.sum()), len(row)) for model, row in zip(names, correct, strict=True)}
     return SetCounts(name, models, noise=ImageNoise(names, accuracy_covariance(correct)))
 
 
 def model_names(models: int) -> tuple[str, ...]:
-    """Names of so many models."""
+    """Names of ``models`` models."""
     return tuple(f"model {number}" for number in range(1, models + 1))
 
 
@@ -47,13 +47,13 @@ SPACE = ClassSpace("two classes", ("right", "wrong"))
 
 
 def labeled_set(images: int, **groups: tuple[str, ...]) -> TestSet:
-    """A test set of so many images, with group columns."""
+    """A test set of ``images`` images, with group columns."""
     ids = tuple(f"image {number}" for number in range(images))
     return TestSet("simulated", SPACE, ids, np.zeros(images, dtype=np.int32), groups)
 
 
 def predicted(test_set: TestSet, correct: BoolArray, *, people: int = 0) -> list[tuple[Predictions, Scoring]]:
-    """Predictions that are right where ``correct`` (m, n) says so; the first rows are of people."""
+    """Predictions that are correct where ``correct`` (m, n) is True; the first rows are people."""
     names = [f"{PERSON_PREFIX}{number}" for number in range(people)] + list(model_names(len(correct) - people))
     answerers = [Answerer.PERSON] * people + [Answerer.MODEL] * (len(correct) - people)
     rows = zip(names, correct, answerers, strict=True)

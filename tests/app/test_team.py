@@ -110,7 +110,7 @@ def test_publish_shows_first_what_would_change_and_what_is_undecided(visitor, wo
     olga = visitor("Olga")
     asked = olga.submit(f"/team/queues/{judge_queue.id}/publish").text
     assert "Publish novel?" in asked and "1 correct added" in asked
-    assert "undecided and not in it: 11 items of 12" in asked
+    assert "undecided and not published: 11 items of 12" in asked
     assert workspace.label_sets("digits") == ("multi@1",)
     for name in ("Rita", "Rob", "Rose"):
         person = workspace.ledger.person(name)

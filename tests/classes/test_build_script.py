@@ -150,5 +150,5 @@ def test_one_parent_tells_nothing_so_another_word_does(script):
 
 
 def test_names_that_nothing_tells_apart_are_refused(script):
-    with pytest.raises(script.BuildError, match="no word tells a"):
+    with pytest.raises(script.BuildError, match="no word distinguishes a"):
         named(script, a=(["tub"], "tool"), b=(["tub"], "tool"), tool=TOOL)

@@ -420,7 +420,7 @@ class TestQuestions:
             (("grade", "-t", "pets", "--slice", "region=Africa"), ("unknown group column of pets 'region'",)),
             (("grade", "-t", "pets", "--within", "imagenet-a"), ("unknown class id of cifar-10",)),
             (("grade", "-t", "pets", "--within", "cifar-1"), ("unknown class space", "cifar-10")),
-            (("grade", "-t", "pets", "--map", "none.csv"), ("no model needs the map none.csv",)),
+            (("grade", "-t", "pets", "--map", "none.csv"), ("no model needs the class map none.csv",)),
             (("compare", "first", "-t", "pets"), ("at least two models",)),
             (("compare", "--all", "-t", "pets"), ("at least two models",)),
             (("compare", "first", "second", "-t", "pets"), ("unknown model on pets 'second'", "first")),

@@ -180,10 +180,10 @@ class TestSmall:
             (("--ensemble", "E", "--above", "1", "--hardest", "5"), ("give one of the two",)),
             (("--ensemble", "E", "--per-class"), ("how many of each class",)),
             (("--ensemble", "E", "--bin", "0"), ("width of a bin",)),
-            (("--ensemble", "E", "--unlabeled", "old"), ("cannot be learned on itself",)),
+            (("--ensemble", "E", "--unlabeled", "old"), ("must differ from the labeled set",)),
             (("--ensemble", "E", "--unlabeled", "nothing"), ("unknown test set 'nothing'",)),
             (("--ensemble", "E", "--show", "expected"), ("needs a set without labels",)),
-            (("--ensemble", "E", "--write", "imagenet-a"), ("is a set of the catalog",)),
+            (("--ensemble", "E", "--write", "imagenet-a"), ("is the name of a test set in the catalog",)),
             (("--ensemble", "E", "--model", "m9"), ("m9", "m0")),
         ],
     )
@@ -201,7 +201,7 @@ class TestSmall:
         workspace = regrade.init(tmp_path / "W")
         workspace.store.add_test_set(TestSet("t", SPACE, ("a",), np.array([0])))
         ran = run("study", "confusion", "-t", "t", "-w", tmp_path / "W")
-        assert_one_line(ran, "there is no ensemble on t yet: regrade import checkpoints")
+        assert_one_line(ran, "there is no ensemble on t yet: run regrade import checkpoints")
 
 
 def test_the_hard_set_takes_its_images_along(tmp_path):

@@ -358,5 +358,5 @@ def test_what_is_no_test_set_is_not_added_as_one(empty, tmp_path, name):
         "add",
         name,
         tmp_path / "x.csv",
-        words=(f"{name} of the catalog is no test set", "regrade import"),
+        words=(f"{name} is not a test set", "regrade import"),
     )

@@ -133,7 +133,7 @@ def test_against_judged_labels(peopled, tmp_path):
     assert found["novel"] == {"net": 1, "person:Bob": 1}
     assert accuracies(study(peopled, "--labels", "v", "--rule", "classes"))["person:Ann"] == (6, 6)
     ran = run("study", "people", "-t", "s", "--rule", "images", "-w", peopled)
-    assert_one_line(ran, "name the labels too")
+    assert_one_line(ran, "rule and collapsed require labels")
 
 
 def test_people_stand_in_the_grade_on_what_they_were_asked(peopled):
@@ -158,7 +158,7 @@ def test_they_are_listed(peopled):
 
 def test_without_people(bench):
     ran = run("study", "people", "-t", "s", "-w", bench)
-    assert_one_line(ran, "no person has answers on s yet: regrade import people")
+    assert_one_line(ran, "no person has answers on s yet: run regrade import people")
 
 
 def test_no_model_may_be_called_as_people_are(bench, tmp_path):

@@ -54,7 +54,7 @@ def test_a_name_and_a_folder_are_one_too_many(world, tmp_path):
 
 @pytest.mark.parametrize("name", ["../up", "a/b", " ", "."])
 def test_a_name_is_no_path(world, name):
-    assert_one_line(run("report", name, "-w", world), "is no name for a report")
+    assert_one_line(run("report", name, "-w", world), "is not a valid report name")
 
 
 def test_an_empty_workspace_is_one_line(tmp_path):

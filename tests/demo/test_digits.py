@@ -1,4 +1,4 @@
-"""Two collections of digits: what they hold, and how they are brought to a common size."""
+"""The two collections of digits, and their preprocessing to a common size."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def of_uci():
     return uci()
 
 
-def test_mnist_has_five_hundred_of_each(of_mnist):
+def test_mnist_has_500_digits_per_class(of_mnist):
     assert of_mnist.images.shape == (5000, 28, 28)
     assert of_mnist.images.max() == 255
     assert np.bincount(of_mnist.labels).tolist() == [500] * 10
@@ -32,16 +32,16 @@ def test_uci_has_small_images(of_uci):
     assert np.bincount(of_uci.labels).sum() == 1797
 
 
-def test_both_are_seen_at_one_size(of_mnist, of_uci):
-    some = np.arange(20)
+def test_inputs_have_a_common_size(of_mnist, of_uci):
+    positions = np.arange(20)
     for digits in (of_mnist, of_uci):
-        seen = digits.at(some).inputs()
+        seen = digits.at(positions).inputs()
         assert seen.shape == (20, SIDE * SIDE)
         assert seen.min() == 0
         assert 0.5 < seen.max() <= 1
 
 
-def test_a_digit_is_cut_out_and_put_in_the_middle():
+def test_inputs_are_cropped_and_centered():
     image = np.zeros((28, 28), np.uint8)
     image[2:18, 20:24] = 255  # a bar, four times as high as wide, away from the middle
     (seen,) = Digits(("bar",), image[None], np.array([1])).inputs().reshape(-1, SIDE, SIDE)
@@ -50,11 +50,11 @@ def test_a_digit_is_cut_out_and_put_in_the_middle():
     np.testing.assert_allclose(seen, expected)
 
 
-def test_halves_share_nothing_and_leave_nothing_out(of_mnist):
-    one, other = halves(of_mnist)
-    assert len(one) == len(other) == 2500
-    assert not set(one.ids) & set(other.ids)
-    assert list(one.ids) == sorted(one.ids)
-    place = of_mnist.ids.index(other.ids[7])
-    assert np.array_equal(of_mnist.images[place], other.images[7])
-    assert of_mnist.labels[place] == other.labels[7]
+def test_halves_are_a_partition(of_mnist):
+    first_half, second_half = halves(of_mnist)
+    assert len(first_half) == len(second_half) == 2500
+    assert not set(first_half.ids) & set(second_half.ids)
+    assert list(first_half.ids) == sorted(first_half.ids)
+    position = of_mnist.ids.index(second_half.ids[7])
+    assert np.array_equal(of_mnist.images[position], second_half.images[7])
+    assert of_mnist.labels[position] == second_half.labels[7]

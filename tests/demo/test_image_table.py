@@ -1,4 +1,4 @@
-"""Digits in a file, images inside: what a workspace reads is what was written."""
+"""Digits in a Parquet file with embedded images: a workspace reads what was written."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ pytest.importorskip("sklearn")
 
 import regrade
 from regrade.demo.digits import uci
-from regrade.demo.image_table import INK, ink_cuts, write_images
+from regrade.demo.image_table import INK, ink_thresholds, write_images
 from regrade.tables import Columns
 from regrade.testsets import decode, open_images
 
 
-def test_a_workspace_reads_the_same_digits(tmp_path):
+def test_write_images_is_read_back_by_a_workspace(tmp_path):
     digits = uci().at(np.arange(30))
-    cuts = ink_cuts(digits.inputs())
-    write_images(tmp_path / "files" / "uci.parquet", digits, cuts=cuts)
+    thresholds = ink_thresholds(digits.inputs())
+    write_images(tmp_path / "files" / "uci.parquet", digits, thresholds=thresholds)
     workspace = regrade.init(tmp_path / "study")
     workspace.add_test_set(
         "uci", tmp_path / "files" / "uci.parquet", classes="digits", columns=Columns(groups=("ink",))
@@ -28,12 +28,12 @@ def test_a_workspace_reads_the_same_digits(tmp_path):
     assert np.array_equal(image, np.repeat(digits.images[3][..., None], 3, axis=2))
 
 
-def test_more_ink_is_never_a_lighter_group(tmp_path):
+def test_ink_groups_are_ordered_by_ink(tmp_path):
     import pyarrow.parquet as pq
 
     digits = uci().at(np.arange(50))
     shares = digits.inputs().mean(axis=1)
-    write_images(tmp_path / "uci.parquet", digits, cuts=np.quantile(shares, [0.2, 0.9]))
+    write_images(tmp_path / "uci.parquet", digits, thresholds=np.quantile(shares, [0.2, 0.9]))
     groups = [INK.index(name) for name in pq.read_table(tmp_path / "uci.parquet")["ink"].to_pylist()]
     assert (np.diff(np.array(groups)[np.argsort(shares)]) >= 0).all()
     assert [groups.count(place) for place in range(3)] == [10, 35, 5]

@@ -1,4 +1,4 @@
-"""What follows from the definition of the score in Albiero et al. 2023."""
+"""Albiero et al. 2023: figures that follow from the definition of the score."""
 
 import json
 from math import log, log2
@@ -45,8 +45,8 @@ def test_without_the_first_checkpoint_the_peak_is_at_0():
     assert peak(later, ScoreBins(0.1, log2(1000))) < 0.1
 
 
-def test_strides_and_the_epochs_they_leave():
-    cells = [cell("epochs used for the scores (Figure 5)", f"setting {left}") for left in (100, 33, 20, 10, 5)]
+def test_strides_give_the_number_of_epochs():
+    cells = [cell("epochs used for the scores (Figure 5)", f"setting {used}") for used in (100, 33, 20, 10, 5)]
     assert [(row.printed.value, row.ours) for row in cells] == [(100, 100), (33, 34), (20, 20), (10, 10), (5, 5)]
     assert [row.outcome for row in cells].count(CellOutcome.EXPLAINED) == 1
 
@@ -62,7 +62,7 @@ def test_errors_under_group_dro_are_not_coverable():
     assert "GroupDRO" in part.not_coverable and (part.from_data, part.by_construction) == (0, 2)
 
 
-def test_the_command():
+def test_replicate_command():
     content = json.loads(run_well("replicate", "albiero2023", "--json").out)
     assert content["paper"] == "albiero2023" and len(content["cells"]) == 9
     assert_one_line(run("replicate", "albiero2023", "--data", "."), "leave out --data")

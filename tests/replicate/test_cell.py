@@ -22,7 +22,7 @@ from regrade.replicate.printed import number, packaged_rows
 from regrade.replicate.recht2019 import recht2019
 
 FIGURE = PrintedFigure("paper1999", "Table 1", "model", "accuracy", "97.9")
-WITHOUT_NUMBERS = {"name", "names", "identifier", "date", "year", "ordinal"}  # units of rows that are no results
+WITHOUT_NUMBERS = {"name", "names", "identifier", "date", "year", "ordinal"}  # units of rows that are not results
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_cell_tolerance_can_be_given():
     assert Cell(FIGURE, 99.0, within=1.0).outcome is CellOutcome.MISS
 
 
-def test_headline_counts_figures_by_construction_apart():
+def test_headline_counts_figures_by_construction_separately():
     cells = (Cell(FIGURE, 97.9), Cell(FIGURE, 1.0), Cell(FIGURE, 97.9, kind=CellKind.CONSTRUCTION))
     replication = Replication("recht2019", cells)
     assert replication.headline == (
@@ -75,7 +75,7 @@ def test_number_reads_what_papers_print(text, value, margin):
 
 @pytest.mark.parametrize("text", ["", "nearly half", "99+", "20k", "3B"])
 def test_number_rejects_texts_without_a_number(text):
-    with pytest.raises(FormatError, match="states no number"):
+    with pytest.raises(FormatError, match="is not a number"):
         number(text)
 
 
@@ -84,7 +84,7 @@ def test_printed_figure_that_is_not_listed_raises():
         printed_figure("recht2019", "Table 1", "alexnet", "ImageNet Top-1, Gaps")
 
 
-def test_printed_figures_are_those_of_the_checked_transcription(published):
+def test_printed_figures_match_the_checked_transcription(published):
     with (published / "printed" / "printed.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if row.pop("note") is not None]
     assert [row for row in rows if row["unit"] not in WITHOUT_NUMBERS] == list(packaged_rows("printed.csv"))
@@ -100,13 +100,13 @@ def test_replication_is_sound(replication_of, paper):
     assert_sound(replication_of(paper))
 
 
-def test_headlines_are_those_of_the_documentation():
+def test_headlines_match_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "replicate.md").read_text()
     assert tuple(HEADLINES) == papers()
     assert all(f"\n{paper}: {headline}\n" in page for paper, headline in HEADLINES.items())
 
 
-def test_coverage_tells_data_from_construction(replication_of):
+def test_coverage_distinguishes_data_from_construction(replication_of):
     parts = {part.where: part for part in replication_of("recht2019").coverage.parts}
     table = parts["Table 1"]
     assert (table.printed, table.from_data, table.by_construction) == (150, 140, 4)

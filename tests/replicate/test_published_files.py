@@ -1,4 +1,4 @@
-"""The official files of papers: addresses, checksums, and where they are kept."""
+"""The published files of papers: addresses, checksums, and the cache folder."""
 
 import hashlib
 import subprocess
@@ -10,19 +10,19 @@ import pytest
 from regrade.replicate import fetch, folder_for, official_files, papers, published_files, replicate
 
 
-def test_recht_et_al():
+def test_official_files_of_recht2019():
     files = official_files("recht2019")
     assert len(files) == 4 * (67 + 1) + 2 * (30 + 1)
     assert len({file.path for file in files}) == len(files)
-    one = next(file for file in files if file.path.name == "alexnet.npy" and "b-33" in str(file.path))
-    assert str(one.path) == "ImageNetV2/data/predictions/imagenetv2-b-33/alexnet.npy"
-    assert one.download.size == 400_128
-    assert one.download.url.startswith("https://raw.githubusercontent.com/modestyachts/ImageNetV2/")
-    assert one.download.url.endswith("/data/predictions/imagenetv2-b-33/alexnet.npy")
+    alexnet = next(file for file in files if file.path.name == "alexnet.npy" and "b-33" in str(file.path))
+    assert str(alexnet.path) == "ImageNetV2/data/predictions/imagenetv2-b-33/alexnet.npy"
+    assert alexnet.download.size == 400_128
+    assert alexnet.download.url.startswith("https://raw.githubusercontent.com/modestyachts/ImageNetV2/")
+    assert alexnet.download.url.endswith("/data/predictions/imagenetv2-b-33/alexnet.npy")
 
 
 @pytest.mark.parametrize("paper", ["recht2019", "vasudevan2022"])
-def test_every_file_is_verified_and_at_a_commit_that_does_not_change(paper):
+def test_official_files_have_checksums_and_a_fixed_commit(paper):
     for file in official_files(paper):
         assert len(file.download.checksum) == len("sha256:") + 64
         assert file.download.size > 0
@@ -31,21 +31,21 @@ def test_every_file_is_verified_and_at_a_commit_that_does_not_change(paper):
         assert not file.path.is_absolute() and ".." not in file.path.parts
 
 
-def test_the_checksums_are_those_of_the_files(published):
+def test_official_checksums_match_the_files(published):
     by_name = {file.path.name: file.download for file in official_files("vasudevan2022")}
     labels = next(f.download for f in official_files("recht2019") if f.path.parts[0] == "label-errors")
-    here = {published / "vasudevan2022" / name: item for name, item in by_name.items()}
-    here[published / "label_errors" / "cifar10_test_set_original_labels.npy"] = labels
-    for path, item in here.items():
+    local_files = {published / "vasudevan2022" / name: item for name, item in by_name.items()}
+    local_files[published / "label_errors" / "cifar10_test_set_original_labels.npy"] = labels
+    for path, item in local_files.items():
         content = path.read_bytes()
         assert (f"sha256:{hashlib.sha256(content).hexdigest()}", len(content)) == (item.checksum, item.size)
 
 
-def test_a_paper_without_files():
+def test_official_files_of_a_paper_without_files():
     assert official_files("nothing1999") == ()
 
 
-def test_the_folder(monkeypatch, tmp_path):
+def test_folder_for_respects_xdg_cache_home(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert folder_for("recht2019") == tmp_path / "regrade" / "papers" / "recht2019"
     for unusable in ("", "relative"):
@@ -55,29 +55,29 @@ def test_the_folder(monkeypatch, tmp_path):
 
 @pytest.fixture
 def fetched(monkeypatch, tmp_path):
-    """What is asked of the downloader, which fetches nothing."""
-    asked = []
+    """The requested downloads; nothing is fetched."""
+    requests = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(published_files, "download", lambda item, folder: asked.append((item, folder)))
-    return asked
+    monkeypatch.setattr(published_files, "download", lambda item, folder: requests.append((item, folder)))
+    return requests
 
 
-def test_every_file_goes_into_its_own_folder(fetched, tmp_path):
+def test_fetch_downloads_each_file_to_its_folder(fetched, tmp_path):
     seen = []
 
-    def watch(files):
+    def progress(files):
         for file in files:
             seen.append(file)
             yield file
 
-    assert fetch("recht2019", watch=watch) == tmp_path / "regrade" / "papers" / "recht2019"
+    assert fetch("recht2019", progress=progress) == tmp_path / "regrade" / "papers" / "recht2019"
     files = official_files("recht2019")
     assert tuple(seen) == files and [item for item, _ in fetched] == [file.download for file in files]
     places = {folder / item.url.rpartition("/")[2] for item, folder in fetched}
     assert places == {folder_for("recht2019") / file.path for file in files}
 
 
-def test_without_data_a_paper_is_fetched(fetched, monkeypatch):
+def test_replicate_fetches_without_data(fetched, monkeypatch):
     from regrade.replicate import registry
 
     monkeypatch.setitem(registry._PAPERS, "recht2019", lambda folder: folder)
@@ -85,7 +85,7 @@ def test_without_data_a_paper_is_fetched(fetched, monkeypatch):
     assert fetched
 
 
-def test_the_lists_come_with_the_package():
+def test_official_files_are_packaged():
     code = "from regrade.replicate import official_files; print(len(official_files('recht2019')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "334"

@@ -1,4 +1,4 @@
-"""Recht et al. 2019 from its published predictions: what matches, what does not and why, in both layouts."""
+"""Recht et al. 2019 from its published predictions, in both layouts: matches and explained deviations."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def result(replication_of):
 
 
 def in_part(result, where, start=""):
-    """The cells of a part of the paper whose column starts so, by row and column."""
+    """The cells of a part of the paper by row and column; ``start`` filters columns by prefix."""
     cells = (cell for cell in result.cells if cell.printed.where == where)
     return {cell.printed.place[1:]: cell for cell in cells if cell.printed.column.startswith(start)}
 
@@ -53,7 +53,7 @@ def test_six_averages_of_table_2_match(result):
     assert {cell.outcome for cell in table.values()} == {CellOutcome.MATCH}
 
 
-def test_cifar_ranks_are_five_less_than_printed_but_for_one(result):
+def test_cifar_ranks_are_five_less_than_printed_except_one(result):
     table = in_part(result, "Table 1", "CIFAR-10")
     ranks = {key: cell for key, cell in table.items() if key[1].endswith(("Orig. Rank", "New Rank"))}
     less = {key: cell.printed.value - cell.ours for key, cell in ranks.items()}
@@ -61,7 +61,7 @@ def test_cifar_ranks_are_five_less_than_printed_but_for_one(result):
     assert set(less.values()) == {5}
 
 
-def test_cifar_accuracies_and_gaps_match_but_for_one_bound(result):
+def test_cifar_accuracies_and_gaps_match_except_one_bound(result):
     table = in_part(result, "Table 1", "CIFAR-10")
     off = {key for key, cell in table.items() if cell.outcome is not CellOutcome.MATCH and "Rank" not in key[1]}
     edge = ("shake_shake_64d_cutout", "CIFAR-10, New Accuracy high")
@@ -93,7 +93,7 @@ def test_lines(result, test_set, basis, slope, offset):
     assert cells["slope low"].ours < slope < cells["slope high"].ours
 
 
-def test_bootstrap_is_that_of_the_paper(result):
+def test_bootstrap_matches_the_paper(result):
     cells = line(result, "ImageNet top-1", "models without Fisher vectors")
     assert [cells["slope low"].ours, cells["slope high"].ours] == pytest.approx([1.07, 1.19], abs=0.01)
     assert [cells["offset low"].ours, cells["offset high"].ours] == pytest.approx([-26.0, -17.8], abs=0.4)
@@ -104,17 +104,17 @@ def test_cifar_line_and_the_model_outside_the_range_are_noted(result):
     assert "30 models, and five more in the paper" in words and "alexnet_tf_ben" in words
 
 
-def test_the_fisher_vectors_are_read_rightly(folder):
+def test_fisher_vectors_are_read_correctly(folder):
     sets = read_published(folder).imagenet
-    assert {len(one.models) for one in sets.values()} == {67}
-    assert len({frozenset(one.models) for one in sets.values()}) == 1  # names that differ in one set are made one
-    for one in sets.values():
-        assert one.models["fv_4k"].right < one.models["fv_16k"].right < one.models["fv_64k"].right
+    assert {len(counts.models) for counts in sets.values()} == {67}
+    assert len({frozenset(counts.models) for counts in sets.values()}) == 1  # the same names in all sets
+    for counts in sets.values():
+        assert counts.models["fv_4k"].right < counts.models["fv_16k"].right < counts.models["fv_64k"].right
 
 
 @pytest.fixture
 def official(folder, tmp_path):
-    """Some of the published predictions, laid out as in the authors' repositories."""
+    """A part of the published predictions, in the layout of the authors' repositories."""
     data = tmp_path / "ImageNetV2" / "data"
     for name, theirs in IMAGENET_SETS.items():
         table = pq.read_table(folder / f"{name}.top5.parquet")
@@ -137,13 +137,13 @@ def official(folder, tmp_path):
     return tmp_path
 
 
-def test_the_authors_own_layout_gives_the_same_counts(folder, official):
+def test_authors_layout_gives_the_same_counts(folder, official):
     ours, theirs = read_published(folder), read_published(official)
     for packed, plain in ((ours.imagenet, theirs.imagenet), (ours.cifar, theirs.cifar)):
         assert packed.keys() == plain.keys()
-        for name, one in plain.items():
-            assert len(one.models) in (3, 4)
-            assert one.models == {model: packed[name].models[model] for model in one.models}
+        for name, counts in plain.items():
+            assert len(counts.models) in (3, 4)
+            assert counts.models == {model: packed[name].models[model] for model in counts.models}
 
 
 def test_replication_from_few_models_misses(official):
@@ -157,12 +157,12 @@ def test_replication_from_few_models_misses(official):
     assert lines == {CellOutcome.MISS}
 
 
-def test_a_folder_without_the_predictions(tmp_path):
+def test_replicate_rejects_a_folder_without_predictions(tmp_path):
     with pytest.raises(InputError, match=r"expected imagenet-val\.top5\.parquet"):
         replicate("recht2019", tmp_path)
 
 
-def test_a_file_that_is_missing(official):
+def test_replicate_rejects_a_missing_file(official):
     shutil.rmtree(official / "CIFAR-10.1" / "datasets")
     with pytest.raises(InputError, match=r"cifar10.1-v4 is not complete.*v4_labels.npy is missing"):
         read_published(official)

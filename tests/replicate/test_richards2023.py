@@ -1,4 +1,4 @@
-"""Richards et al. 2023: known progress and disparity recovered from simulated models, and what cannot be recomputed."""
+"""Richards et al. 2023: known progress and disparity are recovered from simulated models."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_progress_is_recovered(cells):
     assert slope.ours < slope.printed.value and "towards 0" in slope.why
 
 
-def test_intervals_hold_the_truth(cells):
+def test_intervals_contain_the_truth(cells):
     covered = {row: cell.ours for (row, column), cell in cells.items() if "hold the truth" in column}
     assert len(covered) == 10
     assert all(ours >= 90 for ours in covered.values()), covered
@@ -64,20 +64,20 @@ def test_regions_of_geode_add_up_to_its_images():
     assert sum(GEODE.values()) == entry("geode").examples == 10_333
 
 
-def test_a_population_has_the_truth_it_is_made_to_have():
-    """With so many images that chance is small, the best quarter's disparity is three times the weakest's."""
+def test_population_has_the_requested_truth():
+    """The disparity of the best quarter is three times that of the worst."""
     (population,) = populations(1, 0.05, np.random.default_rng(1))
-    apart = population.truth.disparities
+    disparities = population.truth.disparities
     quarter = MODELS // 4
-    assert apart[:quarter].mean() / apart[-quarter:].mean() == pytest.approx(3.0)
-    assert population.found.growth.best == tuple(model_name(place) for place in range(quarter))
-    assert {group.name: group.images for group in population.found.groups}["Africa"] == 2_049
+    assert disparities[:quarter].mean() / disparities[-quarter:].mean() == pytest.approx(3.0)
+    assert population.result.growth.best == tuple(model_name(place) for place in range(quarter))
+    assert {group.name: group.images for group in population.result.groups}["Africa"] == 2_049
 
 
-def test_the_command_needs_no_data_and_tells_a_miss(tmp_path, monkeypatch):
-    """With so few populations coverage is not what is expected."""
-    monkeypatch.setattr("regrade.replicate.richards2023._COUNT", 4)
-    monkeypatch.setattr("regrade.replicate.richards2023._EQUAL", 3)
+def test_replicate_command_needs_no_data_and_reports_a_miss(tmp_path, monkeypatch):
+    """With so few populations, the measured coverage differs from the expected one."""
+    monkeypatch.setattr("regrade.replicate.richards2023._POPULATIONS", 4)
+    monkeypatch.setattr("regrade.replicate.richards2023._EQUAL_POPULATIONS", 3)
     assert "richards2023" in papers()
     ran = run("replicate", "richards2023", "--json")
     content = json.loads(ran.out)

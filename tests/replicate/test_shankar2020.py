@@ -1,4 +1,4 @@
-"""The printed figures of Shankar et al. 2020, and what becomes of each."""
+"""Shankar et al. 2020: the printed figures and their outcomes."""
 
 import json
 
@@ -38,7 +38,7 @@ def test_table_1_is_complete_and_two_figures_are_a_tenth_off():
     assert off == {("ResNet50", "Original low", 81.7), ("AdvProp", "Original high", 95.1)}
 
 
-def test_sizes_are_stated_with_the_figures_they_fit():
+def test_notes_state_how_many_figures_each_size_matches():
     words = " ".join(RESULT.notes)
     assert "984 and 980 give 54 of the 56" in words and "982 and 978 give 49 of the 56" in words
 
@@ -78,8 +78,8 @@ def test_gains_follow_from_table_2():
         assert "disagree" in model.why
 
 
-def test_released_accuracies_are_shares_of_their_images_and_of_no_number_near():
-    """That 14 shares in hundredths are those of whole counts singles out the sizes."""
+def test_released_accuracies_determine_the_sizes():
+    """Only these sizes give whole counts for all 14 accuracies."""
     for place, size in enumerate(_SIZES):
         shares = np.array([accuracies[place] for accuracies in RELEASED.values()])
         sizes = np.arange(970, 995)[:, None]
@@ -89,7 +89,7 @@ def test_released_accuracies_are_shares_of_their_images_and_of_no_number_near():
         assert np.round(shares * size / 100).astype(int).tolist() == counts
 
 
-def test_the_command_needs_no_data(tmp_path):
+def test_replicate_command_needs_no_data(tmp_path):
     assert "shankar2020" in papers()
     content = json.loads(run_well("replicate", "shankar2020", "--json").out)
     assert content["paper"] == "shankar2020" and len(content["cells"]) == 131

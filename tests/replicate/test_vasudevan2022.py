@@ -49,7 +49,7 @@ def cell(result, row, column, basis=None):
         ("model mistakes for goblet and vase", "number", "", 0),
     ],
 )
-def test_ours(result, row, column, basis, ours):
+def test_recomputed_value(result, row, column, basis, ours):
     assert cell(result, row, column, basis).ours == pytest.approx(ours, abs=5e-4)
 
 
@@ -60,7 +60,7 @@ def test_table_2_matches_completely(result):
     assert from_data == {"ViT-3B, ImageNet", "Greedy Soups, ImageNet"}
 
 
-def test_figures_that_rest_on_printed_counts_are_by_construction(result):
+def test_figures_from_printed_counts_are_by_construction(result):
     for row in result.cells:
         if row.printed.row.endswith(NEW) or row.basis == "380 mistakes" or row.printed.column == "degrees of freedom":
             assert row.kind is CellKind.CONSTRUCTION
@@ -70,7 +70,7 @@ def test_small_expected_count_is_noted(result):
     assert any("4.3, below 5" in note for note in result.notes)
 
 
-def test_distances_need_labels_beside_the_data(published, tmp_path, result):
+def test_distances_require_labels_next_to_the_data(published, tmp_path, result):
     alone = shutil.copytree(published / "vasudevan2022", tmp_path / "alone" / "vasudevan2022")
     unlabeled = replicate("vasudevan2022", alone)
     assert not any("at hierarchy distance" in cell.printed.row for cell in unlabeled.cells)
@@ -78,7 +78,7 @@ def test_distances_need_labels_beside_the_data(published, tmp_path, result):
     assert len(unlabeled.cells) == len(result.cells) - 2
 
 
-def test_a_released_mistake_less_makes_matches_and_explained_figures_a_miss(published, tmp_path, result):
+def test_removing_a_released_mistake_makes_figures_a_miss(published, tmp_path, result):
     data = shutil.copytree(published / "vasudevan2022", tmp_path / "data")
     content = json.loads((data / "vit3b_mistakes.json").read_text())
     content.popitem()
@@ -96,7 +96,7 @@ def test_a_released_mistake_less_makes_matches_and_explained_figures_a_miss(publ
     assert refused.code == 1 and "misses in vasudevan2022" in refused.err
 
 
-def test_data_that_is_not_there_or_not_it(tmp_path):
+def test_replicate_rejects_missing_or_invalid_data(tmp_path):
     assert_one_line(run("replicate", "vasudevan2022", "--data", tmp_path), "vit3b_mistakes.json")
     for name in ("vit3b_mistakes.json", "greedy_soups_mistakes.json"):
         (tmp_path / name).write_text("[]")
@@ -104,7 +104,7 @@ def test_data_that_is_not_there_or_not_it(tmp_path):
         replicate("vasudevan2022", tmp_path)
 
 
-def test_the_command(published):
+def test_replicate_command(published):
     ran = run_well("replicate", "vasudevan2022", "--data", published / "vasudevan2022", "--json")
     content = json.loads(ran.out)
     assert content["paper"] == "vasudevan2022"

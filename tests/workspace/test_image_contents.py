@@ -1,4 +1,4 @@
-"""The contents of images: copies are known by their pixels, and the ledger keeps what was read."""
+"""Content hashes of images: copies are recognized by their pixels, and the ledger stores the hashes."""
 
 import io
 from dataclasses import replace
@@ -21,7 +21,7 @@ def pixels(seed):
 
 
 def write_set(root, name, images, *, form="png"):
-    """A folder of images, by file name their seed; odd seeds are dogs."""
+    """A folder of images from {file name: seed}; odd seeds are dogs."""
     for file, seed in images.items():
         folder = root / name / CLASSES[seed % 2]
         folder.mkdir(parents=True, exist_ok=True)
@@ -43,11 +43,11 @@ def workspace(tmp_path):
 
 def contents_of(workspace, name):
     test_set = workspace.store.test_set(name)
-    found = ImageContents(workspace.store, test_set).of(range(len(test_set)))
-    return dict(zip(test_set.ids, found, strict=True))
+    hashes = ImageContents(workspace.store, test_set).of(range(len(test_set)))
+    return dict(zip(test_set.ids, hashes, strict=True))
 
 
-def test_image_contents_are_those_of_the_decoded_pixels(workspace):
+def test_image_contents_depend_only_on_decoded_pixels(workspace):
     first, copy = contents_of(workspace, "first"), contents_of(workspace, "copy")
     assert len(set(first.values())) == 8
     assert {n: copy[f"copy{n}.bmp"] for n in range(6)} == {n: first[f"image{n}.png"] for n in range(6)}
@@ -59,7 +59,7 @@ def test_image_contents_are_read_once(workspace, tmp_path):
     for path in (tmp_path / "first").rglob("*.png"):
         path.unlink()
     assert contents.of([1, 0, 5]) == [before[1], before[0], None]
-    assert dict(contents.known) == {0: before[0], 1: before[1], 5: None}
+    assert dict(contents.hashes) == {0: before[0], 1: before[1], 5: None}
 
 
 def test_image_contents_come_from_stored_signatures(workspace, tmp_path):
@@ -79,25 +79,25 @@ def test_fill_contents_completes_an_older_queue_and_shows_progress(workspace):
     queue = ledger.open_queue("old", Question.LABEL, test_set="first")
     ledger.add_items(queue, [NewItem("image3.png"), NewItem("image1.png", content="kept"), NewItem("gone.png")])
 
-    def watch(images, total):
+    def progress(images, total):
         for image in images:
             seen.append((image, total))
             yield image
 
-    fill_contents(workspace.store, ledger, queue, watch=watch)
+    fill_contents(workspace.store, ledger, queue, progress=progress)
     expected = contents_of(workspace, "first")["image3.png"]
-    assert [one.content for one in item_images(ledger.engine, queue.id)] == [expected, "kept", None]
+    assert [image.content for image in item_images(ledger.engine, queue.id)] == [expected, "kept", None]
     assert seen == [("image3.png", 1)]
 
 
-def test_queue_labels_keeps_the_contents(workspace):
+def test_queue_labels_stores_the_contents(workspace):
     workspace.queue_labels("first", size=3)
-    known = contents_of(workspace, "first")
+    expected = contents_of(workspace, "first")
     images = item_images(workspace.ledger.engine, workspace.ledger.queue("label first").id)
-    assert [one.content for one in images] == [known[one.example] for one in images]
+    assert [image.content for image in images] == [expected[image.example] for image in images]
 
 
-def test_queue_labels_says_which_copies_it_cannot_recognize(workspace, tmp_path):
+def test_queue_labels_notes_unreadable_images(workspace, tmp_path):
     assert not any("cannot be recognized" in note for note in workspace.queue_labels("first", size=2).notes)
     (tmp_path / "names.csv").write_text("image,class\na.png,cat\nb.png,dog\n")
     workspace.add_test_set("names", tmp_path / "names.csv", classes="cifar-10")
@@ -105,14 +105,14 @@ def test_queue_labels_says_which_copies_it_cannot_recognize(workspace, tmp_path)
     assert "copies cannot be recognized of 2 images that cannot be read now" in done.notes
 
 
-def test_queue_labels_takes_no_copy_of_an_examined_image(workspace):
+def test_queue_labels_excludes_copies_of_examined_images(workspace):
     workspace.queue_labels("first", size=8)
     with pytest.raises(InputError, match="0 images of copy can be drawn"):
         workspace.queue_labels("copy", mode="training")
-    assert [one.name for one in workspace.ledger.queues()] == ["label first"]
+    assert [queue.name for queue in workspace.ledger.queues()] == ["label first"]
 
 
-def test_queue_labels_draws_on_past_copies(workspace):
+def test_queue_labels_replaces_copies_by_further_draws(workspace):
     queue = workspace.ledger.open_queue("older", Question.LABEL, test_set="first")
     workspace.ledger.add_items(queue, [NewItem(f"image{n}.png") for n in range(4)])
     done = workspace.queue_labels("copy", size=2, mode="training", name="learn")
@@ -125,7 +125,7 @@ def test_queue_labels_draws_on_past_copies(workspace):
         workspace.queue_labels("copy", size=3, mode="training", name="more")
 
 
-def test_queue_labels_takes_no_examined_image_of_a_set_with_the_same_ids(workspace, tmp_path):
+def test_queue_labels_excludes_examined_images_by_id(workspace, tmp_path):
     """A blurred copy has other pixels and the same ids."""
     for n in range(4):
         path = tmp_path / "blurred" / CLASSES[n % 2] / f"image{n}.png"
@@ -137,8 +137,8 @@ def test_queue_labels_takes_no_examined_image_of_a_set_with_the_same_ids(workspa
         workspace.queue_labels("blurred", mode="training")
 
 
-def test_image_contents_are_unknown_where_the_images_are_of_another_version(workspace):
-    """The set was changed in place, and what is known of its images no longer belongs to it."""
+def test_image_contents_are_unknown_for_another_version_of_the_set(workspace):
+    """The set was changed in place, so its registered images belong to another version."""
     test_set = workspace.store.test_set("first")
     changed = replace(test_set, labels=np.zeros_like(test_set.labels))
     assert ImageContents(workspace.store, changed).of([0, 1]) == [None, None]

@@ -1,4 +1,4 @@
-"""A label set as a file: whatever the form, reading it back gives the same labels; authors and times come along."""
+"""Export of label sets: importing the file gives the same labels in every format; authors and times are written."""
 
 import csv
 import json
@@ -34,7 +34,7 @@ def workspace(pets):
 
 @pytest.fixture
 def decided(workspace):
-    """Two panels of two have decided on four pairs."""
+    """A panel of two has decided on four pairs."""
     ledger = workspace.ledger
     panel = people(ledger, "Ada", "Bob; the second")
     pairs = [("p1", "cat"), ("p0", "dog"), ("p2", "dog"), ("p2", "ship")]
@@ -52,7 +52,7 @@ def labels_of(workspace, name):
 
 @pytest.mark.parametrize(("suffix", "form"), FORMS)
 @pytest.mark.parametrize("version", ["own@1", "own@2"])
-def test_there_and_back(decided, tmp_path, suffix, form, version):
+def test_export_labels_and_import_give_the_same_labels(decided, tmp_path, suffix, form, version):
     root, file = decided.store.root, tmp_path / f"out.{suffix}"
     done = run_well("labels", "export", version, file, "-t", "pets", "--format", form, "-w", root)
     assert version in done.err and "5 images" in done.err
@@ -61,8 +61,8 @@ def test_there_and_back(decided, tmp_path, suffix, form, version):
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_complete_lists(workspace, tmp_path, suffix):
-    """ReaL's way: what is not listed is wrong, and the file has to be read so."""
+def test_export_labels_of_complete_lists(workspace, tmp_path, suffix):
+    """As in ReaL, classes that are not listed are wrong, and the import needs --complete."""
     root, file = workspace.store.root, tmp_path / f"out.{suffix}"
     (tmp_path / "full.json").write_text(json.dumps({"p0": ["cat"], "p1": []}))
     full = ("-t", "pets", "--complete", "-w", root)
@@ -75,7 +75,7 @@ def test_complete_lists(workspace, tmp_path, suffix):
     assert_one_line(run(*v3), "multilabel-v3 cannot say", "plain")
 
 
-def test_authors_and_times(decided, tmp_path):
+def test_export_labels_writes_authors_and_times(decided, tmp_path):
     by = ["Ada", "Bob; the second"]
     for suffix in ("csv", "json", "parquet"):
         assert decided.export_labels("own", tmp_path / f"a.{suffix}", test_set="pets").with_authors == 4
@@ -91,14 +91,14 @@ def test_authors_and_times(decided, tmp_path):
     content = json.loads((tmp_path / "a.json").read_text())
     assert content["p1"]["decided"][0]["by"] == by and content["p2"]["problematic_by"] == by
     table = pq.read_table(tmp_path / "a.parquet").to_pylist()
-    found = next(row for row in table if (row["image"], row["class"]) == ("p0", "dog"))
-    assert (found["state"], found["by"]) == ("unclear", by) and found["at"].tzinfo is not None
+    exported = next(row for row in table if (row["image"], row["class"]) == ("p0", "dog"))
+    assert (exported["state"], exported["by"]) == ("unclear", by) and exported["at"].tzinfo is not None
     assert decided.export_labels("own@1", tmp_path / "one.csv", test_set="pets").with_authors == 0
     v3 = decided.export_labels("own", tmp_path / "v3.json", test_set="pets", form="multilabel-v3")
     assert v3.with_authors == 0 and b"Ada" not in (tmp_path / "v3.json").read_bytes()
 
 
-def test_a_decision_that_changed_since_has_no_author_in_the_old_version(decided, tmp_path):
+def test_export_labels_omits_the_author_of_a_changed_decision(decided, tmp_path):
     ledger = decided.ledger
     queue, panel = ledger.queue("novel"), people(ledger, "Ada", "Bob; the second")
     ledger.reopen(item_of(ledger, queue, "p1", "cat"), panel[0], why="hm")
@@ -108,11 +108,11 @@ def test_a_decision_that_changed_since_has_no_author_in_the_old_version(decided,
     assert decided.export_labels("own@2", tmp_path / "a.csv", test_set="pets").with_authors == 3
 
 
-def test_what_cannot_be(workspace, tmp_path):
+def test_export_labels_rejects_bad_paths_and_names(workspace, tmp_path):
     root = workspace.store.root
     export = ("labels", "export", "own")
     (tmp_path / "there.csv").write_text("mine")
-    assert_one_line(run(*export, tmp_path / "there.csv", "-t", "pets", "-w", root), "there already")
+    assert_one_line(run(*export, tmp_path / "there.csv", "-t", "pets", "-w", root), "exists already")
     assert (tmp_path / "there.csv").read_text() == "mine"
     assert_one_line(run(*export, tmp_path / "no" / "a.csv", "-t", "pets", "-w", root), "no folder")
     assert_one_line(run(*export, tmp_path / "a.txt", "-t", "pets", "-w", root), ".csv, .json, .parquet")
@@ -121,7 +121,7 @@ def test_what_cannot_be(workspace, tmp_path):
     assert_one_line(run("labels", "export", "own@7", tmp_path / "a.csv", "-t", "pets", "-w", root), "own@7")
 
 
-def test_labels_without_decisions_need_no_ledger(workspace, tmp_path, monkeypatch):
+def test_export_labels_without_decisions_needs_no_ledger(workspace, tmp_path, monkeypatch):
     def refuse(_):
         raise AssertionError("the ledger was opened")
 

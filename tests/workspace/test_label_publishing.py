@@ -1,4 +1,4 @@
-"""Decisions become versions of a label set: added, changed, taken back, and never twice."""
+"""Publishing decisions as versions of a label set: added, changed and withdrawn decisions; idempotence."""
 
 import json
 
@@ -26,11 +26,11 @@ def workspace(pets, tmp_path):
 def labels(workspace, name="own"):
     """A label set as plain data: states by image and class, and reasons by image."""
     test_set = workspace.store.test_set("pets")
-    found = workspace.store.label_set(test_set, name)
+    label_set = workspace.store.label_set(test_set, name)
     names = test_set.class_space.ids
-    pairs = zip(found.examples, found.classes, found.states, strict=True)
+    pairs = zip(label_set.examples, label_set.classes, label_set.states, strict=True)
     states = {(test_set.ids[e], names[c]): LabelState(s).name.lower() for e, c, s in pairs}
-    return states, {test_set.ids[place]: reason for place, reason in enumerate(found.reasons) if reason}
+    return states, {test_set.ids[place]: reason for place, reason in enumerate(label_set.reasons) if reason}
 
 
 OWN = {("p0", "cat"): "correct", ("p1", "dog"): "correct", ("p2", "bird"): "correct", ("p3", "cat"): "correct"}
@@ -47,7 +47,7 @@ def ada(workspace):
     return people(workspace.ledger, "Ada")[0]
 
 
-def test_decisions_become_a_new_version(workspace, queue, ada):
+def test_publish_labels_stores_a_new_version(workspace, queue, ada):
     answers = ("correct", "wrong", "problematic")
     for pair, answer in zip(JUDGED, answers, strict=False):
         vote(workspace.ledger, queue, ada, pair, answer, reason="edited" if answer == "problematic" else "")
@@ -63,7 +63,7 @@ def test_decisions_become_a_new_version(workspace, queue, ada):
     assert labels(workspace, "own@1") == (OWN, {"p3": "drawing"})
 
 
-def test_nothing_new_writes_nothing(workspace, queue, ada):
+def test_publish_labels_is_idempotent(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
     workspace.publish("novel")
     before = snapshot(workspace.store.root / "labels")
@@ -73,7 +73,7 @@ def test_nothing_new_writes_nothing(workspace, queue, ada):
     assert snapshot(workspace.store.root / "labels") == before
 
 
-def test_a_trial_writes_nothing(workspace, queue, ada):
+def test_publish_labels_dry_run_writes_nothing(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
     before = snapshot(workspace.store.root / "labels")
     done = workspace.publish("novel", dry_run=True)
@@ -81,8 +81,8 @@ def test_a_trial_writes_nothing(workspace, queue, ada):
     assert snapshot(workspace.store.root / "labels") == before
 
 
-def test_a_decision_that_changed_and_one_taken_back(workspace, queue, ada):
-    """What the ledger put there goes with the decision; what a file said comes back."""
+def test_publish_labels_follows_changed_and_withdrawn_decisions(workspace, queue, ada):
+    """A withdrawn decision is removed from the labels; an imported judgment is restored."""
     ledger = workspace.ledger
     again = queue_of(ledger, "again", [("p0", "cat"), ("p3", "cat")], test_set="pets", labels="own@1")
     vote(ledger, queue, ada, JUDGED[0], "correct")
@@ -107,7 +107,7 @@ def test_a_decision_that_changed_and_one_taken_back(workspace, queue, ada):
     assert labels(workspace) == (OWN | {("p2", "cat"): "unclear"}, {"p3": "drawing"})
 
 
-def test_another_reason_is_a_change_that_is_told(workspace, queue, ada):
+def test_publish_labels_reports_a_changed_reason(workspace, queue, ada):
     vote(workspace.ledger, queue, ada, JUDGED[2], "problematic", reason="edited")
     workspace.publish("novel")
     workspace.ledger.reopen(item_of(workspace.ledger, queue, *JUDGED[2]), ada, why="look again")
@@ -115,39 +115,39 @@ def test_another_reason_is_a_change_that_is_told(workspace, queue, ada):
     done = workspace.publish("novel")
     assert (dict(done.changes), done.written) == ({"image problematic for another reason": 1}, True)
     assert labels(workspace)[1] == {"p3": "drawing", "p0": "drawing"}
-    told = workspace.label_change("own@2", "own@3", test_set="pets").pair_table().records()
-    assert [(row["image"], row["before"], row["after"]) for row in told] == [
+    rows = workspace.label_change("own@2", "own@3", test_set="pets").pair_table().records()
+    assert [(row["image"], row["before"], row["after"]) for row in rows] == [
         ("p0", "problematic: edited", "problematic: drawing")
     ]
 
 
-def test_the_reason_is_that_of_the_later_decision(workspace, queue, ada):
+def test_publish_labels_takes_the_reason_of_the_later_decision(workspace, queue, ada):
     ledger = workspace.ledger
-    other = queue_of(ledger, "other", [("p1", "cat")], test_set="pets", labels="own@1")
+    second_queue = queue_of(ledger, "other", [("p1", "cat")], test_set="pets", labels="own@1")
     vote(ledger, queue, ada, ("p1", "cat"), "problematic", reason="first")
     vote(ledger, queue, ada, ("p1", "bird"), "problematic", reason="second")
-    vote(ledger, other, ada, ("p1", "cat"), "problematic", reason="third")
+    vote(ledger, second_queue, ada, ("p1", "cat"), "problematic", reason="third")
     workspace.publish("novel")
     workspace.publish("other")
     assert labels(workspace)[1]["p1"] == "third"
 
 
-def test_two_queues_both_count_and_the_later_decision_wins(workspace, queue, ada):
+def test_publish_labels_merges_queues_and_the_later_decision_wins(workspace, queue, ada):
     ledger = workspace.ledger
-    other = queue_of(ledger, "other", JUDGED[:2], test_set="pets", labels="own@1")
-    vote(ledger, other, ada, JUDGED[0], "wrong")
+    second_queue = queue_of(ledger, "other", JUDGED[:2], test_set="pets", labels="own@1")
+    vote(ledger, second_queue, ada, JUDGED[0], "wrong")
     vote(ledger, queue, ada, JUDGED[0], "correct")
-    vote(ledger, other, ada, JUDGED[1], "unclear")
+    vote(ledger, second_queue, ada, JUDGED[1], "unclear")
     workspace.publish("novel")
     done = workspace.publish("other")
     assert dict(done.changes) == {"unclear added": 1}
     assert labels(workspace)[0] == OWN | {("p2", "cat"): "correct", ("p1", "cat"): "unclear"}
-    found = workspace.store.label_set(workspace.store.test_set("pets"), "own")
-    assert found.queues == ("novel", "other")
-    assert found.origin.startswith("queues novel, other: 3 decisions, the last at 20")
+    label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    assert label_set.queues == ("novel", "other")
+    assert label_set.origin.startswith("queues novel, other: 3 decisions, the last at 20")
 
 
-def test_a_version_from_a_file_starts_over(workspace, queue, ada, tmp_path):
+def test_publish_labels_starts_from_the_newest_imported_version(workspace, queue, ada, tmp_path):
     vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
     workspace.publish("novel")
     file = tmp_path / "newer.csv"
@@ -158,7 +158,7 @@ def test_a_version_from_a_file_starts_over(workspace, queue, ada, tmp_path):
     assert labels(workspace)[0] == {("p5", "frog"): "correct", ("p2", "cat"): "correct"}
 
 
-def test_most_give_the_reason(workspace):
+def test_publish_labels_takes_the_most_frequent_reason(workspace):
     panel = people(workspace.ledger, "Ada", "Bob", "Cleo", "Dan")
     queue = queue_of(workspace.ledger, "panel", JUDGED[:1], test_set="pets", labels="own", overlap=4)
     for person, reason in zip(panel, ("wrong label", "a\n drawing", "", "a drawing"), strict=True):
@@ -167,7 +167,7 @@ def test_most_give_the_reason(workspace):
     assert labels(workspace)[1]["p2"] == "a drawing"
 
 
-def test_discussion_is_told_and_waited_for(workspace):
+def test_publish_labels_waits_for_discussions(workspace):
     panel = people(workspace.ledger, "Ada", "Bob")
     queue = queue_of(workspace.ledger, "panel", JUDGED[:2], test_set="pets", labels="own", overlap=2)
     for person, answer in zip(panel, ("correct", "wrong"), strict=True):
@@ -178,16 +178,16 @@ def test_discussion_is_told_and_waited_for(workspace):
     assert dict(workspace.publish("panel").changes) == {"unclear added": 1}
 
 
-def test_a_image_that_the_labels_did_not_cover(workspace, ada):
+def test_publish_labels_covers_new_images(workspace, ada):
     queue = queue_of(workspace.ledger, "more", [("p5", "frog")], test_set="pets", labels="own")
     vote(workspace.ledger, queue, ada, ("p5", "frog"), "correct")
     workspace.publish("more")
-    found = workspace.store.label_set(workspace.store.test_set("pets"), "own")
-    assert found.covered.tolist() == [True, True, True, True, False, True]
+    label_set = workspace.store.label_set(workspace.store.test_set("pets"), "own")
+    assert label_set.covered.tolist() == [True, True, True, True, False, True]
 
 
-class TestCommand:
-    def test_grade_follows(self, workspace, queue, ada):
+class TestPublishCommand:
+    def test_grade_uses_the_published_version(self, workspace, queue, ada):
         root = workspace.store.root
         vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
         done = run_well("review", "publish", "novel", "-w", root)
@@ -196,18 +196,18 @@ class TestCommand:
         assert rows[0].multilabel.value == 1.0
         assert workspace.grade("pets", labels="own@1").rows[0].multilabel.value == pytest.approx(2 / 3)
 
-    def test_json_and_trial(self, workspace, queue, ada):
+    def test_publish_command_json_and_dry_run(self, workspace, queue, ada):
         vote(workspace.ledger, queue, ada, JUDGED[0], "correct")
         root = workspace.store.root
-        told = json.loads(run_well("review", "publish", "novel", "--dry-run", "--json", "-w", root).out)
-        assert told["written"] is False and told["changes"] == {"correct added": 1}
+        result = json.loads(run_well("review", "publish", "novel", "--dry-run", "--json", "-w", root).out)
+        assert result["written"] is False and result["changes"] == {"correct added": 1}
         assert "would be labels own@2" in run_well("review", "publish", "novel", "--dry-run", "-w", root).err
 
-    def test_what_cannot_be(self, workspace, ada):
+    def test_publish_command_rejects_bad_queues(self, workspace, ada):
         root, ledger = workspace.store.root, workspace.ledger
         assert_one_line(run("review", "publish", "nvel", "-w", root), "unknown queue")
         queue_of(ledger, "bare", [("p0", "dog")], test_set="pets")
         assert_one_line(run("review", "publish", "bare", "-w", root), "no label set")
-        strange = queue_of(ledger, "strange", [("q9", "dog")], test_set="pets", labels="own")
-        vote(ledger, strange, ada, ("q9", "dog"), "wrong")
+        unknown_image = queue_of(ledger, "strange", [("q9", "dog")], test_set="pets", labels="own")
+        vote(ledger, unknown_image, ada, ("q9", "dog"), "wrong")
         assert_one_line(run("review", "publish", "strange", "-w", root), "q9", "not in test set pets")

@@ -1,4 +1,4 @@
-"""What a workspace notes of its ledger: one that was lost or exchanged is an error, never a new empty one."""
+"""The note of a workspace on its ledger: a lost or replaced ledger is an error, never silently a new one."""
 
 import shutil
 import sqlite3
@@ -28,7 +28,7 @@ def lose(root) -> None:
         path.unlink()
 
 
-def test_ledger_that_never_was_is_created(tmp_path):
+def test_ledger_is_created_on_first_use(tmp_path):
     workspace = regrade.init(tmp_path / "W")
     assert not (tmp_path / "W" / "ledger.sqlite").exists()
     assert workspace.verify().problems == ()
@@ -40,7 +40,7 @@ def test_ledger_that_never_was_is_created(tmp_path):
 
 def test_removed_ledger_is_an_error(root):
     lose(root)
-    assert_one_line(run("review", "list", "-w", root), "is gone", "restore it from a backup", "ledger.json")
+    assert_one_line(run("review", "list", "-w", root), "is missing", "restore it from a backup", "ledger.json")
     assert not (root / "ledger.sqlite").exists()
 
 
@@ -62,23 +62,23 @@ def test_verify_leaves_an_older_ledger_as_it_is(root, command):
     assert snapshot(root) == before
 
 
-def test_exchanged_ledger_is_an_error(root, tmp_path):
-    other = regrade.init(tmp_path / "other")
-    other.ledger.engine.dispose()
+def test_replaced_ledger_is_an_error(root, tmp_path):
+    other_workspace = regrade.init(tmp_path / "other")
+    other_workspace.ledger.engine.dispose()
     lose(root)
     shutil.copy(tmp_path / "other" / "ledger.sqlite", root / "ledger.sqlite")
-    assert_one_line(run("review", "list", "-w", root), "exchanged for another")
+    assert_one_line(run("review", "list", "-w", root), "replaced by another")
     with pytest.raises(StoreError):
         _ = regrade.open(root).ledger
 
 
-def test_ledger_is_begun_anew_after_the_note_is_removed(root):
+def test_removing_the_note_allows_a_new_ledger(root):
     lose(root)
     (root / "ledger.json").unlink()
     assert "Ada" not in run_well("team", "list", "-w", root).out
 
 
-def test_ledger_elsewhere_is_another_one(root):
+def test_ledger_with_another_path_is_a_new_one(root):
     config = root / "regrade.toml"
     config.write_text(config.read_text().replace('"ledger.sqlite"', '"team.sqlite"'))
     assert "Ada" not in run_well("team", "list", "-w", root).out
@@ -88,12 +88,12 @@ def test_ledger_elsewhere_is_another_one(root):
 def test_verify_reports_a_lost_ledger(root):
     lose(root)
     (problem,) = regrade.open(root).verify().problems
-    assert problem.subject == "ledger" and "is gone" in problem.trouble
+    assert problem.subject == "ledger" and "is missing" in problem.trouble
     ran = run("verify", "-w", root)
     assert ran.code == 1 and ran.err == f"error: 1 problem in {root}: the notes of the table name them\n"
 
 
-def test_verify_notices_that_published_votes_were_lost(pets, tmp_path):
+def test_verify_reports_lost_published_votes(pets, tmp_path):
     """The ledger was restored from a backup that is older than what was published."""
     rows = [f"{image},{label}\n" for image, label in zip(IDS, LABELS, strict=True)]
     (tmp_path / "labels.csv").write_text("image,class\n" + "".join(rows))
@@ -131,14 +131,14 @@ def published(pets, tmp_path):
     return pets
 
 
-def test_restore_of_what_was_published_leaves_the_note(published, tmp_path):
+def test_restore_of_an_up_to_date_backup_keeps_the_note(published, tmp_path):
     before = (published / "ledger.json").read_bytes()
     run_well("review", "restore", tmp_path / "newer.sqlite", "-w", published)
     assert (published / "ledger.json").read_bytes() == before
     assert regrade.open(published).verify().problems == ()
 
 
-def test_restore_of_an_older_backup_needs_a_confirmation(published, tmp_path):
+def test_restore_of_an_older_backup_requires_older(published, tmp_path):
     files = {path.name: path.read_bytes() for path in published.glob("ledger*")}
     refused = run("review", "restore", tmp_path / "older.sqlite", "-w", published)
     assert_one_line(refused, "lacks link 2", "what is published", "--older")
@@ -160,12 +160,12 @@ def test_restore_by_an_open_workspace_reads_the_new_ledger(published, tmp_path):
 
 
 def put_older(root, tmp_path):
-    """An older copy of the ledger takes its place, past the command that restores one."""
+    """Replace the ledger by an older copy, without the restore command."""
     lose(root)
     shutil.copy(tmp_path / "older.sqlite", root / "ledger.sqlite")
 
 
-def test_verify_names_a_lost_note_and_writes_nothing(published, tmp_path):
+def test_verify_reports_a_lost_note_and_writes_nothing(published, tmp_path):
     put_older(published, tmp_path)
     (published / "ledger.json").unlink()
     for command in (("verify",), ("review", "verify")):
@@ -176,7 +176,7 @@ def test_verify_names_a_lost_note_and_writes_nothing(published, tmp_path):
 
 
 @pytest.mark.parametrize("question", ["judge", "label", "mistake"])
-def test_note_is_missed_whatever_was_published(pets, tmp_path, question):
+def test_ledger_problems_report_a_missing_note_for_every_question(pets, tmp_path, question):
     workspace = regrade.open(pets)
     (ada,) = people(workspace.ledger, "Ada")
     labels = {"labels": "own@1"} if question != "label" else {}
@@ -195,7 +195,7 @@ def test_note_is_missed_whatever_was_published(pets, tmp_path, question):
     workspace.ledger.engine.dispose()
 
 
-def test_lost_note_is_not_made_anew_by_other_commands_but_by_publishing(published):
+def test_lost_note_is_rewritten_only_by_publishing(published):
     (published / "ledger.json").unlink()
     for command in (("team", "add", "Bob"), ("team", "list"), ("review", "list")):
         run_well(*command, "-w", published)
@@ -205,15 +205,15 @@ def test_lost_note_is_not_made_anew_by_other_commands_but_by_publishing(publishe
     assert '"position": 2' in (published / "ledger.json").read_text()
 
 
-def test_note_that_is_a_dead_link_is_named(published):
+def test_verify_reports_a_note_that_is_a_broken_link(published):
     (published / "ledger.json").unlink()
     (published / "ledger.json").symlink_to(published / "nowhere.json")
     ran = run("verify", "-w", published)
-    assert ran.code == 1 and "ledger.json" in ran.out + ran.err and "missing" in ran.out + ran.err
-    assert_one_line(run("team", "add", "Bob", "-w", published), "ledger.json is a link to a file that is missing")
+    assert ran.code == 1 and "ledger.json" in ran.out + ran.err and "broken link" in ran.out + ran.err
+    assert_one_line(run("team", "add", "Bob", "-w", published), "ledger.json is a broken link")
 
 
-def test_verify_of_a_lost_ledger_and_note_names_the_note(published):
+def test_verify_of_a_lost_ledger_and_note_reports_the_note(published):
     lose(published)
     (published / "ledger.json").unlink()
     ran = run("verify", "-w", published)
@@ -236,7 +236,7 @@ WRITING = [
 ]  # fmt: skip
 
 
-def test_commands_that_write_refuse_a_rolled_back_ledger(published, tmp_path):
+def test_writing_commands_reject_a_rolled_back_ledger(published, tmp_path):
     put_older(published, tmp_path)
     note = (published / "ledger.json").read_bytes()
     for command in WRITING:
@@ -249,15 +249,15 @@ def test_commands_that_write_refuse_a_rolled_back_ledger(published, tmp_path):
 
 
 @pytest.mark.parametrize("way_out", [("newer.sqlite",), ("older.sqlite", "--older")])
-def test_rolled_back_ledger_is_written_to_after_restoring(published, tmp_path, way_out):
+def test_rolled_back_ledger_is_writable_after_restoring(published, tmp_path, way_out):
     put_older(published, tmp_path)
     name, *options = way_out
     run_well("review", "restore", tmp_path / name, *options, "-w", published)
     run_well("team", "add", "Bob", "-w", published)
 
 
-def test_ledger_with_another_link_in_place_of_the_noted_one_is_refused(published, tmp_path):
-    """Votes went on in an older copy, so that its chain is as long again."""
+def test_ledger_with_a_different_link_at_the_noted_position_is_rejected(published, tmp_path):
+    """Voting continued in an older copy, so that its chain has the same length again."""
     put_older(published, tmp_path)
     ledger = Ledger.open(published / "ledger.sqlite")
     (ada,) = people(ledger, "Ada")
@@ -268,7 +268,7 @@ def test_ledger_with_another_link_in_place_of_the_noted_one_is_refused(published
     assert_one_line(run("team", "add", "Bob", "-w", published), "lacks link 2")
 
 
-def test_opening_a_ledger_looks_the_noted_link_up_without_reading_the_chain(published):
+def test_opening_a_ledger_does_not_read_the_whole_chain(published):
     workspace = regrade.open(published)
     engine = workspace.readable_ledger.engine
     statements = []

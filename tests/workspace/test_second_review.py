@@ -1,4 +1,4 @@
-"""What was found to be no mistake is judged again, under the labels that it was held against."""
+"""Second review: a class whose mistake was decided to be "no mistake" is judged again under the same labels."""
 
 import pytest
 from judging import item_of, people, queue_of, vote
@@ -19,30 +19,30 @@ def ledger(tmp_path):
 
 
 @pytest.fixture
-def grave(ledger):
-    mistakes = {"question": Question.MISTAKE, "test_set": "val", "labels": "own@2", "model": "m"}
-    return queue_of(ledger, "grave", [PAIR], **mistakes)
+def mistakes_queue(ledger):
+    options = {"question": Question.MISTAKE, "test_set": "val", "labels": "own@2", "model": "m"}
+    return queue_of(ledger, "grave", [PAIR], **options)
 
 
 @pytest.fixture
-def overturned(ledger, grave):
-    """A mistake that was found to be none."""
-    vote(ledger, grave, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
-    return ledger.item(item_of(ledger, grave, *PAIR))
+def overturned(ledger, mistakes_queue):
+    """A mistake that was decided to be "no mistake"."""
+    vote(ledger, mistakes_queue, people(ledger, "Ada")[0], PAIR, NO_MISTAKE)
+    return ledger.item(item_of(ledger, mistakes_queue, *PAIR))
 
 
-def test_what_was_judged_under_other_labels_is_not_opened_again(ledger, grave, overturned):
+def test_judge_again_ignores_queues_of_other_labels(ledger, mistakes_queue, overturned):
     queue_of(ledger, "real", [PAIR], test_set="val", labels="real@1")
-    again = judge_again(ledger, grave, overturned)
-    asked = ledger.queue("second look grave")
-    assert (again.queue_id, asked.labels, ledger.pairs(asked)) == (asked.id, "own@2", (PAIR,))
+    again = judge_again(ledger, mistakes_queue, overturned)
+    queue = ledger.queue("second look grave")
+    assert (again.queue_id, queue.labels, ledger.pairs(queue)) == (queue.id, "own@2", (PAIR,))
 
 
-def test_what_was_judged_under_an_older_version_is(ledger, grave, overturned):
+def test_judge_again_reuses_queues_of_an_older_version(ledger, mistakes_queue, overturned):
     judged = queue_of(ledger, "novel", [PAIR], test_set="val", labels="own@1")
-    assert judge_again(ledger, grave, overturned).queue_id == judged.id
+    assert judge_again(ledger, mistakes_queue, overturned).queue_id == judged.id
 
 
-def test_only_what_is_no_mistake(ledger, grave):
+def test_judge_again_requires_a_no_mistake_decision(ledger, mistakes_queue):
     with pytest.raises(InputError, match="no mistake"):
-        judge_again(ledger, grave, ledger.item(item_of(ledger, grave, *PAIR)))
+        judge_again(ledger, mistakes_queue, ledger.item(item_of(ledger, mistakes_queue, *PAIR)))

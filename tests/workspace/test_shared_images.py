@@ -10,12 +10,12 @@ from regrade.workspace.shared_images import shared_images
 SPACE = class_space("cifar-10")
 
 
-def made(name, ids, labels, *, space=SPACE, **groups):
+def make_set(name, ids, labels, *, space=SPACE, **groups):
     return TestSet(name, space, tuple(ids), np.array(labels, dtype=np.int32), groups)
 
 
 def in_second(first, second, *chosen):
-    """The ids of the second set that show one of the chosen images of the first; none where the sets share none."""
+    """The ids of the second set that show one of the chosen images of the first; None if the sets share none."""
     shared = shared_images(first, second)
     if shared is None:
         return None
@@ -23,11 +23,11 @@ def in_second(first, second, *chosen):
     return [example for example, is_shown in zip(second.ids, inside, strict=True) if is_shown]
 
 
-FIRST = made("first", "abcd", [0, 1, 2, 3])
+FIRST = make_set("first", "abcd", [0, 1, 2, 3])
 
 
 def test_shared_images_of_a_subset_in_another_order():
-    hard = made("hard", "dxb", [3, 5, 1])
+    hard = make_set("hard", "dxb", [3, 5, 1])
     assert in_second(FIRST, hard, "a", "d") == ["d"]
     assert in_second(hard, FIRST, "d", "b", "x") == ["b", "d"]
     assert in_second(hard, FIRST) == []
@@ -38,29 +38,29 @@ def test_shared_images_of_a_set_with_itself():
 
 
 @pytest.mark.parametrize(("labels", "is_shared"), [([0, 1, 9, 9], True), ([0, 9, 9, 9], False)])
-def test_shared_images_need_half_of_their_labels_in_common(labels, is_shared):
-    assert (in_second(FIRST, made("second", "abcd", labels), "c") == ["c"]) is is_shared
+def test_shared_images_require_half_of_the_labels_to_agree(labels, is_shared):
+    assert (in_second(FIRST, make_set("second", "abcd", labels), "c") == ["c"]) is is_shared
 
 
 def test_shared_images_of_a_set_without_labels():
-    bare = made("bare", "cd", [UNLABELED] * 2)
+    bare = make_set("bare", "cd", [UNLABELED] * 2)
     assert in_second(FIRST, bare, "d") == ["d"]
     assert in_second(bare, FIRST, "d") == ["d"]
 
 
-def test_shared_images_with_corrupted_ones_both_ways():
+def test_shared_images_of_clean_and_corrupted_sets():
     ids = ["fog/1/a", "fog/1/b", "snow/2/a"]
     kinds = {"corruption": ("fog", "fog", "snow"), "severity": ("1", "1", "2")}
     for corrupted in (
-        made("made here", ids, [0, 1, 0], image=("a", "b", "a"), **kinds),
-        made("released", ids, [0, 1, 0], **kinds),
+        make_set("generated", ids, [0, 1, 0], image=("a", "b", "a"), **kinds),
+        make_set("released", ids, [0, 1, 0], **kinds),
     ):
         assert in_second(FIRST, corrupted, "a") == ["fog/1/a", "snow/2/a"]
         assert in_second(corrupted, FIRST, "snow/2/a") == ["a"]
         assert in_second(corrupted, corrupted, "snow/2/a") == ["fog/1/a", "snow/2/a"]
 
 
-def test_shared_images_need_common_ids_and_the_same_classes():
-    assert in_second(FIRST, made("other", "xyz", [0, 1, 2]), "a") is None
+def test_shared_images_require_common_ids_and_the_same_classes():
+    assert in_second(FIRST, make_set("other", "xyz", [0, 1, 2]), "a") is None
     few = ClassSpace("few", tuple("pqrs"))
-    assert in_second(FIRST, made("few", "abcd", [0, 1, 2, 3], space=few), "a") is None
+    assert in_second(FIRST, make_set("few", "abcd", [0, 1, 2, 3], space=few), "a") is None

@@ -79,7 +79,7 @@ class HiddenImages:
 
     def mask(self, test_set: TestSet) -> BoolArray:
         """Shape (n,): the examples of a test set that are known to be hidden; not to be written to."""
-        read = len(self._same_images.contents(test_set).known) if self._by_content else 0
+        read = len(self._same_images.contents(test_set).hashes) if self._by_content else 0
         if test_set not in self._masks or self._masks[test_set][0] != read:
             masks = [self._of_queue(queue, test_set) for queue in self.queues]
             self._masks[test_set] = read, np.logical_or.reduce([np.zeros(len(test_set), dtype=bool), *masks])

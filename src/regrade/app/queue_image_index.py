@@ -56,7 +56,7 @@ class QueueImageIndex:
 
     def copies(self, images: QueueImages, test_set: TestSet) -> Copies:
         """The examples of a test set that are known by now to have the content of an item of a queue."""
-        contents = self.contents(test_set).known
+        contents = self.contents(test_set).hashes
         stamp = (images, test_set, len(contents))
         return self._copies.get((images.queue.id, test_set.name), stamp, lambda _: _copies(images, dict(contents)))
 

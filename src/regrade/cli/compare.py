@@ -56,7 +56,7 @@ def compare(
         within=within,
         class_map=class_map,
         equivalence=None if equivalence is None else equivalence / 100,
-        watch=watching,
+        progress=watching,
     )
     draw(result, figure)
     table = result.pair_table() if pairs else result.table()

@@ -24,7 +24,7 @@ def demo(
     """
     from regrade.demo import run_demo
 
-    written = run_demo(workspace, tell=say, watch=watching_chapters)
+    written = run_demo(workspace, log=say, progress=watching_chapters)
     for number, one in enumerate(written.report.key_findings[:_MOST], start=1):
         typer.echo(f"{number}. {one.finding.headline}. {one.finding.text}")
     typer.echo(f"\nThe report: {written.page}")

@@ -65,7 +65,7 @@ def grade(
     if corruptions:
         if labels or rule or collapsed or slice_ or within or class_map or half_width or figure:
             raise typer.BadParameter("--corruptions goes with --clean and --model only")
-        found = here.grade_corruptions(test_set, clean=clean, models=model, watch=watching)
+        found = here.grade_corruptions(test_set, clean=clean, models=model, progress=watching)
         return CommandResult(found.table(), found.as_dict())
     result = here.grade(
         test_set,
@@ -78,7 +78,7 @@ def grade(
         class_map=class_map,
         clean=clean,
         half_width=half_width,
-        watch=watching,
+        progress=watching,
     )
     draw(result, figure)
     return CommandResult(result.table(), result.as_dict())

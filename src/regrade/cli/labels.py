@@ -81,7 +81,7 @@ def novel(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """List every prediction that no one has judged for its image, those of most models first."""
-    table = opened(workspace).novel(test_set, labels=labels, models=model, watch=watching).table()
+    table = opened(workspace).novel(test_set, labels=labels, models=model, progress=watching).table()
     return CommandResult(table, {"test_set": test_set, "labels": labels, "novel": table.records()}, head=_SHOWN)
 
 

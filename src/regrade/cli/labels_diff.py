@@ -42,7 +42,9 @@ def diff(
     The difference is over the images that both versions score, with a paired interval; --json has everything.
     """
     chosen = rule.value if rule else None
-    found = opened(workspace).label_change(before, after, test_set=test_set, models=model, rule=chosen, watch=watching)
+    found = opened(workspace).label_change(
+        before, after, test_set=test_set, models=model, rule=chosen, progress=watching
+    )
     draw(found, figure)
     tables = {Show.models: found.table, Show.counts: found.count_table, Show.pairs: found.pair_table}
     return CommandResult(tables[show](), found.as_dict(), head=_HEAD)

@@ -53,7 +53,7 @@ def check(
 
     Exits with 3 if any is more than half a point outside its interval.
     """
-    found = opened(workspace).check_models(test_set, published=published, prefix=prefix, watch=watching)
+    found = opened(workspace).check_models(test_set, published=published, prefix=prefix, progress=watching)
     table = found.table()
     data = {"test_set": test_set, "models": table.records(), "warnings": list(found.warnings)}
     return CommandResult(table, data, exit_code=3 if found.warnings else 0)

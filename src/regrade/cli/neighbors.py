@@ -45,9 +45,9 @@ def neighbors(
 
     Needs no workspace and keeps nothing; `regrade study leakage` keeps what it has looked at.
     """
-    from regrade.workspace import find_twins
+    from regrade.workspace import find_near_duplicates
 
-    result = find_twins(
+    result = find_near_duplicates(
         first,
         second,
         by=distances(by),
@@ -56,7 +56,7 @@ def neighbors(
         size=size,
         engine=engine.value,
         pairs=pairs,
-        watch_images=watching_images,
+        image_progress=watching_images,
     )
     draw(result, figure)
     found = (result.pairs, Show.pairs) if second is not None else (result.groups, Show.groups)

@@ -125,7 +125,7 @@ def accuracy(
     if source.test_set:
         return _shown(
             source.workspace().plan_accuracy(
-                source.test_set, half_width / 100, models=model, labels=labels, power=source.power, watch=watching
+                source.test_set, half_width / 100, models=model, labels=labels, power=source.power, progress=watching
             )
         )
     assumed = [(f"an accuracy of {value:g}%", value / 100) for value in accuracy or [50.0]]
@@ -170,7 +170,7 @@ def difference(
                 labels=labels,
                 slice=slice_,
                 power=source.power,
-                watch=watching,
+                progress=watching,
             )
         )
     options = source.options
@@ -211,7 +211,7 @@ def rank(
                 labels=labels,
                 slice=slice_,
                 power=source.power,
-                watch=watching,
+                progress=watching,
             )
         )
     accuracies = [value / 100 for value in accuracy]
@@ -253,7 +253,7 @@ def disparity(
                 between=between,
                 difference=_fraction(difference),
                 power=source.power,
-                watch=watching,
+                progress=watching,
             )
         )
     if accuracy is None or difference is None:

@@ -149,7 +149,7 @@ def predict(
                 allow_unreadable=None if allow_unreadable is None else _share(allow_unreadable),
                 retry_unreadable=retry_unreadable,
                 cluster=RayCluster(address, per_machine=per_machine) if on is Where.ray else None,
-                watch=watch,
+                progress=watch,
             )
     except KeyboardInterrupt:
         say("stopped: what is done is kept, and the same command goes on from there")

@@ -33,7 +33,7 @@ def replicate(
     from regrade.replicate import CellOutcome
     from regrade.replicate import replicate as recompute
 
-    replication = recompute(paper, data, watch=_watching)
+    replication = recompute(paper, data, progress=_watching)
     table, content = replication.table(), replication.as_dict()
     misses = replication.count(CellOutcome.MISS)
     if not misses:

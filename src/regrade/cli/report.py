@@ -50,7 +50,7 @@ def report(
         out=out,
         title=title,
         force=force,
-        watch=watching_chapters,
+        progress=watching_chapters,
     )
     for number, one in enumerate(written.report.key_findings, start=1):
         typer.echo(f"{number}. {one.finding.headline}. {one.finding.text}")

@@ -53,7 +53,7 @@ def queue(
     return _shown(
         opened(workspace).queue_novel(
             test_set, labels=labels, models=model, size=size, by=by.value if by else None, seed=seed, name=name,
-            overlap=overlap, watch=watching,
+            overlap=overlap, progress=watching,
         )
     )  # fmt: skip
 
@@ -74,7 +74,7 @@ def people(
     """
     return _shown(
         opened(workspace).queue_people(
-            test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, watch=watching
+            test_set, labels=labels, people=person, seed=seed, name=name, overlap=overlap, progress=watching
         )
     )
 
@@ -116,7 +116,7 @@ def label(
     return _shown(
         opened(workspace).queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
-            watch=watching_images,
+            progress=watching_images,
         )
     )  # fmt: skip
 

@@ -96,7 +96,7 @@ def confusion(
         per_class=per_class,
         unlabeled=unlabeled,
         seed=seed,
-        watch=watching,
+        progress=watching,
     )
     part = show or (Show.expected if unlabeled else None)
     if part:

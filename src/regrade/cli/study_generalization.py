@@ -55,7 +55,7 @@ def generalization(
         class_map=class_map,
         bootstrap=bootstrap,
         seed=seed,
-        watch=watching,
+        progress=watching,
     )
     draw(result, figure)
     return CommandResult(result.table(), result.as_dict(), _HEAD)

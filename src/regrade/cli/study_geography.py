@@ -88,7 +88,7 @@ def geography(
         growth=growth,
         class_map=class_map,
         seed=seed,
-        watch=watching,
+        progress=watching,
     )
     draw(result, figure)
     if world_map is not None:

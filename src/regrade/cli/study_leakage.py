@@ -95,8 +95,8 @@ def leakage(
         size=size,
         engine=engine.value,
         pairs=pairs,
-        watch=watching,
-        watch_images=watching_images,
+        progress=watching,
+        image_progress=watching_images,
     )
     draw(result, figure)
     return shown_leakage(result, show, pairs)

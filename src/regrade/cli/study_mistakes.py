@@ -86,7 +86,7 @@ def mistakes(
         other_sets=also,
         least_major=least_major,
         pairs_from=pairs_from,
-        watch=watching,
+        progress=watching,
     )
     shown_part = show or (Show.compare if against else None)
     if shown_part:

@@ -83,7 +83,7 @@ def people(
         subsets=subset,
         fast_seconds=fast_seconds,
         seed=seed,
-        watch=watching,
+        progress=watching,
     )
     tables = {
         Show.accuracy: result.table,

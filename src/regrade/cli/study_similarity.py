@@ -27,6 +27,6 @@ def similarity(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
     """How alike all pairs of models are: error consistency, dominance against independence, the same classes."""
-    result = opened(workspace).similarity(test_set, models=model, labels=labels, slice=slice_, watch=watching)
+    result = opened(workspace).similarity(test_set, models=model, labels=labels, slice=slice_, progress=watching)
     draw(result, figure)
     return CommandResult(result.table(), result.as_dict(), head=_HEAD)

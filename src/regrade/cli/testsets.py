@@ -217,7 +217,7 @@ def check(
     Exits with 3 if a image is unreadable or the count is not the catalog's.
     """
     here = opened(workspace)
-    found = here.check_test_set(name, workers=os.cpu_count() or 1, watch=watching_images)
+    found = here.check_test_set(name, workers=os.cpu_count() or 1, progress=watching_images)
     if sheet is not None:
         from regrade.store import write_image
 

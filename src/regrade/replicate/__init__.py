@@ -1,4 +1,4 @@
-"""Replication: the papers' own figures, one by one, compared with what we compute."""
+"""Replication of papers: each printed figure compared with the value that regrade computes."""
 
 from regrade.replicate.cell import Cell, CellKind, CellOutcome, Replication
 from regrade.replicate.coverage import Coverage, CoveredPart

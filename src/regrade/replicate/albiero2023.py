@@ -20,10 +20,10 @@ CLASSES, EPOCHS, SEEDS = 1_000, 100, 3
 """ImageNet's classes, and the checkpoints behind every score."""
 
 _PAPER = "albiero2023"
-_STRIDES = {100: 1, 33: 3, 20: 5, 10: 10, 5: 20}  # how many epochs are left, and every how many of 100 that is
-_PEAKS = (10, 5)  # epochs left for which the paper tells the peak
-_IMAGES, _EASY = 400, 0.6  # simulated images, and the share that is learned at once
-_BIN = 0.1  # of the histogram, and how far a peak that is said to be around a number may lie from it
+_STRIDES = {100: 1, 33: 3, 20: 5, 10: 10, 5: 20}  # number of epochs used, and the stride over 100 epochs
+_PEAKS = (10, 5)  # numbers of epochs for which the paper states the peak
+_IMAGES, _EASY = 400, 0.6  # simulated images, and the fraction learned in the first epoch
+_BIN = 0.1  # width of a histogram bin, and tolerance of a peak that the paper states as "around" a value
 
 _printed = partial(printed_figure, _PAPER)
 _cell = partial(Cell, kind=CellKind.CONSTRUCTION)
@@ -37,10 +37,10 @@ def albiero2023(_data: Path | None = None) -> Replication:
 
 
 def simulated_training(rng: np.random.Generator, *, images: int = _IMAGES) -> Checkpoints:
-    """Three networks over 100 epochs: they know nothing at first, most images after one epoch, some late or never."""
+    """Three networks over 100 epochs: most images are learned in the first epoch, some late or never."""
     easy = rng.random(images) < _EASY
     pace = np.where(easy, 0.02, rng.lognormal(3.0, 1.2, images))  # epochs until an image is learned
-    sureness = np.where(easy, 20.0, rng.uniform(4.0, 20.0, images))
+    confidence = np.where(easy, 20.0, rng.uniform(4.0, 20.0, images))
     doubts = np.where(easy, 0.0, rng.uniform(0.0, 1.5, images))
     right = rng.integers(CLASSES, size=images)
     noise = rng.standard_normal((SEEDS, images, CLASSES), dtype=np.float32)
@@ -48,7 +48,7 @@ def simulated_training(rng: np.random.Generator, *, images: int = _IMAGES) -> Ch
     def read(member: int, epoch: int) -> FloatArray:
         learned = 1 - np.exp(-epoch / pace)
         logits = (0.05 + doubts * learned)[:, None].astype(np.float32) * noise[member]
-        logits[np.arange(images), right] += (sureness * learned).astype(np.float32)
+        logits[np.arange(images), right] += (confidence * learned).astype(np.float32)
         return logits
 
     members, epochs = tuple(str(seed) for seed in range(SEEDS)), tuple(range(EPOCHS))
@@ -61,16 +61,16 @@ def _base() -> Iterator[Cell]:
 
 
 def _epochs(entropies: ConfusionEntropies) -> Iterator[Cell]:
-    for left, stride in _STRIDES.items():
-        figure = _printed("Section 3.3 text", "epochs used for the scores (Figure 5)", f"setting {left}")
+    for used, stride in _STRIDES.items():
+        figure = _printed("Section 3.3 text", "epochs used for the scores (Figure 5)", f"setting {used}")
         yield _cell(figure, len(entropies.epochs[::stride]), f"every {stride} of {EPOCHS}, the first among them")
 
 
 def _peaks(entropies: ConfusionEntropies) -> Iterator[Cell]:
     bins = ScoreBins(_BIN, log2(CLASSES))
-    for left in _PEAKS:
-        scores = entropies.epochs[:: _STRIDES[left]].mean(axis=0, dtype=np.float64)
-        figure = _printed("Section 3.3 text", f"peak of the distribution, every {left} epochs", "confusion score")
+    for used in _PEAKS:
+        scores = entropies.epochs[:: _STRIDES[used]].mean(axis=0, dtype=np.float64)
+        figure = _printed("Section 3.3 text", f"peak of the distribution, every {used} epochs", "confusion score")
         yield _cell(figure, peak(scores, bins), "simulated, bits", within=_BIN)
 
 
@@ -83,7 +83,7 @@ def _group_dro() -> Iterator[Cell]:
 
 
 def _notes() -> tuple[str, ...]:
-    nats = ", ".join(f"{log(CLASSES) / left:.2f} with {left} epochs" for left in _PEAKS)
+    nats = ", ".join(f"{log(CLASSES) / used:.2f} with {used} epochs" for used in _PEAKS)
     return (
         f"simulated: {_IMAGES} images, {CLASSES:,} classes, {SEEDS} seeds, {EPOCHS} epochs; nothing is known at the "
         f"first checkpoint, and {100 * _EASY:.0f}% of the images are known at the next. Such an image scores "

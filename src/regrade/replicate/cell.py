@@ -1,4 +1,4 @@
-"""A printed figure compared with our own: as printed, as recomputed, and the outcome."""
+"""Cells: a printed figure, the recomputed value, and the outcome of their comparison."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from regrade.core import Column, InputError, Table, Tabular
 from regrade.replicate.coverage import Coverage, coverage
 from regrade.replicate.printed import PrintedFigure, number, packaged_rows
 
-_SLACK = 1 + 1e-9  # of a tolerance, for figures on the edge of rounding
+_SLACK = 1 + 1e-9  # factor on a tolerance, for floating-point error at its edge
 
 
 class CellOutcome(Enum):
-    """What became of a printed figure."""
+    """The outcome of comparing a printed figure with ours."""
 
     MATCH = "match"
     """Ours is the printed figure, within the tolerance."""
@@ -26,7 +26,7 @@ class CellOutcome(Enum):
 
 
 class CellKind(Enum):
-    """What a comparison rests on."""
+    """What our value is computed from."""
 
     DATA = "data"
     """Ours is recomputed from published data."""
@@ -38,8 +38,8 @@ class CellKind(Enum):
 class Cell:
     """One printed figure and ours, computed from ``basis``.
 
-    Where ours is known to differ, ``expected`` is the value it must have, to the digits given, and ``why`` the reason.
-    ``tolerance`` is half a unit of the last printed digit (default), or what is given.
+    If ours is known to differ, ``expected`` is the value it must have, to the digits given, and ``why`` the reason.
+    ``within`` is the tolerance (default: half a unit of the last printed digit).
     """
 
     printed: PrintedFigure
@@ -52,7 +52,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         if bool(self.expected) != bool(self.why):
-            raise InputError(f"{self.name}: an expected value and its reason come together")
+            raise InputError(f"{self.name}: expected and why must be given together")
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class Cell:
 
     @property
     def outcome(self) -> CellOutcome:
-        """Whether ours is the printed figure, or the value expected instead where there is one."""
+        """Whether ours is the printed figure, or the expected value if there is one."""
         if self.expected:
             return CellOutcome.EXPLAINED if self._near(self.ours, *number(self.expected)) else CellOutcome.MISS
         return CellOutcome.MATCH if self._near(self.ours, self.printed.value, self.tolerance) else CellOutcome.MISS
@@ -101,16 +101,16 @@ class Replication(Tabular):
 
     @classmethod
     def of(cls, paper: str, cells: Iterable[Cell], notes: Iterable[str] = ()) -> Replication:
-        """The replication of a paper, each cell with the deviation that is listed for it."""
+        """The replication of a paper; each cell gets its deviation listed in ``data/deviations.csv``."""
         return cls(paper, tuple(map(with_deviation, cells)), tuple(notes))
 
     def count(self, outcome: CellOutcome, kind: CellKind | None = None) -> int:
-        """How many cells have an outcome; those of one kind only where it is given."""
+        """The number of cells with an outcome (default: of both kinds)."""
         return sum(cell.outcome is outcome for cell in self.cells if kind in (None, cell.kind))
 
     @property
     def headline(self) -> str:
-        """The counts of outcomes, figures recomputed from data first and those by construction apart."""
+        """The counts of outcomes, separately for figures recomputed from data and by construction."""
         data, construction = (self._counts(kind) for kind in CellKind)
         return f"recomputed from data: {data}; by construction: {construction}"
 
@@ -157,7 +157,7 @@ class Replication(Tabular):
 
 
 def with_deviation(cell: Cell) -> Cell:
-    """The cell with the value expected instead of the printed one, where ``data/deviations.csv`` lists it."""
+    """The cell with its expected value, if ``data/deviations.csv`` lists one."""
     key = deviation_key(cell)
     for row in packaged_rows("deviations.csv"):
         if (row["paper"], row["where"], row["row"], row["column"], row["basis"]) == key:
@@ -166,5 +166,5 @@ def with_deviation(cell: Cell) -> Cell:
 
 
 def deviation_key(cell: Cell) -> tuple[str, ...]:
-    """What identifies a cell in the list of deviations."""
+    """The key of a cell in the list of deviations."""
     return cell.printed.paper, *cell.printed.place, cell.basis

@@ -12,10 +12,10 @@ from regrade.replicate.printed import PrintedFigure, packaged_rows, printed_figu
 
 @dataclass(frozen=True)
 class CoveredPart:
-    """A table, section or caption: how many figures it prints, how many have a cell, and what of the others.
+    """A table, section or caption: how many figures it prints, how many have a cell, and why the rest have none.
 
-    ``coverable`` says what published data would allow beyond that, ``not_coverable`` what they do not, ``no_result``
-    which of its figures are no results of their own.
+    ``coverable`` names figures that published data would allow, ``not_coverable`` those that it does not, and
+    ``no_result`` figures that are not results.
     """
 
     where: str

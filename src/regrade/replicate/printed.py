@@ -1,4 +1,4 @@
-"""What the papers print: every figure by its place, as listed in ``data/printed.csv``."""
+"""The figures that the papers print, by their place, as listed in ``data/printed.csv``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib import resources
 from regrade.core import FormatError, UnknownName
 
 Place = tuple[str, str, str]
-"""Where a figure stands in its paper: the table, figure or section, the row, and the column."""
+"""The place of a figure in its paper: the table, figure or section, the row, and the column."""
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TRIPLED = ("tripling", "more than triple", "more than tripled")
@@ -36,12 +36,12 @@ class PrintedFigure:
 
     @property
     def value(self) -> float:
-        """The number; a text that states none raises."""
+        """The number; a text without a number raises."""
         return number(self.text)[0]
 
     @property
     def half_unit(self) -> float:
-        """How far a number may lie from the printed one and still be printed so."""
+        """The largest rounding error of the printed number."""
         return number(self.text)[1]
 
 
@@ -57,7 +57,7 @@ def printed_figures(paper: str) -> Mapping[Place, PrintedFigure]:
 
 
 def printed_figure(paper: str, where: str, row: str, column: str) -> PrintedFigure:
-    """The figure at a place; one that is not in the list raises."""
+    """The figure at a place; an unknown place raises."""
     figures = printed_figures(paper)
     if (where, row, column) not in figures:
         raise UnknownName("printed figure", f"{where}, {row}, {column}", [", ".join(place) for place in figures])
@@ -93,4 +93,4 @@ def number(text: str) -> tuple[float, float]:
     try:
         return float(plain), 0.5 * 10.0 ** -len(plain.partition(".")[2])
     except ValueError:
-        raise FormatError(f"{text!r} states no number") from None
+        raise FormatError(f"{text!r} is not a number") from None

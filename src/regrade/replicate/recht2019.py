@@ -1,8 +1,9 @@
-"""Recht et al. 2019, Do ImageNet Classifiers Generalize to ImageNet?: Tables 1 and 2, lines, figures in sentences."""
+"""Recht et al. 2019, Do ImageNet Classifiers Generalize to ImageNet?: Tables 1 and 2, fitted lines, and the text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import numpy as np
 from regrade.core import Estimate
 from regrade.replicate.cell import Cell, CellKind, Replication
 from regrade.replicate.printed import printed_figure, printed_figures
-from regrade.replicate.published_ranks import ranked_by_name
 from regrade.replicate.recht2019_data import PublishedCounts, read_published
 from regrade.stats import LineFit, Scale, clopper_pearson, proportion
 from regrade.studies import Generalization, ModelCounts, ModelShift, SetCounts, SetPair, generalization
@@ -25,7 +25,7 @@ _NEW_SETS = {
 _CIFAR_COLUMNS = {
     "shake_shake_64d_cutout": "shake_shake_26_2x64d_SSI_cutout16",
     "wide_resnet_28_10": "wrn_28_10",
-}  # the names in the published predictions, where they differ
+}  # names in the published predictions that differ
 _UNPUBLISHED = "autoaug_pyramid_net_tf"
 _OUTSIDE_RANGE = "alexnet_tf_ben"  # less accurate on CIFAR-10 than the paper's weakest model
 _CIFAR_SIZES = {
@@ -59,8 +59,8 @@ def recht2019(data: Path) -> Replication:
     published = read_published(data)
     imagenet = _imagenet_study(published)
     cifar = _study([_cifar_pair(published)])
-    imagenet_rows = ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
-    cifar_rows = ranked_by_name(cifar.rows)
+    imagenet_rows = _ranked_by_name(imagenet.of(_NEW_SETS["MatchedFrequency"]))
+    cifar_rows = _ranked_by_name(cifar.rows)
     cells = (
         *_table_1({"ImageNet Top-1": imagenet_rows, "CIFAR-10": cifar_rows}),
         *_unpublished_intervals(),
@@ -90,8 +90,31 @@ def _cifar_pair(published: PublishedCounts) -> SetPair:
     return SetPair(published.cifar["cifar10.test"], published.cifar["cifar10.1-v4"])
 
 
+def _ranked_by_name(rows: Sequence[ModelShift]) -> dict[str, ModelShift]:
+    """The models on one new set by name, with distinct ranks as the paper prints them: ties are broken by name."""
+    original = _ranks(rows, lambda row: row.original.value)
+    new = _ranks(rows, lambda row: row.new.value)
+    return {row.model: _ranked(row, original[row.model], new[row.model]) for row in rows}
+
+
+def _ranks(rows: Sequence[ModelShift], accuracy: Callable[[ModelShift], float]) -> dict[str, int]:
+    ordered = sorted(rows, key=lambda row: (-accuracy(row), row.model))
+    return {row.model: rank for rank, row in enumerate(ordered, start=1)}
+
+
+def _ranked(row: ModelShift, original: int, new: int) -> ModelShift:
+    return replace(
+        row,
+        original_rank=original,
+        original_rank_last=original,
+        new_rank=new,
+        new_rank_last=new,
+        rank_change=original - new,
+    )
+
+
 def _table_1(rows_of: Mapping[str, Rows]) -> Iterator[Cell]:
-    """All rows but that of the unpublished model; of a model that is not in the data nothing is recomputed."""
+    """All rows except that of the unpublished model; models that are not in the data have no value."""
     for (where, model, column), figure in printed_figures(_PAPER).items():
         if where == "Table 1" and model != _UNPUBLISHED:
             test_set, part = column.split(", ")
@@ -100,7 +123,7 @@ def _table_1(rows_of: Mapping[str, Rows]) -> Iterator[Cell]:
 
 
 def _unpublished_intervals() -> Iterator[Cell]:
-    """The intervals of the model without published predictions, from its printed accuracies."""
+    """The intervals of the unpublished model, from its printed accuracies."""
     for part, images in _CIFAR_SIZES.items():
         column = f"CIFAR-10, {part}"
         share = proportion(round(_printed("Table 1", _UNPUBLISHED, column).value * images / 100), images)
@@ -127,7 +150,7 @@ def _table_2(study: Generalization) -> Iterator[Cell]:
 
 
 def _lines(published: PublishedCounts, imagenet: Generalization, cifar: Generalization) -> Iterator[Cell]:
-    """Every line through the sets of models that the paper may have used; it does not name them."""
+    """The line through each set of models that the paper may have used; it does not name them."""
     original, new = published.imagenet["imagenet-val"], published.imagenet[_NEW_SETS["MatchedFrequency"]]
     deep = [model for model in original.models if not model.startswith("fv_")]
     without_fisher = _study([SetPair(original, new)], models=deep)
@@ -143,7 +166,7 @@ def _lines(published: PublishedCounts, imagenet: Generalization, cifar: Generali
 
 
 def _with_printed_model(pair: SetPair) -> SetPair:
-    """A pair of sets to which the printed accuracies of the unpublished model are added."""
+    """A pair of sets with the printed accuracies of the unpublished model added."""
     sets = []
     for counts, (part, images) in zip((pair.original, pair.new), _CIFAR_SIZES.items(), strict=True):
         right = round(_printed("Table 1", _UNPUBLISHED, f"CIFAR-10, {part}").value * images / 100)
@@ -182,7 +205,7 @@ def _ranges(test_set: str, rows: Rows) -> Iterator[Cell]:
 
 
 def _single_models(imagenet: Rows, cifar: Rows) -> Iterator[Cell]:
-    """What section 3.3 says of VGG and ResNet models, and of the best model on ImageNet."""
+    """The figures of section 3.3 for VGG and ResNet models and for the best model on ImageNet."""
     for test_set, rows, models in (
         ("CIFAR-10", cifar, ("vgg_15_BN_64", "resnet_basic_110")),
         ("ImageNet", imagenet, ("vgg19_bn", "resnet152")),
@@ -213,7 +236,7 @@ def _networks(imagenet: Rows) -> Iterator[Cell]:
 
 
 def _images_per_class(published: PublishedCounts) -> Iterator[Cell]:
-    """Every class has as many images as is printed: both the fewest and the most."""
+    """The smallest and the largest number of images per class, which must both be the printed one."""
     for name, new_set in _NEW_SETS.items():
         figure = _printed("Section 4 text", f"{name}: images per class", "number")
         counts = published.images_per_class[new_set]

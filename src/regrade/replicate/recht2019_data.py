@@ -1,4 +1,4 @@
-"""The predictions published with Recht et al. 2019, as counts: from one table a set, or as the authors lay them out."""
+"""The predictions published with Recht et al. 2019, as counts: from one table per set, or in the authors' layout."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ CIFAR_SETS = {
 }
 """The CIFAR-10 test sets, with the authors' own names and the files of their labels."""
 
-_REVERSED = "fv_16k"  # whose five columns run from the worst to the best in the three new sets
+_REVERSED = "fv_16k"  # its five columns are ordered from worst to best in the three new sets
 
 
 @dataclass(frozen=True)
 class PublishedCounts:
-    """The counts of all models on each test set, by its name; of the ImageNet sets also images per class (1000,)."""
+    """The counts of all models by test set, and for the ImageNet sets the images per class (1000,)."""
 
     imagenet: Mapping[str, SetCounts]
     cifar: Mapping[str, SetCounts]
@@ -43,32 +43,32 @@ class PublishedCounts:
 
 
 def read_published(folder: Path) -> PublishedCounts:
-    """Read the predictions below a folder, in either layout; a folder that has neither raises."""
+    """Read the predictions below a folder in either layout; a folder with neither raises."""
     if (folder / "imagenet-val.top5.parquet").is_file():
         imagenet, cifar, labels = _imagenet_table, _cifar_table, _table_labels
     elif (folder / "ImageNetV2" / "data" / "predictions").is_dir():
         imagenet, cifar, labels = _imagenet_arrays, _cifar_lists, _listed_labels
     else:
         raise InputError(
-            f"{folder} holds no predictions of recht2019: expected imagenet-val.top5.parquet, or clones of ImageNetV2, "
+            f"{folder} has no predictions of recht2019: expected imagenet-val.top5.parquet, or clones of ImageNetV2, "
             "CIFAR-10.1 and label-errors side by side; leave out --data to download them"
         )
-    counts = _each(IMAGENET_SETS, folder, imagenet), _each(CIFAR_SETS, folder, cifar)
+    counts = _counts_of(IMAGENET_SETS, folder, imagenet), _counts_of(CIFAR_SETS, folder, cifar)
     return PublishedCounts(*counts, {name: np.bincount(labels(folder, name), minlength=1000) for name in IMAGENET_SETS})
 
 
-def _each(
+def _counts_of(
     names: Mapping[str, object], folder: Path, read: Callable[[Path, str], dict[str, ModelCounts]]
 ) -> dict[str, SetCounts]:
-    found = {}
+    counts_by_set = {}
     for name in names:
         try:
-            found[name] = SetCounts(name, read(folder, name))
+            counts_by_set[name] = SetCounts(name, read(folder, name))
         except FileNotFoundError as error:
             raise InputError(f"{name} is not complete below {folder}: {error.filename} is missing") from None
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"{name} below {folder} is not laid out as published: {error}") from None
-    return found
+            raise FormatError(f"{name} below {folder} does not have the published layout: {error}") from None
+    return counts_by_set
 
 
 def _imagenet_table(folder: Path, name: str) -> dict[str, ModelCounts]:
@@ -79,14 +79,14 @@ def _imagenet_table(folder: Path, name: str) -> dict[str, ModelCounts]:
         for model in table.column_names
         if model not in ("image", "wnid")
     }
-    return {_plain(model): _ranked(_plain(model), ranked, labels, name) for model, ranked in columns.items()}
+    return {_model_name(model): _ranked(_model_name(model), ranked, labels, name) for model, ranked in columns.items()}
 
 
 def _imagenet_arrays(folder: Path, name: str) -> dict[str, ModelCounts]:
     data, official = folder / "ImageNetV2" / "data", IMAGENET_SETS[name]
     labels = _listed_labels(folder, name)
     arrays = sorted((data / "predictions" / official).glob("*.npy"))
-    return {_plain(path.stem): _ranked(_plain(path.stem), np.load(path), labels, name) for path in arrays}
+    return {_model_name(path.stem): _ranked(_model_name(path.stem), np.load(path), labels, name) for path in arrays}
 
 
 def _table_labels(folder: Path, name: str) -> IntArray:
@@ -132,6 +132,6 @@ def _indices(wnids: list[str]) -> IntArray:
     return np.array([index_of[wnid] for wnid in wnids])
 
 
-def _plain(model: str) -> str:
-    """A model's own name: two are called otherwise in one set each."""
+def _model_name(model: str) -> str:
+    """A model's name without the suffix that two models have in one set each."""
     return model.removesuffix("_model")

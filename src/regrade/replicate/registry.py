@@ -34,13 +34,13 @@ def papers() -> tuple[str, ...]:
     return tuple(_PAPERS)
 
 
-def replicate(name: str, data: Path | None = None, *, watch: ProgressCallback = iter) -> Replication:
-    """Recompute a paper's figures from the folder of its published data, which is downloaded where none is given.
+def replicate(name: str, data: Path | None = None, *, progress: ProgressCallback = iter) -> Replication:
+    """Recompute a paper's figures from the folder of its published data (default: download it).
 
-    An unknown paper raises and names its neighbors.
+    An unknown name raises and suggests similar ones.
     """
     if name not in _PAPERS:
         raise UnknownName("paper", name, papers())
     if data is not None and name in _WITHOUT_DATA:
-        raise InputError(f"{name} is recomputed from what the paper prints: leave out --data")
-    return _PAPERS[name](fetch(name, watch=watch) if data is None else data)
+        raise InputError(f"{name} needs no data, only printed figures: leave out --data")
+    return _PAPERS[name](fetch(name, progress=progress) if data is None else data)

@@ -1,8 +1,8 @@
-"""A population of models whose truth is known: progress, disparity and its growth are what is printed, then measured.
+"""Simulated populations of models with known truth: the printed progress, disparity and growth of disparity.
 
-Models vary in their accuracy on the original. On the standard set they follow a line with scatter, and in each region
-of a GeoDE-like set another one; images are hard for all models alike in part. Each population has other models and
-other images.
+Models differ in accuracy on the original set. On the standard set they follow a line with scatter, and in each region
+of a GeoDE-like set another line; part of an image's difficulty is common to all models. Each population has new
+models and images.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from regrade.studies import Geography, ModelCounts, Scoring, SetCounts, geograph
 PROGRESS = printed_figure(
     "richards2023", "Key Results", "progress on ImageNet benchmarks over geographic generalization", "ratio"
 )
-"""How many times as fast progress on standard test sets is as on geographic ones."""
+"""Ratio of the progress rate on standard test sets to that on geographic ones."""
 
 DISPARITY_GROWTH = printed_figure(
     "richards2023", "Key Results", "geographic disparities, early models to today's best", "ratio"
 )
-"""How many times the weakest models' disparity that of the best is, at the least."""
+"""Ratio of the best models' disparity to that of the weakest ones."""
 
 GEODE = {
     "Africa": 2_049, "Europe": 1_885, "SouthEastAsia": 1_743, "Americas": 1_611, "EastAsia": 1_586, "WestAsia": 1_459,
@@ -38,18 +38,18 @@ STANDARD_RATE = 1.0
 GEOGRAPHIC_RATE = STANDARD_RATE / PROGRESS.value
 
 _LOWEST, _HIGHEST = 0.50, 0.90  # accuracies on the original, spread evenly
-_SCATTER = 0.02  # of models around their lines
-_SHARED = 0.5  # of an image's difficulty, the same for all models
-_IMAGES = 50_000, 10_000  # of the original and of the standard set
-_DRAWS = 200  # of models, for the published kind of interval, which is not what is counted here
+_SCATTER = 0.02  # standard deviation of models around their lines
+_SHARED = 0.5  # fraction of an image's difficulty that is common to all models
+_IMAGES = 50_000, 10_000  # images of the original and of the standard set
+_DRAWS = 200  # bootstrap draws of models, for intervals that are not used here
 _CLASSES = ClassSpace("right or wrong", ("right", "wrong"), ("right", "wrong"))
 _SIZES = np.array(list(GEODE.values()))
-_PLACES = np.array([0.0, 1.0, 0.45, 0.6, 0.5, 0.3])  # of regions between the worst and the best
+_PLACES = np.array([0.0, 1.0, 0.45, 0.6, 0.5, 0.3])  # positions of the regions between the worst (0) and the best (1)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What a population is made to show: the slope of disparities, and those of its models (m,), best model first."""
+    """The truth of a population: the slope of disparities, and the disparities of its models (m,), best model first."""
 
     slope: float
     disparities: FloatArray
@@ -58,14 +58,14 @@ class Truth:
 
 @dataclass(frozen=True)
 class Population:
-    """One population: the truth, and what a study finds."""
+    """A population: the truth, and the result of the study."""
 
     truth: Truth
-    found: Geography
+    result: Geography
 
 
 def populations(count: int, weak: float, rng: np.random.Generator) -> Iterator[Population]:
-    """So many populations in which the weakest quarter has disparity ``weak`` and the best three times as much."""
+    """Yield ``count`` populations whose worst quarter has disparity ``weak``, and the best three times as much."""
     region = np.repeat(np.arange(len(_SIZES)), _SIZES)
     test_set = _test_set(region)
     original = np.linspace(_HIGHEST, _LOWEST, MODELS)
@@ -78,7 +78,7 @@ def populations(count: int, weak: float, rng: np.random.Generator) -> Iterator[P
         mean = 0.4 + GEOGRAPHIC_RATE * (original - _LOWEST) + scatter[0]
         shares = mean[:, None] + apart[:, None] * (_PLACES - _PLACES @ _SIZES / _SIZES.sum())
         standard = 0.4 + STANDARD_RATE * (original - _LOWEST) + scatter[1]
-        found = geography(
+        result = geography(
             test_set,
             _predictions(test_set, _right(shares, region, rng)),
             by="region",
@@ -88,11 +88,11 @@ def populations(count: int, weak: float, rng: np.random.Generator) -> Iterator[P
             standard=[_counts("standard", standard, _IMAGES[1], rng)],
             draws=_DRAWS,
         )
-        yield Population(Truth(slope, apart, shares.min(axis=1)), found)
+        yield Population(Truth(slope, apart, shares.min(axis=1)), result)
 
 
 def model_name(place: int) -> str:
-    """The name of a model, by its place from the best on."""
+    """The name of a model by its rank."""
     return f"model {place:02}"
 
 
@@ -104,7 +104,7 @@ def _test_set(region: IntArray) -> TestSet:
 
 
 def _right(shares: FloatArray, region: IntArray, rng: np.random.Generator) -> BoolArray:
-    """Shape (m, n): what is right, where an image is as hard as its own difficulty and chance make it."""
+    """Shape (m, n): whether each prediction is correct, from the image's difficulty and independent noise."""
     size = (MODELS, len(region))
     hard = np.sqrt(_SHARED) * rng.standard_normal(len(region), dtype=np.float32)
     noise = np.float32(np.sqrt(1 - _SHARED)) * rng.standard_normal(size, dtype=np.float32)

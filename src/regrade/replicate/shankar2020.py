@@ -1,4 +1,4 @@
-"""Shankar et al. 2020, Evaluating Machine Accuracy on ImageNet: what its printed figures and released results imply."""
+"""Shankar et al. 2020, Evaluating Machine Accuracy on ImageNet: what follows from its printed and released figures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIZES = (984, 980)
 _OTHER_SIZES = (982, 978)
 
 Counts = Mapping[str, tuple[int, int]]
-"""Right answers of each model and labeler on the two sets."""
+"""Correct predictions of each model and answers of each labeler on the two sets."""
 
 _COUNTS: Counts = {
     "ResNet50": (828, 742),
@@ -36,12 +36,12 @@ _COUNTS: Counts = {
     "Human C": (947, 948),
     "Human D": (942, 929),
     "Human E": (957, 946),
-}  # those behind the accuracies in the authors' released notebook (all but AdvProp, from its printed shares)
+}  # from the accuracies in the authors' released notebook (AdvProp: from its printed accuracies)
 
 _DISCORDANT = {
     "McNemar test, FixResNeXt against Human E, ImageNet validation": (38, 21),
     "McNemar test, FixResNeXt against Human B, ImageNetV2": (81, 39),
-}  # images that only the labeler and only the model have right: not printed, but their difference follows from Table 1
+}  # images that only the labeler and only the model gets right: not printed, but the difference follows from Table 1
 
 _CLASSES = {
     ("Section 4.1 text", "animal classes"): "organisms",
@@ -54,7 +54,7 @@ _cell = partial(Cell, kind=CellKind.CONSTRUCTION)
 
 
 def shankar2020(_data: Path | None = None) -> Replication:
-    """Recompute what the printed figures allow; the answers of the labelers are not used."""
+    """Recompute what follows from the printed figures; the labelers' answers are not used."""
     cells = (
         *_table_1(_COUNTS, _SIZES),
         *_proper_intervals(),
@@ -89,7 +89,7 @@ def _table_1(counts: Counts, sizes: tuple[int, int]) -> Iterator[Cell]:
 
 
 def _rounded_twice(percent: float) -> float:
-    """Rounded to hundredths and then to tenths, half up, which fits more of the printed figures than once."""
+    """Rounded to hundredths and then to tenths, half up, which matches more printed figures than rounding once."""
     hundredths = floor(100 * percent + 0.5)
     return floor(hundredths / 10 + 0.5) / 10
 

@@ -1,4 +1,4 @@
-"""Vasudevan et al. 2022, When does dough become a bagel?: mistakes, their kinds and tests, pairs and comparisons."""
+"""Vasudevan et al. 2022, When does dough become a bagel?: mistakes, their categories, tests and comparisons."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CATEGORIES = (
     "FG w/ OOV",
     "Spurious",
     "Non-prototypical",
-)  # columns of Table 2, as MistakeCategory
+)  # columns of Table 2, in the order of MistakeCategory
 
 _printed = partial(printed_figure, _PAPER)
 _by_construction = partial(Cell, kind=CellKind.CONSTRUCTION)
@@ -57,7 +57,9 @@ class _Counts:
         return sum(self.categories)
 
 
-_VIT_IN_TESTS = _Counts((243, 54, 52, 31), 155)  # 380 mistakes: the only counts near the release that fit the tests
+_VIT_IN_TESTS = _Counts(
+    (243, 54, 52, 31), 155
+)  # 380 mistakes: the only counts near the released ones that reproduce the tests
 
 
 def vasudevan2022(data: Path) -> Replication:
@@ -83,7 +85,7 @@ def vasudevan2022(data: Path) -> Replication:
 
 @dataclass(frozen=True)
 class _Released:
-    """The released mistakes of both models, on a test set of the images that either has wrong."""
+    """The released mistakes of both models, and a test set of the images that either gets wrong."""
 
     test_set: TestSet
     reviews: Mapping[str, MistakeReview]
@@ -98,9 +100,9 @@ def _read_released(data: Path) -> _Released:
     for file in _FILES.values():
         content = read_json(data / file)
         if not isinstance(content, dict):
-            raise FormatError(f"{data / file}: a JSON object from image to mistake is wanted")
+            raise FormatError(f"{data / file}: expected a JSON object from image to mistake")
         images |= dict.fromkeys(content)
-    test_set = TestSet("imagenet-val", imagenet_1k(), tuple(images), _own_labels(tuple(images), data))
+    test_set = TestSet("imagenet-val", imagenet_1k(), tuple(images), _original_labels(tuple(images), data))
     reviews = {
         row: read_mistake_file(data / file, test_set, form=MistakeFormat.VASUDEVAN2022, model=row).review
         for row, file in _FILES.items()
@@ -108,8 +110,8 @@ def _read_released(data: Path) -> _Released:
     return _Released(test_set, reviews)
 
 
-def _own_labels(images: Sequence[str], data: Path) -> IntArray:
-    """The images' own labels: not among the paper's files, but among recht2019's, if these lie beside them."""
+def _original_labels(images: Sequence[str], data: Path) -> IntArray:
+    """The original labels, from the files of recht2019 in the next folder; the paper's files do not have them."""
     path = data.resolve().parent / _LABELS_FILE
     if not path.is_file():
         return np.full(len(images), UNLABELED)
@@ -124,7 +126,7 @@ def _counted(review: MistakeReview) -> _Counts:
 
 
 def _new_images() -> _Counts:
-    """ViT-3B's mistakes on ImageNetV2, which were not released: the counts behind the printed shares."""
+    """ViT-3B's mistakes on ImageNetV2, which were not released: the counts that give the printed percentages."""
     total = _printed("Section 4.2 text", "ImageNetV2 mistakes left for category and severity", "number").value
     columns = [f"Categories, {name}" for name in _CATEGORIES] + ["Severities, Major"]
     *categories, major = (round(_printed("Table 2", _NEW, column).value * total / 100) for column in columns)
@@ -159,21 +161,21 @@ _TestName = tuple[str, str]  # section, row
 
 
 def _tests(vit: _Counts, counts: Mapping[str, _Counts]) -> dict[_TestName, ChiSquare]:
-    """The tests of ViT-3B's mistakes against Greedy Soups' and against those on ImageNetV2."""
+    """The tests of ViT-3B's mistakes against those of Greedy Soups and against those on ImageNetV2."""
     tests = {}
-    for section, rivals, mistakes in (
+    for section, compared, mistakes in (
         ("Section 4.3 text", "ViT-3B against Greedy Soups", counts[_SOUPS]),
         ("Section 4.2 text", "ImageNet against ImageNetV2", counts[_NEW]),
     ):
         severities = [[group.major, group.total - group.major] for group in (vit, mistakes)]
-        tests[section, f"chi-square test, mistake severity, {rivals}"] = chi_square(severities)
+        tests[section, f"chi-square test, mistake severity, {compared}"] = chi_square(severities)
         categories = [vit.categories, mistakes.categories]
-        tests[section, f"chi-square test, mistake category, {rivals}"] = chi_square(categories)
+        tests[section, f"chi-square test, mistake category, {compared}"] = chi_square(categories)
     return tests
 
 
 def _test_cells(tests: Mapping[_TestName, ChiSquare], basis: str, kind: CellKind = CellKind.DATA) -> Iterator[Cell]:
-    """The figures of tests; those that rest on printed shares of ImageNetV2 are by construction."""
+    """The figures of tests; those from printed percentages of ImageNetV2 are by construction."""
     for (section, row), test in tests.items():
         how = CellKind.CONSTRUCTION if row.endswith("ImageNetV2") else kind
         yield from _test_figures(section, row, test, basis, how)
@@ -207,7 +209,7 @@ def _accuracies(counts: Mapping[str, _Counts]) -> Iterator[Cell]:
 def _goblet_and_vase(path: Path) -> Iterator[Cell]:
     listed = read_json(path)
     if not (isinstance(listed, list) and all(isinstance(row, list) and len(row) == 3 for row in listed)):
-        raise FormatError(f"{path}: a list of two classes and a count each is wanted")
+        raise FormatError(f"{path}: expected a list of [class, class, count]")
     space = imagenet_1k()
     goblet, vase = (space.names.index(name) for name in ("goblet", "vase"))
     pair = {space.ids[goblet], space.ids[vase]}
@@ -218,7 +220,7 @@ def _goblet_and_vase(path: Path) -> Iterator[Cell]:
 
 
 def _distances(released: _Released) -> Iterator[Cell]:
-    """The share of fine-grained mistakes at a distance from the image's own label, where labels are at hand."""
+    """The percentage of fine-grained mistakes by distance from the original label, if labels are available."""
     if not released.labeled:
         return
     review = released.reviews[_VIT]
@@ -237,7 +239,7 @@ def _count(section: str, row: str, column: str = "number") -> int:
 
 
 def _resolved(vit: _Counts) -> Iterator[Cell]:
-    """Mistakes that the review resolved: their test and shares from printed counts, and what the release leaves."""
+    """Mistakes that the review resolved: tests and percentages from printed counts and the released mistakes."""
     row = "ImageNet mistakes problematic or correct"
     right, mistakes = _count("4.2", row, "numerator"), _count("4.2", row, "denominator")
     right_new = _count("4.2", "sampled ImageNetV2 predictions correct or with problematic labels")
@@ -256,7 +258,7 @@ def _resolved(vit: _Counts) -> Iterator[Cell]:
 
 
 def _sums() -> Iterator[Cell]:
-    """Sums and shares of counts that the paper prints."""
+    """Sums and percentages of printed counts."""
     remaining = _count("3.1", "initial mistakes") - _count(
         "3.1", "novel predictions deemed correct (or ground truth incorrect)"
     )
@@ -280,7 +282,7 @@ def _sums() -> Iterator[Cell]:
 
 
 def _paired_notes(reviews: Mapping[str, MistakeReview]) -> Iterator[str]:
-    """The paired counterparts of the tests of two models on the same images, which the paper takes as independent."""
+    """The paired tests of two models on the same images, which the paper tests as independent samples."""
     pair = [reviews[row] for row in (_VIT, _SOUPS)]
     for test in categories_of(pair, home=pair[0].test_set, confidence=0.95).tests:
         if test.test is not None and test.paired is not None:

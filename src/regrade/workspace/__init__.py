@@ -1,6 +1,6 @@
-"""The Python face of regrade: open a workspace, bring things in, get results out."""
+"""The Python API of regrade: open a workspace, import data, run studies."""
 
-from regrade.workspace.leakage_loader import find_twins
+from regrade.workspace.leakage_loader import find_near_duplicates
 from regrade.workspace.loading import ProgressCallback
 from regrade.workspace.novel_review import DrawnReview
 from regrade.workspace.queue_result import QueueResult
@@ -17,7 +17,7 @@ __all__ = [
     "RunningReview",
     "Workspace",
     "WrittenReport",
-    "find_twins",
+    "find_near_duplicates",
     "init",
     "open",
 ]

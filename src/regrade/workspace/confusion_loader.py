@@ -1,4 +1,4 @@
-"""A study of confusion from what a workspace stores, and the hard set that it finds."""
+"""Confusion study on the data of a workspace, and storing its hard set."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from regrade.testsets import images_are_missing
 from regrade.workspace.loading import ProgressCallback, chosen_models, scored_predictions
 from regrade.workspace.test_set_adding import listed_in_catalog
 
-_MEMBERS = "models"  # what an ensemble is called that is made up of models
+_MEMBERS = "models"  # name of an ensemble whose members are models
 
 
 @dataclass(frozen=True)
 class KeptHardSet:
-    """A hard set that was stored: as a test set of its own, and as a slice of the one that it comes from."""
+    """A stored hard set: a test set of its own and a slice of the source test set."""
 
     test_set: TestSet
     slices: SliceSet
@@ -41,52 +41,52 @@ def study_confusion(
     hard: HardRule | None,
     unlabeled: str | None,
     seed: int,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> Confusion:
-    """Study the ensembles that are named, or the only one that is stored, or models as the members of one."""
+    """Study the named ensembles, the only stored one, or an ensemble whose members are models."""
     refuse_text(ensembles, "ensembles")
     chosen = _ensembles(store, test_set, ensembles, members)
-    other = None
+    without_labels = None
     if unlabeled is not None:
-        there = store.test_set(unlabeled)
-        if there.name == test_set.name:
-            raise InputError(f"{unlabeled} cannot be learned on itself: name another set")
-        first = _members(store, there, members) if members else store.checkpoints(there, chosen[0].ensemble)
-        known = store.model_names(there.name)
-        both = tuple(name for name in chosen_models(store, test_set, models) if name in known)
-        scored = list(scored_predictions(store, there, both, watch=watch)) if both else []
-        other = WithoutLabels(there, first, scored, _own(store, there, first))
+        target = store.test_set(unlabeled)
+        if target.name == test_set.name:
+            raise InputError(f"unlabeled must differ from the labeled set: {unlabeled} is both")
+        first = _members(store, target, members) if members else store.checkpoints(target, chosen[0].ensemble)
+        stored_models = store.model_names(target.name)
+        both = tuple(name for name in chosen_models(store, test_set, models) if name in stored_models)
+        scored = list(scored_predictions(store, target, both, progress=progress)) if both else []
+        without_labels = WithoutLabels(target, first, scored, _ensemble_scoring(store, target, first))
     names = chosen_models(store, test_set, models)
     return confusion(
         test_set,
         chosen,
-        scored_predictions(store, test_set, names, watch=watch) if names else (),
+        scored_predictions(store, test_set, names, progress=progress) if names else (),
         rng=np.random.default_rng(seed),
-        own=_own(store, test_set, chosen[0]),
+        own=_ensemble_scoring(store, test_set, chosen[0]),
         base=base,
         bin_width=bin_width,
         hard=hard,
-        other=other,
+        other=without_labels,
         confidence=store.config.confidence,
     )
 
 
-def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
-    """Store a study's hard set as a test set, with images where there are any, and as a slice of its source."""
-    if found.hard is None:
-        raise InputError("this study has no hard set: " + "; ".join(found.notes))
+def keep_hard_set(store: Store, result: Confusion, name: str) -> KeptHardSet:
+    """Store a study's hard set as a test set, with images if there are any, and as a slice of its source."""
+    if result.hard is None:
+        raise InputError("this study has no hard set: " + "; ".join(result.notes))
     if listed_in_catalog(name):
-        raise InputError(f"{name} is a set of the catalog: call one that is made here by another name")
-    source = store.test_set(found.test_set)
-    test_set, slices = found.hard.as_test_set(source, name), found.hard.as_slices(name)
+        raise InputError(f"{name} is the name of a test set in the catalog: choose another name")
+    source = store.test_set(result.test_set)
+    test_set, slices = result.hard.as_test_set(source, name), result.hard.as_slices(name)
     with_images = store.has_images(source.name)
     with store.transaction():
         if store.has_test_set(name) and store.test_set(name).digest != test_set.digest:
-            raise AlreadyStored(f"another test set is stored as {name!r}: choose another name")
+            raise AlreadyStored(f"a different test set is stored as {name!r}: choose another name")
         kept = keep_slices(store, slices)
         class_map = store.class_map(source)
         if with_images:
-            positions = np.flatnonzero(found.hard.inside).tolist()
+            positions = np.flatnonzero(result.hard.inside).tolist()
             images = store.images(source)
             locations = tuple(images.locations[position] for position in positions)
             kept_images = replace(images, locations=locations)
@@ -99,34 +99,36 @@ def keep_hard_set(store: Store, found: Confusion, name: str) -> KeptHardSet:
 def _ensembles(store: Store, test_set: TestSet, names: Sequence[str], members: Sequence[str]) -> list[Checkpoints]:
     if members:
         return [_members(store, test_set, members), *(store.checkpoints(test_set, name) for name in names)]
-    known = names or store.ensemble_names(test_set.name)
-    if not names and len(known) != 1:
-        there = f": there are {', '.join(known)}" if known else " yet: regrade import checkpoints"
-        raise InputError(f"{'name an ensemble of' if known else 'there is no ensemble on'} {test_set.name}{there}")
-    return [store.checkpoints(test_set, name) for name in known]
+    stored_names = names or store.ensemble_names(test_set.name)
+    if not names and len(stored_names) != 1:
+        hint = f": stored are {', '.join(stored_names)}" if stored_names else " yet: run regrade import checkpoints"
+        raise InputError(
+            f"{'name an ensemble of' if stored_names else 'there is no ensemble on'} {test_set.name}{hint}"
+        )
+    return [store.checkpoints(test_set, name) for name in stored_names]
 
 
 def _members(store: Store, test_set: TestSet, names: Sequence[str]) -> Checkpoints:
-    """Models with full scores in the same classes as the members of an ensemble of one epoch."""
-    found = [_with_scores(store.predictions(test_set, name)) for name in chosen_models(store, test_set, names)]
-    if len({(one.class_space, one.score_kind) for one in found}) > 1:
-        told = ", ".join(f"{one.model} {_kind(one).value} of {one.class_space}" for one in found)
-        raise InputError(f"members of one ensemble need the same classes and the same kind of scores: {told}")
-    first = found[0]
+    """An ensemble of one epoch whose members are models with full scores in the same classes."""
+    members = [_with_scores(store.predictions(test_set, name)) for name in chosen_models(store, test_set, names)]
+    if len({(member.class_space, member.score_kind) for member in members}) > 1:
+        described = ", ".join(f"{member.model} {_kind(member).value} of {member.class_space}" for member in members)
+        raise InputError(f"members of one ensemble need the same classes and the same kind of scores: {described}")
+    first = members[0]
 
     def read(member: int, _epoch: int) -> FloatArray:
-        scores = found[member].full_scores
+        scores = members[member].full_scores
         if scores is None:
-            raise InputError(f"model {found[member].model} has no full scores")
+            raise InputError(f"model {members[member].model} has no full scores")
         return scores
 
     space = store.class_space(first.class_space)
     return Checkpoints(
-        found[0].model if len(found) == 1 else _MEMBERS,
+        members[0].model if len(members) == 1 else _MEMBERS,
         test_set.name,
         space.name,
         _kind(first),
-        tuple(one.model for one in found),
+        tuple(member.model for member in members),
         (1,),
         len(test_set),
         len(space),
@@ -147,8 +149,8 @@ def _kind(predictions: Predictions) -> ScoreKind:
     return predictions.score_kind or ScoreKind.LOGITS
 
 
-def _own(store: Store, test_set: TestSet, checkpoints: Checkpoints) -> Scoring:
-    """How the ensemble's own answers are scored: as any model's would be."""
+def _ensemble_scoring(store: Store, test_set: TestSet, checkpoints: Checkpoints) -> Scoring:
+    """The scoring of the ensemble's own predictions: the same as for any model."""
     predicted = store.class_space(checkpoints.class_space)
     stored = store.class_map(test_set)
     fits = stored is not None and stored.source.digest == predicted.digest

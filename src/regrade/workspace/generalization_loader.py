@@ -1,4 +1,4 @@
-"""Grading the same models on an original and on new test sets, each pair among the same classes."""
+"""Counts of the same models on an original and on new test sets, each pair within the same classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from regrade.studies import SetCounts, SetPair, counts_with_noise
 from regrade.workspace.loading import ProgressCallback, scored_predictions
 from regrade.workspace.shared_images import shared_images
 
-_UNREAD = 0  # the hash of an image that was not read
+_NO_HASH = 0  # the hash of an image that was not read
 
 
 def set_pairs(
@@ -28,26 +28,26 @@ def set_pairs(
     models: Sequence[str] = (),
     within: str | ClassSpace | None = None,
     class_map: str | Path | None = None,
-    watch: ProgressCallback = iter,
+    progress: ProgressCallback = iter,
 ) -> list[SetPair]:
-    """The counts of models on each pair of test sets, of those named or of all.
+    """The counts of the named models (default: all) on each pair of the original and a new test set.
 
-    A new set in a part of the original's classes, such as ImageNet-A, is held against the original among these only.
+    If a new set has only a part of the original's classes, as ImageNet-A has, the original is scored within these.
     """
     refuse_text(new, "new")
     refuse_text(models, "models")
     old, targets = store.test_set(original), [store.test_set(name) for name in new]
     if not targets:
         raise InputError("name at least one new test set")
-    _check_known(store, models, (old, *targets))
+    _check_models(store, models, (old, *targets))
     originals: dict[str, SetCounts] = {}
     pairs = []
     for target in targets:
         among = within or _part_of_classes(old, target)
         key = among.digest if isinstance(among, ClassSpace) else str(among)
         if key not in originals:
-            originals[key] = _counts(store, old, models, within=among, watch=watch)
-        counts = _counts(store, target, models, within=within, class_map=class_map, watch=watch)
+            originals[key] = _counts(store, old, models, within=among, progress=progress)
+        counts = _counts(store, target, models, within=within, class_map=class_map, progress=progress)
         if class_map or store.class_map(target):
             note = (
                 f"{target.name} is scored through a class map and {old.name} among all its classes: the gap holds that"
@@ -66,22 +66,22 @@ def _counts(
     *,
     within: str | ClassSpace | None,
     class_map: str | Path | None = None,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> SetCounts:
-    known = store.model_names(test_set.name)
-    chosen = tuple(model for model in models if model in known) if models else known
+    stored_models = store.model_names(test_set.name)
+    chosen = tuple(model for model in models if model in stored_models) if models else stored_models
     if not chosen:
         raise InputError(f"none of these models has predictions on {test_set.name}")
-    scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, watch=watch)
+    scored = scored_predictions(store, test_set, chosen, within=within, class_map=class_map, progress=progress)
     return counts_with_noise(test_set, scored, confidence=store.config.confidence)
 
 
 def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
-    """What a reader must know where images of the new set are images of the original, by their ids or content."""
+    """A note on images of the new set that are also in the original, by id or content; empty if there are none."""
     shared = shared_images(old, new)
     by_id = np.zeros(len(new), dtype=bool) if shared is None else shared.second >= 0
     content = _content(store, new)
-    by_content = np.isin(content, _content(store, old)) & (content != _UNREAD)
+    by_content = np.isin(content, _content(store, old)) & (content != _NO_HASH)
     count = int((by_id | by_content).sum())
     if not count:
         return ""
@@ -92,25 +92,25 @@ def _overlap(store: Store, old: TestSet, new: TestSet) -> str:
 
 
 def _content(store: Store, test_set: TestSet) -> NDArray[np.uint64]:
-    """Hashes (n,) of the content of images that `predict` has read for any model."""
+    """Content hashes (n,) of the images, as stored by `predict` for any model."""
     for model in store.model_names(test_set.name):
         manifest = store.manifest(test_set, model)
         if manifest.fingerprints and manifest.test_set_digest == test_set.digest:
             fingerprints = store.predictions(test_set, model).fingerprints
             assert fingerprints is not None
             return np.asarray(fingerprints["digest"])
-    return np.full(len(test_set), _UNREAD, dtype=np.uint64)
+    return np.full(len(test_set), _NO_HASH, dtype=np.uint64)
 
 
-def _check_known(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
+def _check_models(store: Store, models: Sequence[str], test_sets: Sequence[TestSet]) -> None:
     for test_set in test_sets:
         store.check_manifests(test_set.name, models)
-    known = {model for test_set in test_sets for model in store.model_names(test_set.name)}
+    stored_models = {model for test_set in test_sets for model in store.model_names(test_set.name)}
     for model in models:
-        if model not in known:
-            raise UnknownName("model", model, sorted(known))
+        if model not in stored_models:
+            raise UnknownName("model", model, sorted(stored_models))
 
 
 def _part_of_classes(old: TestSet, new: TestSet) -> ClassSpace | None:
-    """The classes of a new set where they are only a part of the original's."""
+    """The classes of a new set if they are a proper subset of the original's."""
     return new.class_space if set(new.class_space.ids) < set(old.class_space.ids) else None

@@ -1,4 +1,4 @@
-"""Loading what a study of geography asks for: models on the geographic set, and their counts on the others."""
+"""Geography study on the data of a workspace: models on the grouped set, and their counts on reference sets."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def study_geography(
     growth: tuple[str, str] | None,
     class_map: str | Path | None,
     seed: int,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> Geography:
-    """Study the models that are named, or all of the test set's."""
+    """Study the named models (default: all models of the test set)."""
     refuse_text(standard, "standard")
-    others = [store.test_set(name) for name in ([original] if original else []) + list(standard)]
+    reference_sets = [store.test_set(name) for name in ([original] if original else []) + list(standard)]
     chosen = chosen_models(store, test_set, models)
-    counts = [_counts(store, other, chosen, watch) for other in others]
+    counts = [_counts(store, reference_set, chosen, progress) for reference_set in reference_sets]
     return geography(
         test_set,
-        scored_predictions(store, test_set, chosen, class_map=class_map, watch=watch),
+        scored_predictions(store, test_set, chosen, class_map=class_map, progress=progress),
         by=by,
         rng=np.random.default_rng(seed),
         top=top,
@@ -52,11 +52,11 @@ def study_geography(
     )
 
 
-def _counts(store: Store, test_set: TestSet, models: Sequence[str], watch: ProgressCallback) -> SetCounts:
-    """The counts of those of the models that are on another test set."""
-    known = set(store.model_names(test_set.name))
-    here = tuple(model for model in models if model in known)
-    if not here:
+def _counts(store: Store, test_set: TestSet, models: Sequence[str], progress: ProgressCallback) -> SetCounts:
+    """The counts of those models that have predictions on another test set."""
+    stored_models = set(store.model_names(test_set.name))
+    common = tuple(model for model in models if model in stored_models)
+    if not common:
         raise InputError(f"none of these models has predictions on {test_set.name}")
-    scored = scored_predictions(store, test_set, here, watch=watch)
+    scored = scored_predictions(store, test_set, common, progress=progress)
     return counts_with_noise(test_set, scored, confidence=store.config.confidence)

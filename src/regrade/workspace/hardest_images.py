@@ -1,4 +1,4 @@
-"""The images that most models miss, as small images with what the models took them for."""
+"""The images that most models get wrong, as thumbnails with the models' predictions."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ from regrade.workspace.loading import ProgressCallback, chosen_models, reviewed_
 
 _TILES = 24
 _SIDE, _QUALITY = 192, 80
-_NAMED = 2  # answers that a image names
+_MAX_NAMED = 2  # predictions named per image
 
 
-def hardest_images(store: Store, test_set: TestSet, *, labels: str | None, watch: ProgressCallback = iter) -> Gallery:
-    """The images that most models have wrong, hardest first; of equal ones those where models agree most.
+def hardest_images(
+    store: Store, test_set: TestSet, *, labels: str | None, progress: ProgressCallback = iter
+) -> Gallery:
+    """The images that most models get wrong, hardest first; ties by how many models make the same prediction.
 
-    With ``labels`` wrong means wrong under that label set, verdicts of a review included, without them not the image's
-    own label.
+    With ``labels`` predictions are scored against that label set and the decisions of its review, otherwise against the
+    original labels.
     """
     names = chosen_models(store, test_set, ())
-    wrong, novel, answers = _answers(store, test_set, names, labels, watch)
+    wrong, novel, predicted_classes = _all_predictions(store, test_set, names, labels, progress)
     missed = wrong.sum(axis=0)
     if not missed.any():
         raise InputError(f"no model is wrong on any image of {test_set.name}")
     candidates = np.lexsort((np.arange(len(missed)), -missed))[: 50 * _TILES]
-    said = {int(one): _most_said(answers[wrong[:, one], one]) for one in candidates if missed[one]}
-    order = sorted(said, key=lambda one: (-missed[one], -said[one][0][1], one))
+    hard = [int(position) for position in candidates if missed[position]]
+    predicted = {position: _prediction_counts(predicted_classes[wrong[:, position], position]) for position in hard}
+    order = sorted(predicted, key=lambda position: (-missed[position], -predicted[position][0][1], position))
     source = store.images(test_set)
     images, tiles, unread = open_images(source), list[GalleryTile](), 0
-    for one in order:
+    for position in order:
         if len(tiles) == _TILES:
             break
         try:
-            image = decode_gray_or_rgb(images.read(one), orientation=source.orientation, border=source.border)
+            image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
         except UnreadableImage:
             unread += 1
             continue
@@ -52,14 +55,14 @@ def hardest_images(store: Store, test_set: TestSet, *, labels: str | None, watch
             GalleryTile(
                 buffer.getvalue(),
                 image.size,
-                test_set.ids[one],
-                _label(test_set, one),
-                _in_words(said[one], test_set),
-                f"{missed[one]} of {amount(len(names), 'model')} wrong",
+                test_set.ids[position],
+                _label(test_set, position),
+                _predicted_in_words(predicted[position], test_set),
+                f"{missed[position]} of {amount(len(names), 'model')} wrong",
             )
         )
     if not tiles:
-        raise UnreadableImage(f"none of the {amount(unread, 'image')} that models miss most can be read")
+        raise UnreadableImage(f"none of the {amount(unread, 'image')} that models get wrong most often can be read")
     against = f"under {labels}" if labels else "by the images' own labels"
     notes = [
         f"wrong {against}; of images missed by equally many models those come first where models agree most on "
@@ -76,32 +79,32 @@ def hardest_images(store: Store, test_set: TestSet, *, labels: str | None, watch
     return Gallery(f"{title}; the hardest {len(tiles)} are shown", tuple(tiles), tuple(notes))
 
 
-def _answers(
-    store: Store, test_set: TestSet, names: Sequence[str], labels: str | None, watch: ProgressCallback
+def _all_predictions(
+    store: Store, test_set: TestSet, names: Sequence[str], labels: str | None, progress: ProgressCallback
 ) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Whether each model is wrong, whether no one has judged that, and what it said: (models, images)."""
+    """Arrays (models, images): whether the model is wrong, whether its prediction is novel, and the prediction."""
     judged = None if labels is None else reviewed_labels(store, test_set, labels)
-    wrong, novel, answers = [], [], []
-    for predictions, scoring in scored_predictions(store, test_set, tuple(names), watch=watch):
-        found = judge_predictions(predictions, scoring, judged)
-        wrong.append(found.counted & ~found.right)
-        novel.append(found.counted & found.novel)
-        answers.append(_own_space(predictions, test_set))
-    return np.array(wrong), np.array(novel), np.array(answers)
+    wrong, novel, classes = [], [], []
+    for predictions, scoring in scored_predictions(store, test_set, tuple(names), progress=progress):
+        judged_predictions = judge_predictions(predictions, scoring, judged)
+        wrong.append(judged_predictions.counted & ~judged_predictions.right)
+        novel.append(judged_predictions.counted & judged_predictions.novel)
+        classes.append(_in_set_classes(predictions, test_set))
+    return np.array(wrong), np.array(novel), np.array(classes)
 
 
-def _own_space(predictions: Predictions, test_set: TestSet) -> IntArray:
-    """What a model said; nothing where it speaks of other classes than the test set's."""
+def _in_set_classes(predictions: Predictions, test_set: TestSet) -> IntArray:
+    """The top-1 classes (n,); -1 if the model predicts other classes than those of the test set."""
     if predictions.class_space != test_set.class_space.name:
         return np.full(len(predictions), -1, dtype=np.int64)
     return predictions.top1.astype(np.int64)
 
 
-def _most_said(answers: IntArray) -> list[tuple[int, int]]:
-    """Answers with how many gave them, the most frequent first."""
-    classes, counts = np.unique(answers, return_counts=True)
+def _prediction_counts(predicted: IntArray) -> list[tuple[int, int]]:
+    """Predicted classes with their counts, the most frequent first."""
+    classes, counts = np.unique(predicted, return_counts=True)
     order = np.lexsort((classes, -counts))
-    return [(int(classes[one]), int(counts[one])) for one in order]
+    return [(int(classes[rank]), int(counts[rank])) for rank in order]
 
 
 def _label(test_set: TestSet, position: int) -> str:
@@ -109,8 +112,8 @@ def _label(test_set: TestSet, position: int) -> str:
     return "no label" if label == UNLABELED else test_set.class_space.names[label]
 
 
-def _in_words(said: list[tuple[int, int]], test_set: TestSet) -> str:
-    known = [(test_set.class_space.names[label], count) for label, count in said if label >= 0]
-    words = [f"{name} ({count})" for name, count in known[:_NAMED]]
-    more = len(known) - len(words)
+def _predicted_in_words(predicted: list[tuple[int, int]], test_set: TestSet) -> str:
+    named = [(test_set.class_space.names[label], count) for label, count in predicted if label >= 0]
+    words = [f"{name} ({count})" for name, count in named[:_MAX_NAMED]]
+    more = len(named) - len(words)
     return ("taken for " + ", ".join(words) + (f" and {more} more" if more else "")) if words else ""

@@ -1,4 +1,4 @@
-"""The contents of a test set's images: a hash of the decoded pixels, by which copies are found under other names."""
+"""Content hashes of a test set's images, computed from the decoded pixels, to find copies with other ids."""
 
 from __future__ import annotations
 
@@ -17,60 +17,60 @@ from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
 from regrade.workspace.signature_loader import ImageProgress
 
-_STEP = 512  # images that are read before their contents are kept
+_BATCH = 512  # images that are read before their hashes are stored
 
 
 class ImageContents:
-    """The contents of one test set's images, each read at most once; stored signatures spare the reading."""
+    """The content hashes of one test set's images; each image is read at most once, stored signatures are reused."""
 
     def __init__(self, store: Store, test_set: TestSet) -> None:
         source = _source(store, test_set)
-        self._known: dict[int, str | None] = {}
+        self._hashes: dict[int, str | None] = {}
         if source is not None:
-            with suppress(FormatError):  # where signatures are damaged, the images themselves are read instead
-                self._known = _signed_contents(store, test_set.name, source)
+            with suppress(FormatError):  # if signatures are damaged, the images are read instead
+                self._hashes = _signed_contents(store, test_set.name, source)
         self._read = None if source is None else _reader(source)
 
     @property
-    def known(self) -> Mapping[int, str | None]:
-        """The contents that are known so far, by position; none of images that cannot be read."""
-        return self._known
+    def hashes(self) -> Mapping[int, str | None]:
+        """The hashes computed so far, by position; None for images that cannot be read."""
+        return self._hashes
 
-    def of(self, positions: Sequence[int], watch: ImageProgress = unwatched) -> list[str | None]:
-        """The contents of the images at some positions, in their order; none where an image cannot be read."""
-        missing = [position for position in dict.fromkeys(positions) if position not in self._known]
+    def of(self, positions: Sequence[int], progress: ImageProgress = unwatched) -> list[str | None]:
+        """The hashes of the images at these positions, in this order; None for images that cannot be read."""
+        missing = [position for position in dict.fromkeys(positions) if position not in self._hashes]
         if missing:
-            contents = watch(self._hashed(missing), len(missing))
-            self._known.update(zip(missing, contents, strict=True))
-        return [self._known[position] for position in positions]
+            contents = progress(self._hashed(missing), len(missing))
+            self._hashes.update(zip(missing, contents, strict=True))
+        return [self._hashes[position] for position in positions]
 
     def _hashed(self, positions: Sequence[int]) -> Iterator[str | None]:
         if self._read is None:
             yield from (None for _ in positions)
             return
         with ThreadPoolExecutor(default_workers()) as pool:
-            for start in range(0, len(positions), _STEP):  # few enough at once to keep memory flat
-                yield from pool.map(self._read, positions[start : start + _STEP])
+            for start in range(0, len(positions), _BATCH):  # few enough at once to keep memory flat
+                yield from pool.map(self._read, positions[start : start + _BATCH])
 
 
-def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, watch: ImageProgress = unwatched) -> None:
-    """Read and keep the contents of those images of a queue that have none yet, as far as they can be read."""
+def fill_contents(store: Store, ledger: Ledger, queue: Queue, *, progress: ImageProgress = unwatched) -> None:
+    """Compute and store the hashes of a queue's images that have none yet; unreadable images are skipped."""
     missing = images_without_content(ledger.engine, queue.id)
     if not missing or not store.has_images(queue.test_set):
         return
     test_set = store.test_set(queue.test_set)
     examples = [example for example in missing if example in test_set.position_of]
     contents = ImageContents(store, test_set)
-    for _ in watch(_filled(ledger, queue, test_set, examples, contents), len(examples)):
+    for _ in progress(_filled(ledger, queue, test_set, examples, contents), len(examples)):
         pass
 
 
 def _filled(
     ledger: Ledger, queue: Queue, test_set: TestSet, examples: Sequence[str], contents: ImageContents
 ) -> Iterator[str]:
-    """Examples one after another, each after its content is in the ledger."""
-    for start in range(0, len(examples), _STEP):
-        step = examples[start : start + _STEP]
+    """Yield each example after its hash has been stored in the ledger."""
+    for start in range(0, len(examples), _BATCH):
+        step = examples[start : start + _BATCH]
         hashes = contents.of([test_set.position_of[example] for example in step])
         readable = {example: content for example, content in zip(step, hashes, strict=True) if content is not None}
         keep_contents(ledger.engine, queue.id, readable)
@@ -78,7 +78,7 @@ def _filled(
 
 
 def _source(store: Store, test_set: TestSet) -> ImageSource | None:
-    """Where the images of a test set are; none where that is not known, or known for another version of the set."""
+    """The image source of a test set; None if there is none for this version of the set."""
     try:
         return store.images(test_set)
     except RegradeError:
@@ -86,7 +86,7 @@ def _source(store: Store, test_set: TestSet) -> ImageSource | None:
 
 
 def _reader(source: ImageSource) -> Callable[[int], str | None] | None:
-    """What reads the content of an image; none where the images are not at hand."""
+    """A function that hashes the image at a position; None if the images cannot be opened."""
     try:
         images = open_images(source)
     except RegradeError:
@@ -103,7 +103,7 @@ def _reader(source: ImageSource) -> Callable[[int], str | None] | None:
 
 
 def _signed_contents(store: Store, name: str, source: ImageSource) -> dict[int, str | None]:
-    """The contents that the signatures of a set hold, where any are stored."""
+    """The hashes in a set's stored signatures; empty if there are none."""
     for size in sorted(store.signature_sizes(name)):
         signatures = store.signatures(name, SignatureKey(source, size))
         if signatures is not None:

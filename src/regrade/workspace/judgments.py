@@ -1,4 +1,4 @@
-"""What people decide: the ledger of a workspace, its queues, and what comes of the verdicts."""
+"""Review in a workspace: its ledger, its queues, and publishing the decisions."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ if TYPE_CHECKING:
 
 
 class Judgments:
-    """The part of a workspace that people fill, vote by vote."""
+    """The review methods of a workspace."""
 
     store: Store
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger that regrade.toml names, to be written to; created if it is a file that never was."""
+        """The ledger named in regrade.toml, for writing; a ledger file is created on first use."""
         ledger = self.readable_ledger
         prepare_writing(self.store, ledger)
         return ledger
 
     @cached_property
     def readable_ledger(self) -> Ledger:
-        """The ledger as it is, for whoever only reads it."""
+        """The ledger named in regrade.toml, for reading."""
         try:
             return open_ledger(self.store)
         except ModuleNotFoundError:
             raise MissingExtra("the ledger of judgments", "serve") from None
 
-    # What is asked
+    # Queues
 
     @contextmanager
-    def _filling(self) -> Iterator[Ledger]:
-        """The ledger, while no one else fills queues: what is not asked yet is then asked once."""
+    def _locked_ledger(self) -> Iterator[Ledger]:
+        """The ledger, locked against other processes that fill queues, so that nothing is queued twice."""
         with self.store.transaction(), self.ledger.filling():
             yield self.ledger
 
@@ -69,25 +69,25 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> QueueResult:
-        """Put what no one has judged into a queue: again after new models, and only what is new is added.
+        """Put unjudged predictions into a queue; call it again after new models to add their predictions.
 
-        Without ``size`` that is every novel prediction of the models, all unless some are named, that no other queue
-        asks about. With it, it is the next so many of the random order of `draw_review`, whose verdicts speak for the
-        rest. Each is for ``overlap`` people: as many as there are reviewers, three at most, unless told.
+        Without ``size`` these are all novel predictions of ``models`` (default: all) that are in no other queue. With
+        ``size`` they are the next predictions in the random order of `draw_review`, which estimate the rest. Each item
+        needs ``overlap`` votes (default: one per reviewer, at most three).
         """
         target = self.store.test_set(test_set)
         if size is None and by is not None:
-            raise InputError("by speaks of a sample: give its size too")
+            raise InputError("by requires size")
         if size is not None and models:
-            raise InputError("a sample is of what all models predict: leave out either models or size")
-        with self._filling() as ledger:
+            raise InputError("a sample is drawn from the predictions of all models: give either models or size")
+        with self._locked_ledger() as ledger:
             from regrade.workspace.judge_queue import queue_all_novel, queue_sample
 
             if size is None:
                 return queue_all_novel(
-                    self.store, ledger, target, labels, models=models, name=name, overlap=overlap, watch=watch
+                    self.store, ledger, target, labels, models=models, name=name, overlap=overlap, progress=progress
                 )
             strata = None if by is None else member(StratifyBy, by)
             return queue_sample(
@@ -103,30 +103,38 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> QueueResult:
-        """Put people's novel answers into a queue, and random models' among them, so that they are judged blind.
+        """Put people's novel answers into a queue, mixed with predictions of random models, for blind review.
 
-        Every image has an answer of a person and one of a model: a novel one where there is any, else one that was
-        judged before. Nothing in the queue tells them apart.
+        Every image gets a person's answer and a model's prediction: a novel one if there is any, otherwise one that
+        was judged before. Reviewers cannot tell them apart.
         """
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.blind_queue import queue_people
 
             return queue_people(
-                self.store, ledger, test_set, labels, persons=people, seed=seed, name=name, overlap=overlap, watch=watch
+                self.store,
+                ledger,
+                test_set,
+                labels,
+                people=people,
+                seed=seed,
+                name=name,
+                overlap=overlap,
+                progress=progress,
             )
 
     def queue_mistakes(
         self, test_set: str, *, labels: str, model: str, name: str | None = None, overlap: int | None = None
     ) -> QueueResult:
-        """Put the mistakes of a model that remain into a queue, for people to say of what kind each is and how grave.
+        """Put a model's remaining mistakes into a queue, for people to give each a category and a severity.
 
-        Unclear and collapsed classes are no mistakes, problematic images are left out, and what is novel has to be
+        Unclear and collapsed classes are not mistakes, problematic images are left out, and novel predictions must be
         judged first.
         """
         target = self.store.test_set(test_set)
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.workspace.mistake_queue import queue_mistakes
 
             return queue_mistakes(self.store, ledger, target, labels, model=model, name=name, overlap=overlap)
@@ -141,47 +149,47 @@ class Judgments:
         seed: int = 0,
         name: str | None = None,
         overlap: int | None = None,
-        watch: ImageProgress = unwatched,
+        progress: ImageProgress = unwatched,
     ) -> QueueResult:
         """Put images into a queue to be labeled, drawn at random: ``size`` of them, or all.
 
-        ``family`` keeps those whose own label is of a family of classes, such as dogs. Each is for everyone unless
-        ``overlap`` says for how many. In ``training`` people are told what is right, and nothing is counted.
+        ``family`` keeps images whose original label is in a family of classes, such as dogs. Each image needs
+        ``overlap`` answers (default: one per person). In ``training`` people see the correct label, and nothing counts.
         """
         target = self.store.test_set(test_set)
-        with self._filling() as ledger:
+        with self._locked_ledger() as ledger:
             from regrade.ledger import Mode
             from regrade.workspace.label_queue import queue_labels
 
             chosen = member(Mode, mode)
             return queue_labels(
                 self.store, ledger, target, size=size, of_family=family, mode=chosen, seed=seed, name=name,
-                overlap=overlap, watch=watch,
+                overlap=overlap, progress=progress,
             )  # fmt: skip
 
     def judge_again(self, queue: Queue, item: Item) -> Item:
-        """Have a class judged again whose mistake a panel has found to be none: the item that asks about it."""
-        with self._filling() as ledger:
+        """Return the item that asks about the class of a mistake which the panel decided is not a mistake."""
+        with self._locked_ledger() as ledger:
             from regrade.workspace.second_review import judge_again
 
             return judge_again(ledger, queue, item)
 
-    def fill_contents(self, *, watch: ImageProgress = unwatched) -> None:
-        """Read the images of label queues whose contents the ledger does not have, such as an older one's, once."""
+    def fill_contents(self, *, progress: ImageProgress = unwatched) -> None:
+        """Compute the missing content hashes of images in label queues, for example of older ledgers."""
         ledger = self.ledger
         from regrade.ledger import Question
         from regrade.workspace.image_contents import fill_contents
 
         for queue in ledger.queues():
             if queue.question is Question.LABEL:
-                fill_contents(self.store, ledger, queue, watch=watch)
+                fill_contents(self.store, ledger, queue, progress=progress)
 
-    # How far it is
+    # Progress
 
     def agreement(self, queue: str, *, revealed_only: bool = False) -> PanelAgreement:
-        """How far the people of a queue agree, from what each said before anyone could see what the others say.
+        """Agreement of a queue's reviewers, from votes cast before they could see each other's votes.
 
-        ``revealed_only``: on items that all have voted on, which is what those who still vote may know.
+        ``revealed_only`` keeps items with all votes, which is what reviewers who still have to vote may see.
         """
         ledger = self.readable_ledger
         from regrade.workspace.agreement_loader import study_agreement
@@ -190,21 +198,21 @@ class Judgments:
         return study_agreement(ledger, ledger.queue(queue), confidence=confidence, revealed_only=revealed_only)
 
     def running_review(self, queue: str) -> RunningReview | None:
-        """Accuracies by the decisions of a queue so far, valid at any stopping point; none unless drawn at random."""
+        """Accuracies from a queue's decisions so far, valid at any stopping time; None unless the queue is a sample."""
         ledger = self.readable_ledger
         from regrade.workspace.running_review import running_review
 
         judged = ledger.queue(queue)
         return running_review(self.store, ledger, judged, self.store.test_set(judged.test_set))
 
-    # What comes of it
+    # Publishing
 
     def publish(self, queue: str, *, dry_run: bool = False) -> PublishResult:
-        """Turn what stands in a queue into files that every study reads; again, and nothing new is no change.
+        """Write a queue's decisions to files that every study reads; idempotent.
 
-        Judged classes become a new version of the label set, or verdicts of its review if they were drawn at random;
-        mistakes a review of the model's; labels, unless in training, the rows of people. ``dry_run`` only tells what
-        would change.
+        Judged classes become a new version of the label set, or decisions of its review if the queue is a sample;
+        mistakes become a review of the model's mistakes; labels become the rows of people, except in training.
+        ``dry_run`` only returns what would change.
         """
         return publish_queue(self.store, self.ledger, queue, dry_run=dry_run)
 
@@ -216,25 +224,25 @@ class Judgments:
         test_set: str,
         models: Sequence[str] = (),
         rule: MultilabelRule | str | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> LabelChange:
-        """What changed between two versions of labels, such as ``own@1`` and ``own@2``, and what it did to every model.
+        """Compare two versions of labels, such as ``own@1`` and ``own@2``, and the models' accuracies under each.
 
-        All models of the test set, or the models and people that are named.
+        ``models`` names models and people (default: all models of the test set).
         """
         target = self.store.test_set(test_set)
-        return compare_labels(self.store, target, before, after, models=models, rule=rule, watch=watch)
+        return compare_labels(self.store, target, before, after, models=models, rule=rule, progress=progress)
 
-    # Taking it along
+    # Backup and export
 
     def back_up_ledger(self, path: str | Path) -> None:
-        """Copy the ledger, as it is at one moment, to a new file that only its owner may read; voting goes on."""
+        """Copy a snapshot of the ledger to a new file that only its owner may read; voting can continue meanwhile."""
         self.readable_ledger.back_up(Path(path))
 
     def restore_ledger(self, path: str | Path, *, older: bool = False) -> RestoredLedger:
-        """Put a backup in the place of the ledger, which is set aside; no process may have it open.
+        """Replace the ledger by a backup; the present file is kept under another name, and no process may have it open.
 
-        A backup that lacks votes which were published raises, unless ``older`` accepts that.
+        A backup without the published votes raises, unless ``older`` is set.
         """
         if "readable_ledger" in vars(self):
             self.readable_ledger.engine.dispose()
@@ -246,26 +254,26 @@ class Judgments:
             raise MissingExtra("the ledger of judgments", "serve") from None
 
     def ledger_problems(self) -> tuple[str, ...]:
-        """What is wrong with the ledger: damage, rows that were changed past it, missing protection."""
+        """Problems of the ledger: damage, rows changed outside regrade, missing protection."""
         return ledger_problems(self.store) or ()
 
     def export_ledger(self, path: str | Path) -> dict[str, int]:
-        """Write all that people said, with who and when, as CSV, JSON or Parquet; count the rows by kind.
+        """Write all votes, with author and time, to a CSV, JSON or Parquet file; return the number of rows by kind.
 
-        Accounts, passwords and invitations stay.
+        Accounts, passwords and invitations are not exported.
         """
         return export_ledger(self.readable_ledger, Path(path))
 
     def import_ledger(self, path: str | Path) -> ImportedLedger:
-        """Add what an exported ledger holds, all of it or nothing, and say how many votes are new."""
+        """Add the rows of an exported ledger in one transaction, and count the new votes."""
         return import_ledger(self.ledger, Path(path))
 
     def export_labels(
         self, name: str, path: str | Path, *, test_set: str, form: LabelFormat | str = LabelFormat.PLAIN
     ) -> ExportedLabels:
-        """Write a label set to a file that `import_labels` reads as the same labels.
+        """Write a label set to a file from which `import_labels` reads the same labels.
 
-        Plain files (CSV, JSON, Parquet) say who decided what and when, as far as the ledger knows.
+        Plain files (CSV, JSON, Parquet) also contain author and time of each decision in the ledger.
         """
         target = self.store.test_set(test_set)
         chosen = member(LabelFormat, form)

@@ -1,4 +1,4 @@
-"""Loading what two versions of labels are held against: the labels, their reviews, and models."""
+"""Comparison of two versions of labels on the data of a workspace."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def compare_labels(
     *,
     models: Sequence[str],
     rule: MultilabelRule | str | None,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> LabelChange:
-    """What changed between two label sets, and what it did to the models that are named, or to all models."""
+    """Compare two label sets, and the accuracies of the named rows (default: all models) under each."""
     first, second = (reviewed_labels(store, test_set, labels, rule=rule) for labels in (before, after))
     names = chosen_rows(store, test_set, models) if models else store.model_names(test_set.name)
-    scored = scored_predictions(store, test_set, names, watch=watch)
+    scored = scored_predictions(store, test_set, names, progress=progress)
     return label_change(test_set, scored, before=first, after=second, confidence=store.config.confidence)

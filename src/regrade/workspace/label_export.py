@@ -1,4 +1,4 @@
-"""A label set to a file, with the authors of decisions as far as the ledger knows them."""
+"""Write a label set to a file, with the authors of the decisions in the ledger."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
 from regrade.store import PRIVATE, Authors, KnownAuthors, LabelFormat, Store, labels_as_file, write_new_file
-from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, outcomes_of
+from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, decisions_of
 from regrade.workspace.new_file import check_new_file
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """What was written: the labels, and how many of their judgments have an author."""
+    """The exported labels, and how many of their judgments have an author."""
 
     labels: LabelSet
     with_authors: int
@@ -29,24 +29,24 @@ def export_labels(
 ) -> ExportedLabels:
     """Write a label set to a new file that only its owner may read, since it may name authors.
 
-    The ledger is asked only about labels that hold decisions.
+    The ledger is read only if the labels contain decisions of queues.
     """
     check_new_file(path)
     labels = store.label_set(test_set, name)
     authors = _authors(ledger(), labels, test_set) if labels.queues else KnownAuthors()
     write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
-    told = form is LabelFormat.PLAIN
-    return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * told)
+    with_authors = form is LabelFormat.PLAIN
+    return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * with_authors)
 
 
 def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthors:
-    """Who decided what these labels say; a decision that says something else by now is of another version."""
+    """The authors of these labels; decisions that differ from the labels belong to another version and are skipped."""
     columns = (labels.examples.tolist(), labels.classes.tolist(), labels.states.tolist())
-    said = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
+    states = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
     pairs, images = {}, {}
-    for pair, one in decided_pairs(outcomes_of(ledger, labels.queues, test_set), test_set).outcomes.items():
-        if said.get(pair) == one.answer:
-            pairs[pair] = Authors(one.by, one.at)
-        elif one.answer == PROBLEMATIC and labels.reasons[pair[0]]:
-            images[pair[0]] = Authors(one.by, one.at)
+    for pair, decision in decided_pairs(decisions_of(ledger, labels.queues, test_set), test_set).decisions.items():
+        if states.get(pair) == decision.answer:
+            pairs[pair] = Authors(decision.by, decision.at)
+        elif decision.answer == PROBLEMATIC and labels.reasons[pair[0]]:
+            images[pair[0]] = Authors(decision.by, decision.at)
     return KnownAuthors(pairs, images)

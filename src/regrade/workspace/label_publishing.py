@@ -1,4 +1,4 @@
-"""Decisions on classes become a new version of the label set that they were held against."""
+"""Publish decisions on classes as a new version of the queue's label set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.core.label_set import without_version
 from regrade.core.panel import Answer
 from regrade.store import Store
 from regrade.studies import label_diff
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, PublishedDecision, Queue
@@ -27,58 +27,62 @@ PROBLEMATIC = Answer.PROBLEMATIC.value
 
 
 @dataclass(frozen=True)
-class Decided:
-    """Decisions by (example, class) of a test set, the last one on each pair, oldest first."""
+class PairDecisions:
+    """The last decision on each pair (example, class) of a test set, oldest first."""
 
-    outcomes: Mapping[tuple[int, int], PublishedDecision]
+    decisions: Mapping[tuple[int, int], PublishedDecision]
 
     @property
     def judgments(self) -> dict[tuple[int, int], LabelState]:
-        """What was said of each class."""
-        return {pair: _STATES[one.answer] for pair, one in self.outcomes.items() if one.answer in _STATES}
+        """The label state decided for each pair."""
+        return {
+            pair: _STATES[decision.answer] for pair, decision in self.decisions.items() if decision.answer in _STATES
+        }
 
     @property
     def problems(self) -> dict[int, str]:
-        """Why images should not be scored."""
-        found = {pair: one for pair, one in self.outcomes.items() if one.answer == PROBLEMATIC}
-        return {example: problem_reason(one) for (example, _), one in found.items()}
+        """The images that should not be scored, with the reason."""
+        problematic = {pair: decision for pair, decision in self.decisions.items() if decision.answer == PROBLEMATIC}
+        return {example: problem_reason(decision) for (example, _), decision in problematic.items()}
 
 
-def decided_pairs(outcomes: Iterable[PublishedDecision], test_set: TestSet) -> Decided:
-    """Decisions held against a test set; where two queues decided the same pair, the later decision counts."""
-    found: dict[tuple[int, int], PublishedDecision] = {}
-    for one in sorted(outcomes, key=lambda one: one.at):
-        if one.example not in test_set.position_of:
-            raise MismatchError(f"the ledger speaks of {one.example!r}, which is not in test set {test_set.name}")
-        pair = test_set.position_of[one.example], test_set.class_space.index(one.class_id)
-        found.pop(pair, None)  # what is decided again comes last
-        found[pair] = one
-    return Decided(found)
+def decided_pairs(decisions: Iterable[PublishedDecision], test_set: TestSet) -> PairDecisions:
+    """Decisions by their positions in a test set; if two queues decided the same pair, the later decision counts."""
+    latest: dict[tuple[int, int], PublishedDecision] = {}
+    for decision in sorted(decisions, key=lambda decision: decision.at):
+        if decision.example not in test_set.position_of:
+            raise MismatchError(
+                f"the ledger has a decision on {decision.example!r}, which is not in test set {test_set.name}"
+            )
+        pair = test_set.position_of[decision.example], test_set.class_space.index(decision.class_id)
+        latest.pop(pair, None)  # a later decision moves to the end
+        latest[pair] = decision
+    return PairDecisions(latest)
 
 
-def problem_reason(outcome: PublishedDecision) -> str:
-    """The reason that most gave for calling an image problematic, in one line; the first of several."""
-    given = [" ".join(reason.split()) for reason in outcome.reasons]
-    counted = Counter(reason for reason in given if reason)
+def problem_reason(decision: PublishedDecision) -> str:
+    """The most frequent reason for calling an image problematic, in one line; the first one if there are ties."""
+    lines = [" ".join(reason.split()) for reason in decision.reasons]
+    counted = Counter(reason for reason in lines if reason)
     return counted.most_common(1)[0][0] if counted else PROBLEMATIC
 
 
 def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """A new version of a queue's label set, if its decisions change anything.
+    """Store a new version of a queue's label set, if its decisions change anything.
 
-    It holds what the newest version that came from a file holds, and the decisions that stand in this queue and in
-    those that were published since: one that was taken back leaves what was there before.
+    It contains the newest version that was imported from a file, and the current decisions of this queue and of
+    those published since. A withdrawn decision restores the imported judgment.
     """
     name = label_set_name(queue)
     newest = store.label_set(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
     base = store.label_set(test_set, store.newest_from_file(test_set.name, name))
-    outcomes = outcomes_of(ledger, queues, test_set)
-    decided = decided_pairs(outcomes, test_set)
+    decisions = decisions_of(ledger, queues, test_set)
+    decided = decided_pairs(decisions, test_set)
     labels = replace(
         base.with_judgments(decided.judgments, decided.problems),
         version=newest.version + 1,
-        origin=origin_of(queues, outcomes),
+        origin=origin_of(queues, decisions),
         queues=queues,
     )
     changed = labels.digest != newest.digest
@@ -89,43 +93,45 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
         f"labels {(labels if changed else newest).full_name}",
         label_diff(newest, labels).counts() if changed else {},
         changed and not dry_run,
-        decided_parts(ledger.progress(queue)),
+        items_by_state(ledger.progress(queue)),
         _notes(store, test_set, newest) if changed else (),
     )
 
 
 def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]:
-    """Verdicts of a review speak of the version that it was drawn under, and of no later one."""
+    """Note on decisions of a review that do not carry over: they apply only to the version it was drawn under."""
     frame = store.review(test_set, newest)
-    left = 0 if frame is None else int(frame.judged.sum())
-    return (f"left behind with {newest.full_name}: {amount(left, 'verdict')} of its review",) if left else ()
+    left_behind = 0 if frame is None else int(frame.judged.sum())
+    return (
+        (f"left behind with {newest.full_name}: {amount(left_behind, 'verdict')} of its review",) if left_behind else ()
+    )
 
 
-def outcomes_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
-    """The decisions that stand in several queues."""
-    return [one for name in queues for one in ledger.outcomes(published_queue(ledger, name, test_set))]
+def decisions_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
+    """The current decisions of several queues."""
+    return [decision for name in queues for decision in ledger.outcomes(published_queue(ledger, name, test_set))]
 
 
 def published_queue(ledger: Ledger, name: str, test_set: TestSet) -> Queue:
-    """A queue that was published, which the ledger must still have."""
+    """A published queue by name; raises if the ledger no longer has it."""
     try:
         return ledger.queue(name)
     except UnknownName:
         raise StoreError(
-            f"queue {name!r} was published for {test_set.name} before and is not in this ledger: bring it with "
+            f"queue {name!r} was published for {test_set.name} before but is not in this ledger: import it with "
             "regrade review import"
         ) from None
 
 
 def label_set_name(queue: Queue) -> str:
-    """The name, without a version, of the label set that a queue is held against."""
+    """The name, without version, of a queue's label set."""
     if not queue.labels:
-        raise InputError(f"queue {queue.name!r} is held against no label set: there is nothing to add its verdicts to")
+        raise InputError(f"queue {queue.name!r} has no label set to add its decisions to")
     return without_version(queue.labels)
 
 
-def origin_of(queues: tuple[str, ...], outcomes: Iterable[PublishedDecision]) -> str:
-    """Where decisions came from: queues, how many, and when the last one was made."""
-    times = [one.at for one in outcomes]
+def origin_of(queues: tuple[str, ...], decisions: Iterable[PublishedDecision]) -> str:
+    """The origin of published decisions: queues, number of decisions, and time of the last one."""
+    times = [decision.at for decision in decisions]
     last = f", the last at {max(times):%Y-%m-%d %H:%M:%S} UTC" if times else ""
     return f"{'queue' if len(queues) == 1 else 'queues'} {', '.join(queues)}: {amount(len(times), 'decision')}{last}"

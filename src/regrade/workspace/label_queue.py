@@ -1,4 +1,4 @@
-"""A queue of images to label, drawn at random: to learn from, or to be examined by."""
+"""Queue of images to label, drawn at random, for training or examination."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regrade.ledger import Ledger, Mode, NewItem, Question, Queue
 from regrade.ledger.item_images import item_images
 from regrade.store import Store
 from regrade.workspace.image_contents import ImageContents, fill_contents
-from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 from regrade.workspace.shared_images import shared_images
 from regrade.workspace.signature_loader import ImageProgress
@@ -34,112 +34,112 @@ def queue_labels(
     seed: int,
     name: str | None,
     overlap: int | None,
-    watch: ImageProgress,
+    progress: ImageProgress,
 ) -> QueueResult:
-    """Queue images drawn at random from those that are free, all of them unless a size is given.
+    """Queue ``size`` images (default: all) drawn at random from those that may be used.
 
-    An examination takes none that another queue has for labeling, and training none of an examination: neither by its
-    id nor by its content, in no test set.
+    An examination excludes images of any other label queue, and training excludes images of examinations: by id and
+    by content, across all test sets.
     """
     title = name or " ".join(filter(None, (_DEFAULT_NAMES[mode], test_set.name, of_family)))
-    filling = Filling(ledger, title, Question.LABEL, test_set, "", overlap, mode=mode)
-    inside, rivals = _inside(test_set, of_family, mode), _rivals(store, filling)
-    free = np.flatnonzero(inside & ~_taken(store, filling, rivals))
+    filler = QueueFiller(ledger, title, Question.LABEL, test_set, "", overlap, mode=mode)
+    eligible, conflicting = _eligible(test_set, of_family, mode), _conflicting_queues(store, filler)
+    free = np.flatnonzero(eligible & ~_taken(store, filler, conflicting))
     _check_size(test_set, size, len(free))
     order = np.random.default_rng(seed).permutation(free).tolist()
     contents = ImageContents(store, test_set)
-    drawn = _draw(order, size or len(order), contents, _contents(store, ledger, rivals, watch), watch)
+    drawn = _draw(order, size or len(order), contents, _contents(store, ledger, conflicting, progress), progress)
     _check_size(test_set, size, len(free) - drawn.copies)
     notes = [f"drawn at random: {len(drawn.items):,} of {amount(len(free), 'image')}"]
     notes += [f"left out as copies of what other queues ask about: {drawn.copies:,}"] if drawn.copies else []
     unread = sum(content is None for _, content in drawn.items)
     notes += [f"copies cannot be recognized of {amount(unread, 'image')} that cannot be read now"] if unread else []
     items = (NewItem(test_set.ids[position], content=content) for position, content in drawn.items)
-    return filling.add(items, notes=notes)
+    return filler.add(items, notes=notes)
 
 
 def _check_size(test_set: TestSet, size: int | None, free: int) -> None:
-    """Raise where so many images cannot be drawn from those that are free."""
+    """Raise if ``size`` images cannot be drawn."""
     if (size is not None and not 1 <= size <= free) or not free:
-        given = "" if size is None else f", got a size of {size:,}"
-        raise InputError(f"{amount(free, 'image')} of {test_set.name} can be drawn{given}")
+        requested = "" if size is None else f", got a size of {size:,}"
+        raise InputError(f"{amount(free, 'image')} of {test_set.name} can be drawn{requested}")
 
 
-def _inside(test_set: TestSet, of_family: str | None, mode: Mode) -> BoolArray:
-    """The images (n,) that may be asked about at all: those of the family, and in training those with a label."""
-    inside = np.ones(len(test_set), dtype=bool)
+def _eligible(test_set: TestSet, of_family: str | None, mode: Mode) -> BoolArray:
+    """Mask (n,) of eligible images: those of the family, and in training those with a label."""
+    eligible = np.ones(len(test_set), dtype=bool)
     if of_family is not None:
         members = family(test_set.class_space, of_family)
-        inside = np.isin(test_set.labels, members)
-        if not inside.any():
-            raise InputError(f"no image of {test_set.name} is labeled as one of {of_family}")
+        eligible = np.isin(test_set.labels, members)
+        if not eligible.any():
+            raise InputError(f"no image of {test_set.name} has a label in the family {of_family}")
     if mode is Mode.TRAINING:
         if not test_set.labeled.any():
-            raise InputError(f"training tells what is right, and no image of {test_set.name} has a label")
-        inside &= test_set.labeled
-    return inside
+            raise InputError(f"training shows the correct label, but no image of {test_set.name} has a label")
+        eligible &= test_set.labeled
+    return eligible
 
 
-def _taken(store: Store, filling: Filling, rivals: Sequence[Queue]) -> BoolArray:
-    """The images (n,) that this queue asks about already, or by their ids one of its rivals."""
-    target = filling.test_set
+def _taken(store: Store, filler: QueueFiller, conflicting: Sequence[Queue]) -> BoolArray:
+    """Mask (n,) of images that are in this queue already, or by their ids in a conflicting queue."""
+    target = filler.test_set
     taken = np.zeros(len(target), dtype=bool)
-    if filling.queue is not None:
-        taken |= _asked(filling.ledger, filling.queue, target)
-    for queue in rivals:
+    if filler.queue is not None:
+        taken |= _in_queue(filler.ledger, filler.queue, target)
+    for queue in conflicting:
         source = target if queue.test_set == target.name else store.test_set(queue.test_set)
         shared = shared_images(source, target)
         if shared is not None:
-            taken |= shared.in_second(_asked(filling.ledger, queue, source))
+            taken |= shared.in_second(_in_queue(filler.ledger, queue, source))
     return taken
 
 
-def _rivals(store: Store, filling: Filling) -> list[Queue]:
-    """The other queues of labels that must not share an image with this one, whatever test set they are of."""
-    examined = filling.mode is Mode.EXAMINATION
+def _conflicting_queues(store: Store, filler: QueueFiller) -> list[Queue]:
+    """The label queues, of any test set, that must not share an image with this one."""
+    examined = filler.mode is Mode.EXAMINATION
     return [
         queue
-        for queue in filling.ledger.queues()
+        for queue in filler.ledger.queues()
         if queue.question is Question.LABEL
-        and queue.name != filling.name
+        and queue.name != filler.name
         and (examined or queue.mode is Mode.EXAMINATION)
         and store.has_test_set(queue.test_set)
     ]
 
 
-def _asked(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
-    """The images (n,) of a test set that a queue asks about."""
-    inside = np.zeros(len(test_set), dtype=bool)
-    places = test_set.position_of
-    inside[[places[example] for example, _ in ledger.pairs(queue) if example in places]] = True
-    return inside
+def _in_queue(ledger: Ledger, queue: Queue, test_set: TestSet) -> BoolArray:
+    """Mask (n,) of the images of a test set that are in a queue."""
+    in_queue = np.zeros(len(test_set), dtype=bool)
+    position_of = test_set.position_of
+    in_queue[[position_of[example] for example, _ in ledger.pairs(queue) if example in position_of]] = True
+    return in_queue
 
 
-def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], watch: ImageProgress) -> frozenset[str]:
-    """The contents of all images that queues ask about; those of older ledgers are read first."""
+def _contents(store: Store, ledger: Ledger, queues: Sequence[Queue], progress: ImageProgress) -> frozenset[str]:
+    """The content hashes of all images in these queues; missing ones are computed first."""
     for queue in queues:
-        fill_contents(store, ledger, queue, watch=watch)
+        fill_contents(store, ledger, queue, progress=progress)
     images = (image for queue in queues for image in item_images(ledger.engine, queue.id))
     return frozenset(image.content for image in images if image.content is not None)
 
 
 @dataclass(frozen=True)
 class _Draw:
-    """Images that were drawn, with their contents, and how many were passed over as copies of a rival's images."""
+    """The drawn images with their content hashes, and how many were skipped as copies of images in other queues."""
 
     items: tuple[tuple[int, str | None], ...]
     copies: int
 
 
 def _draw(
-    order: Sequence[int], size: int, contents: ImageContents, rivals: frozenset[str], watch: ImageProgress
+    order: Sequence[int], size: int, contents: ImageContents, excluded: frozenset[str], progress: ImageProgress
 ) -> _Draw:
-    """The first ``size`` images of an order whose contents no rival asks about, fewer where there are no more."""
+    """Up to ``size`` images, in order, whose content is not in a conflicting queue."""
     items: list[tuple[int, str | None]] = []
     begin = 0
     while len(items) < size and begin < len(order):
         step = order[begin : begin + size - len(items)]
         begin += len(step)
-        hashed = zip(step, contents.of(step, watch), strict=True)
-        items += [(position, content) for position, content in hashed if content not in rivals]
+        hashed = zip(step, contents.of(step, progress), strict=True)
+        items += [(position, content) for position, content in hashed if content not in excluded]
     return _Draw(tuple(items), begin - len(items))

@@ -1,4 +1,4 @@
-"""Loading what a study of leakage asks for: images and features of both sets, and the pairs that are alike."""
+"""Leakage study on the data of a workspace or on folders: near duplicates between two sets or within one."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ from regrade.workspace.signature_loader import ImageProgress, collection_of, fre
 BY_IMAGES = (Distance.EXACT, Distance.PIXELS, Distance.DSSIM, Distance.PHASH)
 """The distances that need nothing but images."""
 
-_LOOKED_AT = (Distance.PIXELS, Distance.DSSIM)
-_SIDE, _QUALITY = 192, 80  # of the images on a page
+_BY_DECODING = (Distance.PIXELS, Distance.DSSIM)
+_THUMBNAIL_SIDE, _JPEG_QUALITY = 192, 80  # of the thumbnails on a page of pairs
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What to search by: distances with their cuts, twins a image lists at most, the common size, and the engine.
+    """Options of a search: a threshold per distance, near duplicates listed per image, common size, and engine.
 
-    ``model`` is whose features are compared.
+    ``model`` names the model whose features are compared.
     """
 
-    cuts: Mapping[Distance, float]
+    thresholds: Mapping[Distance, float]
     most: int = NEIGHBORS
     size: int = SIZE
     engine: NeighborEngine = NeighborEngine.NUMPY
@@ -74,28 +74,28 @@ def search_for(
     engine: NeighborEngine | str = NeighborEngine.NUMPY,
     model: str | None = None,
 ) -> SearchOptions:
-    """A search as people ask for it: distances and cuts by name, the usual ones where none are given."""
+    """Options from names of distances (default: all) and thresholds that replace the defaults."""
     refuse_text(by, "by")
     usual = BY_IMAGES + ((Distance.FEATURES,) if model else ())
-    wanted = tuple(dict.fromkeys(member(Distance, one) for one in by)) or usual
-    cuts = {member(Distance, name): float(cut) for name, cut in near.items()}
-    if strange := [one.value for one in cuts if one not in wanted]:
-        raise InputError(f"there is a cut for {strange[0]}, which is not searched by: add it to --by")
-    if cuts.get(Distance.EXACT):
-        raise InputError("exact duplicates have no cut: search by pixels for nearly the same")
-    if bad := [one.value for one, cut in cuts.items() if not 0 <= cut < np.inf]:
-        raise InputError(f"the cut of {bad[0]} must be a number from 0 on, got {cuts[Distance(bad[0])]:g}")
-    if Distance.FEATURES in wanted and model is None:
-        raise InputError("features are those of a model: name it with --model")
+    distances = tuple(dict.fromkeys(member(Distance, distance) for distance in by)) or usual
+    overrides = {member(Distance, name): float(threshold) for name, threshold in near.items()}
+    if without_search := [distance.value for distance in overrides if distance not in distances]:
+        raise InputError(f"there is a threshold for {without_search[0]}, which is not in --by: add it")
+    if overrides.get(Distance.EXACT):
+        raise InputError("exact duplicates have no threshold: use --by pixels to find near duplicates")
+    if bad := [distance.value for distance, threshold in overrides.items() if not 0 <= threshold < np.inf]:
+        raise InputError(f"the threshold of {bad[0]} must be a number >= 0, got {overrides[Distance(bad[0])]:g}")
+    if Distance.FEATURES in distances and model is None:
+        raise InputError("searching by features requires a model: name it with --model")
     if most < 1:
-        raise InputError(f"a image lists at least one twin, got {most}")
-    every = {one: cuts.get(one, default_cut(one, size=size)) for one in wanted}
-    return SearchOptions(every, most, size, member(NeighborEngine, engine), model)
+        raise InputError(f"the number of near duplicates listed per image must be at least 1, got {most}")
+    thresholds = {distance: overrides.get(distance, default_cut(distance, size=size)) for distance in distances}
+    return SearchOptions(thresholds, most, size, member(NeighborEngine, engine), model)
 
 
 @dataclass(frozen=True, eq=False)
 class ImageSet:
-    """One side of a search: the examples, where their images are, and what is known of them."""
+    """One side of a search: the examples, their images, signatures and features."""
 
     examples: TestSet
     source: ImageSource | None = None
@@ -107,13 +107,13 @@ class ImageSet:
         """Images that could not be read, with the reason."""
         if self.collection is None:
             return {}
-        found = self.collection.signatures.unreadable
-        return {self.examples.ids[position]: reason for position, reason in sorted(found.items())}
+        unreadable = self.collection.signatures.unreadable
+        return {self.examples.ids[position]: reason for position, reason in sorted(unreadable.items())}
 
 
 @dataclass(frozen=True, eq=False)
 class LeakageSearch:
-    """A study of leakage, and the two sides that its pairs are of."""
+    """A leakage study and the two sets of its pairs."""
 
     result: Leakage
     first: ImageSet
@@ -126,44 +126,44 @@ def study_leakage(
     against: str | Path | None,
     search: SearchOptions,
     *,
-    watch: ProgressCallback,
-    watch_images: ImageProgress,
+    progress: ProgressCallback,
+    image_progress: ImageProgress,
 ) -> LeakageSearch:
-    """Search a test set against another, a folder, or itself, and hold every model with and without what is found."""
+    """Search a test set against another, a folder or itself, and grade every model with and without near duplicates."""
     test_set = store.test_set(name)
     if against is not None and str(against) == name:
-        raise InputError(f"{name} against itself is a search within it: leave out --against")
+        raise InputError(f"--against must differ from {name}: leave it out to search within the test set")
     if against is not None:
-        _check_there(store, against, search)
-    first = _stored_side(store, test_set, search, watch_images)
-    second = None if against is None else _other_side(store, against, search, watch_images)
-    scored = scored_predictions(store, test_set, store.model_names(name), watch=watch)
-    return _searched(first, second, search, scored, confidence=store.config.confidence, watch=watch_images)
+        _check_against(store, against, search)
+    first = _stored_side(store, test_set, search, image_progress)
+    second = None if against is None else _other_side(store, against, search, image_progress)
+    scored = scored_predictions(store, test_set, store.model_names(name), progress=progress)
+    return _search(first, second, search, scored, confidence=store.config.confidence, progress=image_progress)
 
 
 def search_folders(
-    path: Path, against: Path | None, search: SearchOptions, *, watch_images: ImageProgress = unwatched
+    path: Path, against: Path | None, search: SearchOptions, *, image_progress: ImageProgress = unwatched
 ) -> LeakageSearch:
-    """Search the images below a folder against those below another, or among themselves; nothing is kept."""
+    """Search the images of a folder against those of another, or among themselves; nothing is stored."""
     if against is not None and against.resolve() == path.resolve():
-        raise InputError(f"{path} against itself is a search within it: name it once")
-    sides = [_folder_side(one, search, watch_images) for one in (path, against) if one is not None]
+        raise InputError(f"the two folders must differ, got {path} twice: name it once to search within it")
+    sides = [_folder_side(folder, search, image_progress) for folder in (path, against) if folder is not None]
     second = sides[1] if against is not None else None
-    return _searched(sides[0], second, search, (), confidence=0.95, watch=watch_images)
+    return _search(sides[0], second, search, (), confidence=0.95, progress=image_progress)
 
 
-def _searched(
+def _search(
     first: ImageSet,
     second: ImageSet | None,
     search: SearchOptions,
     predictions: Iterable[tuple[Predictions, Scoring]],
     *,
     confidence: float,
-    watch: ImageProgress,
+    progress: ImageProgress,
 ) -> LeakageSearch:
-    if second is not None and Distance.FEATURES not in search.cuts:
+    if second is not None and Distance.FEATURES not in search.thresholds:
         _check_readable(second)
-    pairs = tuple(_pairs(first, second, search, watch))
+    pairs = tuple(_pairs(first, second, search, progress))
     sides = (first,) if second is None else (first, second)
     result = leakage(
         first.examples,
@@ -178,40 +178,48 @@ def _searched(
 
 
 def _check_readable(against: ImageSet) -> None:
-    """Raise where not one image can be read: no twin among nothing is no sign that there is none."""
+    """Raise if no image can be read: finding no near duplicate would then mean nothing."""
     if len(against.unreadable) == len(against.examples):
         image, reason = next(iter(against.unreadable.items()))
         raise InputError(f"no image of {against.examples.name} can be read, for instance {image}: {reason}")
 
 
 def _pairs(
-    first: ImageSet, second: ImageSet | None, search: SearchOptions, watch: ImageProgress
+    first: ImageSet, second: ImageSet | None, search: SearchOptions, progress: ImageProgress
 ) -> Iterator[NearPairs]:
-    """The pairs of each distance, in the order in which they were asked for."""
-    looked_at = {one: cut for one, cut in search.cuts.items() if one in _LOOKED_AT}
-    seen: dict[Distance, NearPairs] = {}
-    if looked_at:
-        own, other = _collection(first), None if second is None else _collection(second)
-        found = image_pairs(own, other, cuts=looked_at, k=search.most, engine=search.engine, watch=watch)
-        seen = {one.distance: one for one in found}
-    for distance, cut in search.cuts.items():
-        yield seen[distance] if distance in seen else _by_records(distance, cut, first, second, search)
+    """The pairs of each distance, in the order of the options."""
+    image_distances = {
+        distance: threshold for distance, threshold in search.thresholds.items() if distance in _BY_DECODING
+    }
+    pairs_by_distance: dict[Distance, NearPairs] = {}
+    if image_distances:
+        own, other_collection = _collection(first), None if second is None else _collection(second)
+        image_results = image_pairs(
+            own, other_collection, cuts=image_distances, k=search.most, engine=search.engine, watch=progress
+        )
+        pairs_by_distance = {pairs.distance: pairs for pairs in image_results}
+    for distance, threshold in search.thresholds.items():
+        yield (
+            pairs_by_distance[distance]
+            if distance in pairs_by_distance
+            else _stored_pairs(distance, threshold, first, second, search)
+        )
 
 
-def _by_records(
-    distance: Distance, cut: float, first: ImageSet, second: ImageSet | None, search: SearchOptions
+def _stored_pairs(
+    distance: Distance, threshold: float, first: ImageSet, second: ImageSet | None, search: SearchOptions
 ) -> NearPairs:
     if distance is Distance.FEATURES:
         features = None if second is None else second.features
         if first.features is None or (second is not None and features is None):
-            raise InputError(f"there are no features of {search.model}")
+            raise InputError(f"there are no stored features of {search.model}")
         return feature_pairs(
-            first.features, features, cut=cut, k=search.most, engine=search.engine, note=f"of {search.model}"
+            first.features, features, cut=threshold, k=search.most, engine=search.engine, note=f"of {search.model}"
         )
-    own, other = _signatures(first), None if second is None else _signatures(second)
+    own, other_signatures = _signatures(first), None if second is None else _signatures(second)
     if distance is Distance.EXACT:
-        return exact_pairs(own, other, k=search.most)
-    return phash_pairs(own, other, cut=cut, k=search.most, engine=search.engine)
+        return exact_pairs(own, other_signatures, k=search.most)
+    return phash_pairs(own, other_signatures, cut=threshold, k=search.most, engine=search.engine)
 
 
 def _collection(side: ImageSet) -> Collection:
@@ -224,66 +232,68 @@ def _signatures(side: ImageSet) -> Signatures:
     return _collection(side).signatures
 
 
-def _stored_side(store: Store, test_set: TestSet, search: SearchOptions, watch: ImageProgress) -> ImageSet:
-    """A test set of the workspace; its images are needed unless only features are compared."""
-    features = _features(store, test_set, search.model) if Distance.FEATURES in search.cuts else None
-    if set(search.cuts) == {Distance.FEATURES}:
+def _stored_side(store: Store, test_set: TestSet, search: SearchOptions, progress: ImageProgress) -> ImageSet:
+    """A test set of the workspace; its images are required unless only features are compared."""
+    features = _features(store, test_set, search.model) if Distance.FEATURES in search.thresholds else None
+    if set(search.thresholds) == {Distance.FEATURES}:
         source = store.images(test_set) if store.has_images(test_set.name) else None
         return ImageSet(test_set, source, None, features)
     source = store.images(test_set)
-    found = kept_signatures(store, test_set.name, source, size=search.size, watch=watch)
-    return ImageSet(test_set, source, collection_of(found, source), features)
+    signatures = kept_signatures(store, test_set.name, source, size=search.size, progress=progress)
+    return ImageSet(test_set, source, collection_of(signatures, source), features)
 
 
-def _other_side(store: Store, against: str | Path, search: SearchOptions, watch: ImageProgress) -> ImageSet:
-    """A test set by its name, or else the images below a path."""
+def _other_side(store: Store, against: str | Path, search: SearchOptions, progress: ImageProgress) -> ImageSet:
+    """A test set by name, otherwise the images below a path."""
     if store.has_test_set(str(against)):
-        return _stored_side(store, store.test_set(str(against)), search, watch)
+        return _stored_side(store, store.test_set(str(against)), search, progress)
     examples, source = images_below(Path(against))
-    found = kept_signatures(store, examples.name, source, size=search.size, watch=watch)
-    return ImageSet(examples, source, collection_of(found, source))
+    signatures = kept_signatures(store, examples.name, source, size=search.size, progress=progress)
+    return ImageSet(examples, source, collection_of(signatures, source))
 
 
-def _check_there(store: Store, against: str | Path, search: SearchOptions) -> None:
-    """Raise before any work where there is nothing to search in."""
+def _check_against(store: Store, against: str | Path, search: SearchOptions) -> None:
+    """Raise early if there is nothing to search in."""
     if store.has_test_set(str(against)):
         return
     if not Path(against).exists():
-        known = store.test_set_names()
-        raise UnknownName("test set", str(against), known, hint=", and there is no folder of this name either")
-    if Distance.FEATURES in search.cuts:
-        raise InputError(f"{against} is no test set and has no features: add it with regrade testsets add, and predict")
+        stored_names = store.test_set_names()
+        raise UnknownName("test set", str(against), stored_names, hint=", and there is no folder of this name either")
+    if Distance.FEATURES in search.thresholds:
+        raise InputError(
+            f"{against} is not a test set and has no features: run regrade testsets add and regrade predict first"
+        )
 
 
-def _folder_side(path: Path, search: SearchOptions, watch: ImageProgress) -> ImageSet:
+def _folder_side(path: Path, search: SearchOptions, progress: ImageProgress) -> ImageSet:
     examples, source = images_below(path)
-    found = fresh_signatures(source, size=search.size, watch=watch)
-    return ImageSet(examples, source, collection_of(found, source))
+    signatures = fresh_signatures(source, size=search.size, progress=progress)
+    return ImageSet(examples, source, collection_of(signatures, source))
 
 
 def images_below(path: Path) -> tuple[TestSet, ImageSource]:
-    """The images below a folder, or in another form that a reader knows, as examples without labels."""
+    """The images below a folder, or in any format with a reader, as examples without labels."""
     place = path.resolve()
     nothing = ClassSpace("unlabeled", ("image",))
     reader = reader_for(path)
-    found = reader.find(path, ReaderOptions(nothing, Layout.FLAT))
-    labels = np.full(len(found.ids), UNLABELED)
+    listing = reader.find(path, ReaderOptions(nothing, Layout.FLAT))
+    labels = np.full(len(listing.ids), UNLABELED)
     name = str(path)
-    return TestSet(name, nothing, found.ids, labels), ImageSource(reader.name, str(place), found.locations)
+    return TestSet(name, nothing, listing.ids, labels), ImageSource(reader.name, str(place), listing.locations)
 
 
 def _features(store: Store, test_set: TestSet, model: str | None) -> FloatArray:
     store.check_manifests(test_set.name, [model] if model else [])
-    known = store.model_names(test_set.name)
-    if model not in known:
-        raise UnknownName(f"model on {test_set.name}", str(model), known)
-    found = store.predictions(test_set, str(model)).features
-    if found is None:
+    stored_models = store.model_names(test_set.name)
+    if model not in stored_models:
+        raise UnknownName(f"model on {test_set.name}", str(model), stored_models)
+    features = store.predictions(test_set, str(model)).features
+    if features is None:
         raise InputError(
-            f"no features of {model} on {test_set.name} are stored: regrade predict --keep features, in a workspace "
+            f"no features of {model} on {test_set.name} are stored: run regrade predict --keep features in a workspace "
             "that has no predictions of it yet"
         )
-    return found
+    return features
 
 
 def write_pairs(searched: LeakageSearch, path: Path) -> None:
@@ -292,19 +302,19 @@ def write_pairs(searched: LeakageSearch, path: Path) -> None:
     if path.suffix.lower() == ".csv":
         write_file(path, to_csv(searched.result.pair_table()))
     else:
-        write_file(path, pairs_page(searched.result, _look(searched.first), _look(searched.second)))
+        write_file(path, pairs_page(searched.result, _thumbnails(searched.first), _thumbnails(searched.second)))
 
 
 def check_pairs_file(path: Path | None) -> None:
-    """Raise before any work where pairs could not be written after it."""
+    """Raise early if the file of pairs cannot be written."""
     if path is not None and path.suffix.lower() not in (".csv", ".html", ".htm"):
         raise InputError(f"pairs are written as .csv or .html, not as {path.name!r}")
     if path is not None and not path.absolute().parent.is_dir():
         raise InputError(f"there is no folder {path.absolute().parent} to write {path.name} to")
 
 
-def _look(side: ImageSet) -> ThumbnailLoader:
-    """Small images of one side, none where one cannot be read or there are none."""
+def _thumbnails(side: ImageSet) -> ThumbnailLoader:
+    """A function that returns the thumbnail of an image, None if the image cannot be read."""
     if side.source is None:
         return lambda _: None
     source = side.source
@@ -315,17 +325,17 @@ def _look(side: ImageSet) -> ThumbnailLoader:
             image = decode_gray_or_rgb(images.read(position), orientation=source.orientation, border=source.border)
         except UnreadableImage:
             return None
-        scale = _SIDE / max(image.size)
+        scale = _THUMBNAIL_SIDE / max(image.size)
         wide, high = (max(1, round(side * scale)) for side in image.size)
-        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # a tiny image keeps its pixels
+        by = Image.Resampling.NEAREST if scale >= 2 else Image.Resampling.LANCZOS  # small images keep their pixels
         buffer = io.BytesIO()
-        image.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_QUALITY)
+        image.resize((wide, high), by).convert("RGB").save(buffer, format="JPEG", quality=_JPEG_QUALITY)
         return buffer.getvalue()
 
     return look
 
 
-def find_twins(
+def find_near_duplicates(
     first: str | Path,
     second: str | Path | None = None,
     *,
@@ -335,17 +345,17 @@ def find_twins(
     size: int = SIZE,
     engine: NeighborEngine | str = NeighborEngine.NUMPY,
     pairs: str | Path | None = None,
-    watch_images: ImageProgress = unwatched,
+    image_progress: ImageProgress = unwatched,
 ) -> Leakage:
-    """Twins between two folders of images, or within one, without a workspace; options are those of a study."""
+    """Find near duplicates between two folders of images or within one, without a workspace; see `leakage`."""
     target = None if pairs is None else Path(pairs)
     check_pairs_file(target)
     refuse_text(by, "by")
-    if Distance.FEATURES in [member(Distance, one) for one in by]:
+    if Distance.FEATURES in [member(Distance, distance) for distance in by]:
         raise InputError("folders have no features: predict them in a workspace, and use regrade study leakage")
     search = search_for(by, near or {}, most=most, size=size, engine=engine)
     against = None if second is None else Path(second)
-    found = search_folders(Path(first), against, search, watch_images=watch_images)
+    searched = search_folders(Path(first), against, search, image_progress=image_progress)
     if target is not None:
-        write_pairs(found, target)
-    return found.result
+        write_pairs(searched, target)
+    return searched.result

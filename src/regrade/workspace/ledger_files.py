@@ -1,4 +1,4 @@
-"""A ledger to a file and back."""
+"""Export a ledger to a file, and import it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
-    """Write every row of a ledger to a new file that only its owner may read, and count them by kind."""
+    """Write every row of a ledger to a new file that only its owner may read; return the number of rows by kind."""
     from regrade.ledger import rows_as_file
 
     check_new_file(path)
@@ -28,14 +28,14 @@ def export_ledger(ledger: Ledger, path: Path) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class ImportedLedger:
-    """What an import did: the rows of the file by kind, and how many votes were new."""
+    """The number of imported rows by kind, and how many votes were new."""
 
     rows: Mapping[str, int]
     new_votes: int
 
 
 def import_ledger(ledger: Ledger, path: Path) -> ImportedLedger:
-    """Add the rows of a file to a ledger, all or none, and say how many votes are new."""
+    """Add the rows of a file to a ledger in one transaction, and count the new votes."""
     from regrade.ledger import rows_from_file
 
     rows = rows_from_file(path)

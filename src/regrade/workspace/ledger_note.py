@@ -1,7 +1,7 @@
-"""What a workspace notes of its ledger: which one it is, and the last link of its chain when a queue was published.
+"""The workspace's note on its ledger: its identity, and the last link of its chain when a queue was published.
 
-A ledger that is gone, was emptied or was exchanged for another is then noticed instead of begun anew, and so is the
-loss of what was published.
+The note detects a ledger that was deleted, emptied or replaced by another, and the loss of published votes, instead
+of silently starting a new ledger.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ NOTE = "ledger.json"
 
 @dataclass(frozen=True)
 class NotedLedger:
-    """What is noted of a ledger: its identity, and the last link when a queue was published, if one was."""
+    """The noted identity of a ledger, and its last link when a queue was last published."""
 
     identity: str
-    stated_link: Mapping[str, Any] | None
+    link_fields: Mapping[str, Any] | None
 
     @property
     def link(self) -> ChainLink | None:
-        """The link, for comparison with a ledger's."""
+        """The noted link as an object."""
         from regrade.ledger import ChainLink
 
-        return None if self.stated_link is None else ChainLink(**self.stated_link)
+        return None if self.link_fields is None else ChainLink(**self.link_fields)
 
 
 def open_ledger(store: Store) -> Ledger:
-    """The ledger that regrade.toml names, created if it is a file that never was; one that was lost raises.
+    """Open the ledger named in regrade.toml, creating the file on first use; a lost ledger raises.
 
-    Nothing is noted: whoever writes to it calls `prepare_writing` first.
+    The note is not written: call `prepare_writing` before writing to the ledger.
     """
     from regrade.ledger import Ledger
 
-    _refuse_gone(store)
-    ledger = Ledger.open(place_of_ledger(store))
+    _check_exists(store)
+    ledger = Ledger.open(ledger_location(store))
     try:
-        _refuse_exchanged(store, ledger.identity())
+        _check_identity(store, ledger.identity())
     except StoreError:
         ledger.engine.dispose()
         raise
@@ -54,42 +54,42 @@ def open_ledger(store: Store) -> Ledger:
 
 
 @contextmanager
-def unchanged_ledger(store: Store) -> Iterator[Ledger]:
-    """The ledger that regrade.toml names, which is there, for whoever checks it: nothing is written."""
+def read_only_ledger(store: Store) -> Iterator[Ledger]:
+    """Open the existing ledger named in regrade.toml read-only, for checks."""
     try:
         from regrade.ledger import Ledger
     except ModuleNotFoundError:
         raise MissingExtra("the ledger of judgments", "serve") from None
-    _refuse_gone(store)
-    with Ledger.unchanged(place_of_ledger(store)) as ledger:
-        _refuse_exchanged(store, ledger.stored_identity())
+    _check_exists(store)
+    with Ledger.unchanged(ledger_location(store)) as ledger:
+        _check_identity(store, ledger.stored_identity())
         yield ledger
 
 
-def _refuse_gone(store: Store) -> None:
-    place = place_of_ledger(store)
+def _check_exists(store: Store) -> None:
+    place = ledger_location(store)
     if noted_ledger(store) is not None and isinstance(place, Path) and not place.exists():
-        raise StoreError(f"the ledger {place} of this workspace is gone: {_remedy(store)}")
+        raise StoreError(f"the ledger {place} of this workspace is missing: {_remedy(store)}")
 
 
-def _refuse_exchanged(store: Store, identity: str | None) -> None:
+def _check_identity(store: Store, identity: str | None) -> None:
     noted = noted_ledger(store)
     if noted is not None and noted.identity != identity:
-        raise StoreError(f"the ledger of this workspace was exchanged for another, or emptied: {_remedy(store)}")
+        raise StoreError(f"the ledger of this workspace was replaced by another one, or emptied: {_remedy(store)}")
 
 
 def _remedy(store: Store) -> str:
     from regrade.ledger.ledger_file import RESTORE
 
-    return f"{RESTORE}, or remove {store.root / NOTE} to begin a new one"
+    return f"{RESTORE}, or remove {store.root / NOTE} to start a new one"
 
 
 def prepare_writing(store: Store, ledger: Ledger) -> None:
-    """Refuse a ledger that was rolled back behind what is published, and note one that is new to the workspace.
+    """Raise if the ledger is older than what was published from it, and note a ledger that is new to the workspace.
 
-    Where something was published and nothing is noted, the note was lost: it is not made anew, or no one would notice.
+    If something was published and there is no note, the note was lost; it is not rewritten, so `verify` reports it.
     """
-    missing = lost_link(store, ledger)
+    missing = missing_link(store, ledger)
     if missing is not None:
         raise StoreError(
             f"the ledger {ledger.place} lacks link {missing.position} ({missing.hash[:12]}), which {NOTE} notes "
@@ -101,50 +101,50 @@ def prepare_writing(store: Store, ledger: Ledger) -> None:
 
 
 def note_last_link(store: Store, ledger: Ledger) -> None:
-    """Note how far the ledger's chain has come, as part of the transaction that publishes a queue or restores it."""
+    """Note the last link of the ledger's chain, in the transaction that publishes a queue or restores the ledger."""
     _write(store, NotedLedger(ledger.identity(), vars(ledger.last_link())))
 
 
-def lost_link(store: Store, ledger: Ledger) -> ChainLink | None:
-    """The link that was noted when a queue was last published, if a ledger does not have it: one lookup."""
+def missing_link(store: Store, ledger: Ledger) -> ChainLink | None:
+    """The noted link if the ledger does not have it, otherwise None."""
     noted = noted_ledger(store)
     link = None if noted is None else noted.link
     return None if link is None or ledger.has_link(link) else link
 
 
 def ledger_problems(store: Store) -> tuple[str, ...] | None:
-    """What is wrong with the ledger: damage, missing protection, rows that were changed or lost past it, a lost note.
+    """Problems of the ledger: damage, missing protection, rows changed or lost outside regrade, a lost note.
 
     None if the workspace never had a ledger. Nothing is written.
     """
-    noted, place = noted_ledger(store), place_of_ledger(store)
-    lost_note = () if noted is not None else tuple(_lost_note(store))
+    noted, place = noted_ledger(store), ledger_location(store)
+    missing_note = () if noted is not None else tuple(_missing_note(store))
     if noted is None and not (isinstance(place, Path) and place.exists()):
-        return lost_note or None
+        return missing_note or None
     link = None if noted is None else noted.link
-    with unchanged_ledger(store) as ledger:
-        return lost_note + ledger.problems(noted=[] if link is None else [link])
+    with read_only_ledger(store) as ledger:
+        return missing_note + ledger.problems(noted=[] if link is None else [link])
 
 
-def _lost_note(store: Store) -> Iterator[str]:
-    """That the note is missing, where something was published and it therefore must be there."""
+def _missing_note(store: Store) -> Iterator[str]:
+    """Report a missing note if something was published from a ledger."""
     published = first_published_file(store.root)
     if published is not None:
         yield (
-            f"{NOTE} is missing, or says nothing of the present ledger, although {published.as_posix()} was "
+            f"{NOTE} is missing or has no entry for the present ledger, although {published.as_posix()} was "
             "published from a ledger: put it back from a copy of the workspace; if the ledger has all votes, publish a "
             "queue again, which notes how far it is"
         )
 
 
-def place_of_ledger(store: Store) -> str | Path:
-    """Where regrade.toml says that the ledger is: a file, or the address of a PostgreSQL database."""
+def ledger_location(store: Store) -> str | Path:
+    """The location of the ledger in regrade.toml: a file, or the URL of a PostgreSQL database."""
     place = store.config.ledger
     return place if "://" in place else store.root / place
 
 
 def noted_ledger(store: Store) -> NotedLedger | None:
-    """What was noted of the ledger that regrade.toml names now."""
+    """The note on the ledger named in regrade.toml; None if there is none."""
     note = _notes(store).get(store.config.ledger)
     return None if note is None else NotedLedger(note["ledger"], note["link"])
 
@@ -154,13 +154,13 @@ def _notes(store: Store) -> dict[str, Any]:
     if path.is_file():
         return read_stored_json(path)
     if path.is_symlink() or path.exists():
-        raise StoreError(f"{path} is a link to a file that is missing, or is not a file: put it back from a copy")
+        raise StoreError(f"{path} is a broken link or not a file: restore it from a copy")
     return {}
 
 
 def _write(store: Store, noted: NotedLedger) -> None:
     path = store.root / NOTE
     with store.transaction() as change:
-        note = {"ledger": noted.identity, "link": noted.stated_link}
+        note = {"ledger": noted.identity, "link": noted.link_fields}
         content = stored_json({**_notes(store), store.config.ledger: note}, place=NOTE)
         change.replace(change.write(change.new_folder() / NOTE, lambda file: file.write(content)), path)

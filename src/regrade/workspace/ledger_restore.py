@@ -1,4 +1,4 @@
-"""A backup takes the place of a workspace's ledger, and what is published is compared with it."""
+"""Restore a workspace's ledger from a backup."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from regrade.core import InputError, MismatchError
 from regrade.store import Store
-from regrade.workspace.ledger_note import lost_link, note_last_link, noted_ledger, place_of_ledger
+from regrade.workspace.ledger_note import ledger_location, missing_link, note_last_link, noted_ledger
 
 
 @dataclass(frozen=True)
 class RestoredLedger:
-    """A ledger that was restored: its file, how many rows its chain links, and where the one before it is now.
+    """A restored ledger: its file, the length of its chain, and where the previous file was moved to.
 
-    ``is_older`` says that what is published holds votes or decisions that it does not have.
+    ``is_older``: it lacks votes or decisions that were published.
     """
 
     path: Path
@@ -24,14 +24,14 @@ class RestoredLedger:
 
 
 def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
-    """Put a checked copy of a backup in the place of the ledger, which is set aside.
+    """Replace the ledger by a checked copy of a backup; the previous file is kept under another name.
 
-    A backup that lacks the link noted when a queue was last published raises, unless ``older`` accepts that; its own
-    last link is noted then.
+    A backup without the link noted when a queue was last published raises, unless ``older`` is set; its own last link
+    is noted then.
     """
     from regrade.ledger.restore import checked_backup, put_in_place
 
-    path = place_of_ledger(store)
+    path = ledger_location(store)
     if not isinstance(path, Path):
         raise InputError("this ledger is in PostgreSQL: restore it with pg_restore, or psql for a plain dump")
     with store.transaction(), checked_backup(file, path) as backup:
@@ -41,7 +41,7 @@ def restore_ledger(store: Store, file: Path, *, older: bool) -> RestoredLedger:
                 f"{file} is not restored: it is a copy of another ledger than this workspace's; "
                 "`regrade review export` and `import` take votes from one to the other"
             )
-        missing = lost_link(store, backup.ledger)
+        missing = missing_link(store, backup.ledger)
         if missing is not None and not older:
             raise MismatchError(
                 f"{file} is not restored: it lacks link {missing.position}, noted when a queue was published, so "

@@ -1,4 +1,4 @@
-"""Loading from the store what a study asks for: models, labels, and how each prediction is scored."""
+"""Load the inputs of a study from the store: models, labels, and the scoring of each prediction."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from regrade.store import FIRST_MODEL, Store
 from regrade.studies import CleanCorrectness, MultilabelScoring, ReviewedLabels, Scoring, scoring_for
 
 ProgressCallback = Callable[[Sequence[str]], Iterable[str]]
-"""Goes through names one by one, showing how far it is."""
+"""Iterates over names and shows progress."""
 
 
-def space_named(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
-    """A class space by name, or from a CSV, JSON or folder; one from a file is not stored yet."""
+def resolve_class_space(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
+    """A class space by name, or read from a CSV file, a JSON file or a folder; nothing is stored."""
     if isinstance(name, ClassSpace):
         return name
     if str(name) in store.class_space_names() or not Path(name).exists():
@@ -26,13 +26,13 @@ def space_named(store: Store, name: str | Path | ClassSpace) -> ClassSpace:
 
 
 def chosen_models(store: Store, test_set: TestSet, models: Sequence[str]) -> tuple[str, ...]:
-    """The models that were named, each known and once; all of the test set's if none was. People are not models."""
+    """The named models (default: all models of the test set, without people), checked to exist and to be distinct."""
     store.check_manifests(test_set.name, models)
     return _chosen(models, store.model_names(test_set.name), "model", test_set)
 
 
 def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tuple[str, ...]:
-    """The people that were named, with or without what their names begin with; all of the test set's if none was."""
+    """The named people, with or without the prefix ``person:`` (default: all people of the test set)."""
     refuse_text(people, "people")
     full = [name if name.startswith(PERSON_PREFIX) else PERSON_PREFIX + name for name in people]
     store.check_manifests(test_set.name, full)
@@ -40,27 +40,27 @@ def chosen_people(store: Store, test_set: TestSet, people: Sequence[str]) -> tup
 
 
 def chosen_rows(store: Store, test_set: TestSet, names: Sequence[str]) -> tuple[str, ...]:
-    """The models and people that were named; all models and all people of the test set if none was."""
+    """The named models and people (default: all models and people of the test set)."""
     store.check_manifests(test_set.name, names)
     everyone = (*store.model_names(test_set.name), *store.people_names(test_set.name))
     return _chosen(names, everyone, "model", test_set)
 
 
-def _chosen(names: Sequence[str], known: Sequence[str], what: str, test_set: TestSet) -> tuple[str, ...]:
+def _chosen(names: Sequence[str], stored_names: Sequence[str], what: str, test_set: TestSet) -> tuple[str, ...]:
     refuse_text(names, f"{what}s")
     for name in names:
-        if name not in known:
+        if name not in stored_names:
             first = "regrade import people" if what == "person" else FIRST_MODEL
-            raise UnknownName(f"{what} on {test_set.name}", name, known, first=first)
+            raise UnknownName(f"{what} on {test_set.name}", name, stored_names, first=first)
     if len(set(names)) < len(names):
         raise InputError(f"a {what} is named twice")
-    return tuple(names) or tuple(known)
+    return tuple(names) or tuple(stored_names)
 
 
 def multilabel_scoring(
     store: Store, test_set: TestSet, labels: str, *, rule: MultilabelRule | str | None, collapsed: bool
 ) -> MultilabelScoring:
-    """How predictions are held against a label set; by images unless a rule is given."""
+    """The scoring of predictions against a label set, by ``rule`` (default: mean over images)."""
     also = test_set.class_space.collapsed if collapsed else None
     if collapsed and not also:
         raise InputError(f"class space {test_set.class_space.name} has no collapsed classes")
@@ -77,7 +77,7 @@ def reviewed_labels(
     collapsed: bool = False,
     half_width: float | None = None,
 ) -> ReviewedLabels:
-    """A label set as in `multilabel_scoring`, with the verdicts on what is novel under it."""
+    """A label set as in `multilabel_scoring`, with the decisions of its review of novel predictions."""
     scoring = multilabel_scoring(store, test_set, labels, rule=rule, collapsed=collapsed)
     return ReviewedLabels(scoring, store.review(test_set, scoring.labels), half_width)
 
@@ -89,48 +89,50 @@ def scored_predictions(
     *,
     within: str | ClassSpace | None = None,
     class_map: str | Path | None = None,
-    watch: ProgressCallback = iter,
+    progress: ProgressCallback = iter,
 ) -> Iterator[tuple[Predictions, Scoring]]:
-    """Predictions one after another, each with its way of being scored; a map that no model needs raises.
+    """Yield the predictions of each model with their scoring; a class map that no model needs raises.
 
-    A map is that of a file, or else the one that is stored with the test set.
+    The class map is read from a file (default: the map stored with the test set).
     """
-    subset = space_named(store, within) if within else None
+    subset = resolve_class_space(store, within) if within else None
     stored = store.class_map(test_set)
     scorings: dict[str, Scoring] = {}
-    for model in watch(models):
+    for model in progress(models):
         predictions = store.predictions(test_set, model)
         if predictions.class_space not in scorings:
             predicted = store.class_space(predictions.class_space)
-            chart = _class_map(class_map, predicted, test_set) or _stored_map(stored, predicted)
-            if chart is not None and subset is not None:
+            mapping = _class_map(class_map, predicted, test_set) or _stored_map(stored, predicted)
+            if mapping is not None and subset is not None:
                 raise InputError(
-                    f"{test_set.name} is scored through a class map, which says what counts: leave out --within"
+                    f"{test_set.name} is scored through a class map, which selects the classes: leave out --within"
                 )
-            scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=chart)
+            scorings[predictions.class_space] = scoring_for(test_set, predicted, within=subset, class_map=mapping)
         yield predictions, scorings[predictions.class_space]
     if class_map and not any(scoring.class_map for scoring in scorings.values()):
-        raise InputError(f"no model needs the map {class_map}: all predict the classes of {test_set.name} itself")
+        raise InputError(f"no model needs the class map {class_map}: all models predict the classes of {test_set.name}")
 
 
-def clean_answers(
-    store: Store, test_set: TestSet, models: Sequence[str], *, watch: ProgressCallback = iter
+def clean_predictions(
+    store: Store, test_set: TestSet, models: Sequence[str], *, progress: ProgressCallback = iter
 ) -> CleanCorrectness:
-    """What those of the models that have predictions on a clean test set have right there; none at all raises."""
-    both = tuple(model for model in models if model in store.model_names(test_set.name))
-    if not both:
+    """Which images of a clean test set these models predict correctly; raises if none has predictions there."""
+    common = tuple(model for model in models if model in store.model_names(test_set.name))
+    if not common:
         raise InputError(f"none of these models has predictions on {test_set.name}")
-    scored = scored_predictions(store, test_set, both, watch=watch)
-    return CleanCorrectness(test_set, {answers.model: scoring.top_k(answers, 1).right for answers, scoring in scored})
+    scored = scored_predictions(store, test_set, common, progress=progress)
+    return CleanCorrectness(
+        test_set, {predictions.model: scoring.top_k(predictions, 1).right for predictions, scoring in scored}
+    )
 
 
 def _class_map(path: str | Path | None, predicted: ClassSpace, test_set: TestSet) -> ClassMap | None:
-    """The map of a file, for predictions in other classes than the labels."""
+    """The map of a file, for predictions in other classes than those of the test set."""
     if path is None or predicted.digest == test_set.class_space.digest:
         return None
     return class_map_from_file(Path(path), predicted, test_set.class_space, MapRule.ANY_IN_TOP_K)
 
 
 def _stored_map(stored: ClassMap | None, predicted: ClassSpace) -> ClassMap | None:
-    """The map that is stored with a test set, for predictions in the classes it speaks of."""
+    """The map stored with a test set, if the predictions are in its source classes."""
     return stored if stored is not None and predicted.digest == stored.source.digest else None

@@ -1,4 +1,4 @@
-"""Decisions on mistakes become the review of a model's mistakes."""
+"""Publish decisions on mistakes as the review of a model's mistakes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from regrade.core import AlreadyStored, InputError, MistakeCategory, MistakeReview, Severity, TestSet
 from regrade.core.panel import NO_MISTAKE
 from regrade.store import Store
-from regrade.workspace.label_publishing import decided_pairs, origin_of, outcomes_of
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.label_publishing import decided_pairs, decisions_of, origin_of
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
 
 
 def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """The review of the mistakes of a queue's model, if its decisions change anything.
+    """Store the review of the mistakes of a queue's model, if its decisions change anything.
 
-    It holds the decisions that stand in all queues published for the model and replaces what they said before, which
-    the ledger still has. What was found to be no mistake is left out. A review that came from a file is not replaced.
+    It contains the current decisions of all queues published for the model and replaces the earlier version.
+    Decisions "no mistake" are left out. A review imported from a file is not replaced.
     """
     if not queue.model:
-        raise InputError(f"queue {queue.name!r} names no model whose mistakes it asks about")
-    known = store.mistake_review_names(test_set.name)
-    stored = store.mistake_review(test_set, queue.model) if queue.model in known else None
+        raise InputError(f"queue {queue.name!r} has no model")
+    reviewed_models = store.mistake_review_names(test_set.name)
+    stored = store.mistake_review(test_set, queue.model) if queue.model in reviewed_models else None
     if stored is not None and not stored.queues:
         raise AlreadyStored(
-            f"another review of the mistakes of {queue.model!r} on {test_set.name} came from a file ({stored.origin}): "
-            "remove it first"
+            f"the mistakes of {queue.model!r} on {test_set.name} were imported from a file ({stored.origin}): "
+            "remove that review first"
         )
     queues = tuple(dict.fromkeys([*(stored.queues if stored else ()), queue.name]))
     review = _review(ledger, queues, queue.model, test_set)
@@ -39,23 +39,23 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
             store.add_mistake_review(review, test_set)
         else:
             store.remove_mistake_review(test_set.name, queue.model)
-    parts = decided_parts(ledger.progress(queue))
+    parts = items_by_state(ledger.progress(queue))
     written = bool(changes) and not dry_run
     return PublishResult(queue.name, f"mistakes of {queue.model}", changes, written, parts, _notes(ledger, queue))
 
 
 def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
-    """What was found to be no mistake is left out, and its class is to be judged again: that changes the labels."""
-    none = sum(one.answer == NO_MISTAKE for one in ledger.outcomes(queue))
+    """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
+    none = sum(decision.answer == NO_MISTAKE for decision in ledger.outcomes(queue))
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 
 def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestSet) -> MistakeReview:
-    outcomes = outcomes_of(ledger, queues, test_set)
-    pairs = decided_pairs(outcomes, test_set).outcomes
-    last = {example: (class_index, one) for (example, class_index), one in pairs.items()}
-    last = {example: said for example, said in last.items() if said[1].answer != NO_MISTAKE}
-    categories = tuple(MistakeCategory(one.answer) for _, one in last.values())
+    decisions = decisions_of(ledger, queues, test_set)
+    pairs = decided_pairs(decisions, test_set).decisions
+    last = {example: (class_index, decision) for (example, class_index), decision in pairs.items()}
+    last = {example: annotation for example, annotation in last.items() if annotation[1].answer != NO_MISTAKE}
+    categories = tuple(MistakeCategory(decision.answer) for _, decision in last.values())
     return MistakeReview(
         model,
         test_set.name,
@@ -64,15 +64,15 @@ def _review(ledger: Ledger, queues: tuple[str, ...], model: str, test_set: TestS
         np.array(list(last), dtype=np.int64),
         np.array([class_index for class_index, _ in last.values()], dtype=np.int64),
         categories,
-        tuple(Severity(one.severity) for _, one in last.values()),
+        tuple(Severity(decision.severity) for _, decision in last.values()),
         tuple(category.value for category in categories),
-        origin_of(queues, outcomes),
+        origin_of(queues, decisions),
         queues,
     )
 
 
 def _changes(stored: MistakeReview | None, review: MistakeReview) -> dict[str, int]:
-    before, after = ({} if one is None else _said(one) for one in (stored, review))
+    before, after = ({} if version is None else _annotations(version) for version in (stored, review))
     counts = {
         "added": len(after.keys() - before.keys()),
         "changed": sum(before[example] != after[example] for example in before.keys() & after.keys()),
@@ -81,6 +81,6 @@ def _changes(stored: MistakeReview | None, review: MistakeReview) -> dict[str, i
     return {what: number for what, number in counts.items() if number}
 
 
-def _said(review: MistakeReview) -> dict[int, tuple[object, ...]]:
+def _annotations(review: MistakeReview) -> dict[int, tuple[object, ...]]:
     columns = (review.classes.tolist(), review.categories, review.severities)
-    return {example: tuple(said) for example, *said in zip(review.examples.tolist(), *columns, strict=True)}
+    return {example: tuple(annotation) for example, *annotation in zip(review.examples.tolist(), *columns, strict=True)}

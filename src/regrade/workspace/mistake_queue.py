@@ -1,4 +1,4 @@
-"""A queue of one model's mistakes that remain, for people to say of what kind each is and how grave."""
+"""Queue of a model's remaining mistakes, for people to give each a category and a severity."""
 
 from __future__ import annotations
 
@@ -10,36 +10,38 @@ from regrade.ledger import Ledger, Question
 from regrade.store import Store
 from regrade.studies import remaining_mistakes
 from regrade.workspace.loading import chosen_models, reviewed_labels
-from regrade.workspace.queue_filling import Filling
+from regrade.workspace.queue_filling import QueueFiller
 from regrade.workspace.queue_result import QueueResult
 
 
 def queue_mistakes(
     store: Store, ledger: Ledger, test_set: TestSet, labels: str, *, model: str, name: str | None, overlap: int | None
 ) -> QueueResult:
-    """Queue the mistakes of a model that no review of its mistakes speaks of yet.
+    """Queue the mistakes of a model that are not reviewed yet.
 
-    A novel prediction is no mistake until someone has judged it.
+    A novel prediction is not a mistake until someone has judged it.
     """
-    known = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
-    full = known.scoring.labels.full_name
+    judged_labels = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
+    full = judged_labels.scoring.labels.full_name
     chosen_models(store, test_set, [model])
     title = name or f"mistakes {test_set.name} {model}"
-    filling = Filling(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
-    found = remaining_mistakes(store.predictions(test_set, model), test_set, known)
-    reviewed = np.zeros(len(found.examples), dtype=bool)
+    filler = QueueFiller(ledger, title, Question.MISTAKE, test_set, full, overlap, model)
+    mistakes = remaining_mistakes(store.predictions(test_set, model), test_set, judged_labels)
+    reviewed = np.zeros(len(mistakes.examples), dtype=bool)
     if model in store.mistake_review_names(test_set.name):
-        said = store.mistake_review(test_set, model)
+        review = store.mistake_review(test_set, model)
         base = len(test_set.class_space)
-        reviewed = np.isin(found.examples * base + found.classes, said.examples.astype(np.int64) * base + said.classes)
-    elsewhere = filling.is_asked(found.examples, found.classes, filling.asked_elsewhere())
-    new = ~reviewed & ~elsewhere & (found.classes != NO_ANSWER)
-    if not new.any() and filling.queue is None:
-        left = f"; to be judged first: {amount(found.novel, 'novel prediction')}" if found.novel else ""
+        reviewed = np.isin(
+            mistakes.examples * base + mistakes.classes, review.examples.astype(np.int64) * base + review.classes
+        )
+    in_other_queue = filler.is_among(mistakes.examples, mistakes.classes, filler.keys_in_other_queues())
+    new = ~reviewed & ~in_other_queue & (mistakes.classes != NO_ANSWER)
+    if not new.any() and filler.queue is None:
+        left = f"; to be judged first: {amount(mistakes.novel, 'novel prediction')}" if mistakes.novel else ""
         raise InputError(f"no mistake of {model} is left to review on {test_set.name} under {full}{left}")
-    notes = [f"mistakes of {model} under {full}: {len(found.examples):,}, reviewed before: {reviewed.sum():,}"]
-    if found.novel:
-        notes.append(f"novel, to be judged first (regrade review queue): {found.novel:,}")
-    if unanswered := int((found.classes == NO_ANSWER).sum()):
+    notes = [f"mistakes of {model} under {full}: {len(mistakes.examples):,}, reviewed before: {reviewed.sum():,}"]
+    if mistakes.novel:
+        notes.append(f"novel, to be judged first (regrade review queue): {mistakes.novel:,}")
+    if unanswered := int((mistakes.classes == NO_ANSWER).sum()):
         notes.append(f"without an answer, and so of no kind: {unanswered:,}")
-    return filling.add_pairs(found.examples[new], found.classes[new], notes=notes)
+    return filler.add_pairs(mistakes.examples[new], mistakes.classes[new], notes=notes)

@@ -1,4 +1,4 @@
-"""A file that someone asked for: it must be new, in a folder that is there."""
+"""Check of the path of an output file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from regrade.core import AlreadyStored, InputError
 
 
 def check_new_file(path: Path) -> None:
-    """Raise where a file is there already, or its folder is not."""
+    """Raise if a file exists already, or its folder does not."""
     if path.exists():
-        raise AlreadyStored(f"{path} is there already: choose another name, or remove it first")
+        raise AlreadyStored(f"{path} exists already: choose another name, or remove it first")
     if not path.parent.is_dir():
         raise InputError(f"there is no folder {path.parent} for {path.name}")

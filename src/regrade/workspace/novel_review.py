@@ -1,4 +1,4 @@
-"""The review of novel predictions: what is left to judge, and what is drawn for it."""
+"""Review of novel predictions: which are not judged yet, and drawing a random sample of them."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from regrade.workspace.loading import ProgressCallback, chosen_rows, multilabel_
 
 @dataclass(frozen=True)
 class DrawnReview:
-    """A review and the rows of it that are to be judged, in their order."""
+    """A review and its rows that were drawn, in random order."""
 
     frame: ReviewFrame
     rows: IntArray
 
 
 def all_novel(
-    store: Store, test_set: TestSet, labels: str, models: Sequence[str] = (), watch: ProgressCallback = iter
+    store: Store, test_set: TestSet, labels: str, models: Sequence[str] = (), progress: ProgressCallback = iter
 ) -> Novel:
-    """Every prediction that a label set does not judge, whatever a review has said of it since."""
+    """Every prediction that a label set does not judge, including those judged in its review."""
     names = chosen_rows(store, test_set, models)
     scoring = multilabel_scoring(store, test_set, labels, rule=None, collapsed=False)
-    return novel_predictions(test_set, (store.predictions(test_set, model) for model in watch(names)), scoring)
+    return novel_predictions(test_set, (store.predictions(test_set, model) for model in progress(names)), scoring)
 
 
 def review_of_labels(store: Store, test_set: TestSet, labels: str) -> ReviewFrame | None:
-    """The review of what is novel under a label set, if one was begun."""
+    """The review of the novel predictions of a label set; None if there is none."""
     return store.review(test_set, store.label_set(test_set, labels))
 
 
 def draw_next(
     store: Store, test_set: TestSet, labels: str, *, size: int, by: StratifyBy | None, seed: int, queue: str = ""
 ) -> DrawnReview:
-    """Draw the next predictions of a review, for a ``queue`` if one is named; the first draw fixes the random order.
+    """Draw the next predictions of a review, for ``queue`` if named; the first draw fixes the random order.
 
-    No one else draws meanwhile: the same predictions are never given out twice.
+    Draws of concurrent processes are serialized, so that no prediction is drawn twice.
     """
     with store.transaction():
         frame = review_of_labels(store, test_set, labels)
@@ -52,15 +52,15 @@ def draw_next(
                 raise InputError(f"{len(frame):,} novel predictions can be drawn, got a size of {size:,}")
             store.add_review(frame, test_set)
         elif by is not None and by.value != frame.stratified_by:
-            raise InputError(f"the review of {labels} is stratified by {frame.stratified_by}: it cannot change now")
+            raise InputError(f"the review of {labels} is stratified by {frame.stratified_by} since its first draw")
         drawn = store.draw_more(frame, size, queue=queue)
     return DrawnReview(drawn, drawn.given_out(frame.drawn, drawn.drawn))
 
 
-def drawn_so_far(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
-    """What was drawn and is not judged yet."""
+def drawn_unjudged(store: Store, test_set: TestSet, labels: str) -> DrawnReview:
+    """The predictions that were drawn and are not judged yet."""
     frame = review_of_labels(store, test_set, labels)
     if frame is None:
-        raise InputError(f"no novel prediction was drawn for {labels} yet: regrade labels sample")
+        raise InputError(f"no novel prediction was drawn for {labels} yet: run regrade labels sample")
     rows = frame.given_out(0, frame.drawn)
     return DrawnReview(frame, rows[~frame.judged[rows]])

@@ -1,4 +1,4 @@
-"""Loading what a study of people asks for: people and models with how their answers are scored."""
+"""People study on the data of a workspace."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def study_people(
     subsets: Sequence[str],
     fast_seconds: float,
     seed: int,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> People:
-    """Study the people that are named, or all there are, beside the models that are named, or all."""
+    """Compare the named people (default: all) with the named models (default: all)."""
     if not labels and (rule or collapsed):
-        raise InputError("rule and collapsed speak of multi-label accuracy: name the labels too")
+        raise InputError("rule and collapsed require labels")
     names = chosen_people(store, test_set, persons)
     if not names:
-        raise InputError(f"no person has answers on {test_set.name} yet: regrade import people")
+        raise InputError(f"no person has answers on {test_set.name} yet: run regrade import people")
     judged = reviewed_labels(store, test_set, labels, rule=rule, collapsed=collapsed) if labels else None
     everyone = (*names, *chosen_models(store, test_set, models))
     return people(
         test_set,
-        scored_predictions(store, test_set, everyone, watch=watch),
+        scored_predictions(store, test_set, everyone, progress=progress),
         rng=np.random.default_rng(seed),
         labels=judged,
         subsets=subsets or None,

@@ -1,4 +1,4 @@
-"""Labels that people gave in examination become their rows beside the models."""
+"""Publish the labels that people gave in an examination as rows next to the models."""
 
 from __future__ import annotations
 
@@ -27,23 +27,25 @@ if TYPE_CHECKING:
 
 
 def publish_people(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """The row of everyone who answered in a queue: all their last answers in it and in those published before.
+    """Store a row for each person who answered in a queue: their last answers in it and in queues published before.
 
-    A row that came from a file is not replaced.
+    A row imported from a file is not replaced.
     """
     from regrade.ledger import Mode
 
     if queue.mode is Mode.TRAINING:
-        raise InputError(f"queue {queue.name!r} is for training: its answers are never counted")
+        raise InputError(f"queue {queue.name!r} is for training: its answers are not published")
     stored = _stored(store, test_set)
-    people = dict.fromkeys(PERSON_PREFIX + one.person for one in ledger.last_answers(queue))
+    people = dict.fromkeys(PERSON_PREFIX + answer.person for answer in ledger.last_answers(queue))
     people |= dict.fromkeys(name for name, manifest in stored.items() if queue.name in manifest.queues)
     rows, silent = [], []
     for name in people:
         before = stored.get(name)
         if before is not None and not before.queues:
             folder = store.prediction_folder(test_set.name, name)
-            raise AlreadyStored(f"the answers of {name} on {test_set.name} came from a file: remove {folder} first")
+            raise AlreadyStored(
+                f"the answers of {name} on {test_set.name} were imported from a file: remove {folder} first"
+            )
         queues = tuple(dict.fromkeys([*(before.queues if before else ()), queue.name]))
         answers = _answers(ledger, queues, name, test_set)
         if not answers:
@@ -70,33 +72,39 @@ def _stored(store: Store, test_set: TestSet) -> dict[str, Manifest]:
 
 
 def _answers(ledger: Ledger, queues: Iterable[str], name: str, test_set: TestSet) -> dict[int, PersonsAnswer]:
-    """The last answers of one person, by place in the test set."""
-    found = [one for each in queues for one in ledger.last_answers(published_queue(ledger, each, test_set))]
-    own = sorted((one for one in found if PERSON_PREFIX + one.person == name), key=lambda one: one.at)
-    for one in own:
-        if one.example not in test_set.position_of:
-            raise MismatchError(f"the ledger speaks of {one.example!r}, which is not in test set {test_set.name}")
-    return {test_set.position_of[one.example]: one for one in own}
+    """The last answers of one person, by position in the test set."""
+    all_answers = [
+        answer for queue in queues for answer in ledger.last_answers(published_queue(ledger, queue, test_set))
+    ]
+    own = sorted(
+        (answer for answer in all_answers if PERSON_PREFIX + answer.person == name), key=lambda answer: answer.at
+    )
+    for answer in own:
+        if answer.example not in test_set.position_of:
+            raise MismatchError(
+                f"the ledger has an answer on {answer.example!r}, which is not in test set {test_set.name}"
+            )
+    return {test_set.position_of[answer.example]: answer for answer in own}
 
 
 def _predictions(answers: dict[int, PersonsAnswer], name: str, test_set: TestSet) -> Predictions:
     size = len(test_set)
     classes = np.full((size, 1), NO_ANSWER, dtype=np.int32)
     start, end = np.full(size, np.nan), np.full(size, np.nan)
-    asked = np.zeros(size, dtype=bool)
-    for place, one in answers.items():
-        asked[place] = True
-        if one.answer:
-            classes[place, 0] = test_set.class_space.index(one.answer)
-        if one.seconds is not None:
-            end[place] = one.at.timestamp()
-            start[place] = end[place] - one.seconds
+    was_asked = np.zeros(size, dtype=bool)
+    for position, answer in answers.items():
+        was_asked[position] = True
+        if answer.answer:
+            classes[position, 0] = test_set.class_space.index(answer.answer)
+        if answer.seconds is not None:
+            end[position] = answer.at.timestamp()
+            start[position] = end[position] - answer.seconds
     return Predictions(
         name,
         test_set.name,
         test_set.class_space.name,
         classes,
         by=Answerer.PERSON,
-        asked=None if asked.all() else asked,
+        asked=None if was_asked.all() else was_asked,
         times=AnswerTimes(start, end) if np.isfinite(end).any() else None,
     )

@@ -1,4 +1,4 @@
-"""Plans from what a workspace stores: rates of disagreement, accuracies and group sizes as measured."""
+"""Sample size plans from the data of a workspace: measured disagreement rates, accuracies and group sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from regrade.workspace.loading import ProgressCallback, chosen_models, chosen_ro
 
 
 class Plans:
-    """What it would take to know more than a workspace's images show; shares and differences are fractions."""
+    """The planning methods of a workspace: how many images or decisions a claim needs. Rates are fractions."""
 
     store: Store
 
@@ -40,12 +40,12 @@ class Plans:
         models: Sequence[str] = (),
         labels: str | None = None,
         power: float = 0.8,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Plan:
-        """Images to know each model's accuracy to ``half_width``; under ``labels`` its multi-label accuracy."""
+        """Images needed to estimate each model's accuracy (with ``labels``: multi-label accuracy) to ``half_width``."""
         target = self.store.test_set(test_set)
         judged = reviewed_labels(self.store, target, labels) if labels else None
-        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), watch=watch)
+        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), progress=progress)
         rows = grade(target, scored, labels=judged, confidence=self.store.config.confidence).rows
         measured = [(row.model, row.multilabel if labels else row.top1) for row in rows]
         named = [(model, accuracy) for model, accuracy in measured if accuracy is not None]
@@ -59,13 +59,13 @@ class Plans:
         labels: str | None = None,
         slice: str | None = None,
         power: float = 0.8,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Plan:
-        """Images to tell apart each pair of the models, and the smallest difference that those at hand show.
+        """Images needed to detect the difference of each pair of models, and the smallest detectable difference now.
 
-        ``difference`` takes the place of the measured ones. ``labels`` and ``slice`` are as in `compare`.
+        ``difference`` replaces the measured ones. ``labels`` and ``slice`` are as in `compare`.
         """
-        result = self._compared(models, test_set, labels, slice, watch)
+        result = self._compared(models, test_set, labels, slice, progress)
         contrasts = contrasts_of(result, difference=difference)
         notes = result.basis.notes
         return self._titled(plan_difference(contrasts, options=self._options(power), notes=notes), result.basis.title)
@@ -77,10 +77,10 @@ class Plans:
         labels: str | None = None,
         slice: str | None = None,
         power: float = 0.8,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Plan:
-        """Images for each step of the ranking, for the best model to be ahead of all others, and for all steps."""
-        result = self._compared(models, test_set, labels, slice, watch)
+        """Images needed to establish each step of the ranking, the best model, and the whole ranking."""
+        result = self._compared(models, test_set, labels, slice, progress)
         return self._titled(plan_ranks_of(result, options=self._options(power)), result.basis.title)
 
     def plan_disparity(
@@ -92,17 +92,17 @@ class Plans:
         between: tuple[str, str] | None = None,
         difference: float | None = None,
         power: float = 0.8,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Plan:
-        """Images per group to show the disparity of each model between the groups of a column.
+        """Images per group needed to detect the disparity of each model between the groups of a column.
 
-        Between its best and its worst group, or two named beforehand (``between``); ``difference`` takes the place of
-        the measured one, below the better group.
+        The groups are the best and the worst one, or two named beforehand (``between``); ``difference`` replaces the
+        measured disparity, below the better group.
         """
         target = self.store.test_set(test_set)
         if by not in target.group_columns:
             raise UnknownName(f"group column of {target.name}", by, target.group_columns)
-        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), watch=watch)
+        scored = scored_predictions(self.store, target, chosen_models(self.store, target, models), progress=progress)
         rows = grade(target, scored, slices=[by], confidence=self.store.config.confidence).rows
         accuracies: dict[str, dict[str, Estimate]] = {}
         for row in rows:
@@ -110,7 +110,7 @@ class Plans:
                 accuracies.setdefault(row.model, {})[row.slice.partition("=")[2]] = row.top1
         groups = max(map(len, accuracies.values()), default=0)
         contrasts = [
-            _assumed(extreme_groups(model, _between(shares, between)), difference)
+            _with_difference(extreme_groups(model, _selected_groups(shares, between)), difference)
             for model, shares in accuracies.items()
         ]
         plan = plan_disparity(contrasts, groups=groups, named=between is not None, options=self._options(power))
@@ -126,9 +126,9 @@ class Plans:
         labels: str | None = None,
         power: float = 0.8,
     ) -> Plan:
-        """Decisions to tell two models apart, where only images on which their predictions differ matter.
+        """Decisions needed to detect a difference of two models; only images with different predictions matter.
 
-        Rates are taken from ``labels`` as far as they are decided, without them from the test set's own.
+        Rates come from ``labels`` as far as decided, without ``labels`` from the original labels.
         """
         target = self.store.test_set(test_set)
         judged = reviewed_labels(self.store, target, labels) if labels else None
@@ -143,12 +143,17 @@ class Plans:
         return self._titled(plan_review(pair, options=self._options(power)), target.name)
 
     def _compared(
-        self, models: Sequence[str], test_set: str, labels: str | None, slice_name: str | None, watch: ProgressCallback
+        self,
+        models: Sequence[str],
+        test_set: str,
+        labels: str | None,
+        slice_name: str | None,
+        progress: ProgressCallback,
     ) -> Comparison:
         target = self.store.test_set(test_set)
         judged = reviewed_labels(self.store, target, labels) if labels else None
         names = chosen_rows(self.store, target, models or self.store.model_names(target.name))
-        scored = scored_predictions(self.store, target, names, watch=watch)
+        scored = scored_predictions(self.store, target, names, progress=progress)
         confidence = self.store.config.confidence
         return compare(target, scored, labels=judged, slice_name=slice_name, confidence=confidence)
 
@@ -159,7 +164,7 @@ class Plans:
         return replace(plan, title=f"{plan.title}, measured on {where}")
 
 
-def _between(accuracies: dict[str, Estimate], groups: tuple[str, str] | None) -> dict[str, Estimate]:
+def _selected_groups(accuracies: dict[str, Estimate], groups: tuple[str, str] | None) -> dict[str, Estimate]:
     if groups is None:
         return accuracies
     missing = [name for name in groups if name not in accuracies]
@@ -168,7 +173,7 @@ def _between(accuracies: dict[str, Estimate], groups: tuple[str, str] | None) ->
     return {name: accuracies[name] for name in groups}
 
 
-def _assumed(contrast: GroupContrast, difference: float | None) -> GroupContrast:
+def _with_difference(contrast: GroupContrast, difference: float | None) -> GroupContrast:
     if difference is None:
         return contrast
     better = contrast.better.value if isinstance(contrast.better, Estimate) else contrast.better

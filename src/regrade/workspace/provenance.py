@@ -1,4 +1,4 @@
-"""What stands behind every number of a report: versions, settings, and the digests of all that was read."""
+"""Provenance of a report: versions, settings, and the digests of all data that was read."""
 
 from __future__ import annotations
 
@@ -14,46 +14,48 @@ from regrade.report import Provenance
 from regrade.store import CheckpointManifest, Manifest, Store
 
 _LIBRARIES = ("regrade", "numpy", "scipy", "pyarrow", "pillow", "altair", "vl-convert-python")
-_SHOWN = 16  # letters of a digest that people compare; all of them are in the data
+_DIGEST_LENGTH = 16  # characters shown; the data contains the whole digest
 
 
-def behind_numbers(store: Store, test_sets: Sequence[str], references: Sequence[str], *, created: str) -> Provenance:
-    """The versions, settings and digests behind a report on these test sets, and on others they were held against."""
+def report_provenance(store: Store, test_sets: Sequence[str], references: Sequence[str], *, created: str) -> Provenance:
+    """Versions, settings and digests for a report on these test sets and the ``references`` they were compared with."""
     sets = [store.test_set(name) for name in test_sets]
-    labels = [store.label_set(found, name) for found in sets for name in store.label_set_names(found.name)]
-    people = {found.name: store.people_names(found.name) for found in sets}
+    labels = [store.label_set(test_set, name) for test_set in sets for name in store.label_set_names(test_set.name)]
+    people = {test_set.name: store.people_names(test_set.name) for test_set in sets}
     manifests = [
-        store.manifest(found, name)
-        for found in sets
-        for name in (*store.model_names(found.name), *people[found.name])
+        store.manifest(test_set, name)
+        for test_set in sets
+        for name in (*store.model_names(test_set.name), *people[test_set.name])
     ]  # fmt: skip
-    libraries = {name: known for name in _LIBRARIES if (known := _version(name))}
+    libraries = {name: installed for name in _LIBRARIES if (installed := _version(name))}
     settings = {
-        "date": _moment(created),
+        "date": _minute(created),
         "confidence": f"{100 * store.config.confidence:g}%",
         "Python": platform.python_version(),
         **libraries,
     }
     set_rows = [
         {
-            "test_set": found.name, "images": len(found), "labeled": int(found.labeled.sum()),
-            "classes": found.class_space.name, "digest": found.digest,
+            "test_set": test_set.name, "images": len(test_set), "labeled": int(test_set.labeled.sum()),
+            "classes": test_set.class_space.name, "digest": test_set.digest,
         }
-        for found in (*sets, *(store.test_set(name) for name in references))
+        for test_set in (*sets, *(store.test_set(name) for name in references))
     ]  # fmt: skip
     label_rows = [
         {
-            "labels": one.full_name, "test_set": one.test_set, "images": int(one.scored.sum()),
-            "judgments": len(one.examples), "origin": one.origin, "digest": one.digest,
+            "labels": label_set.full_name, "test_set": label_set.test_set, "images": int(label_set.scored.sum()),
+            "judgments": len(label_set.examples), "origin": label_set.origin, "digest": label_set.digest,
         }
-        for one in labels
+        for label_set in labels
     ]  # fmt: skip
     tables = [_table("Test sets", set_rows)]
     tables += [_table("Label sets", label_rows)] if label_rows else []
     ensembles = [
-        store.checkpoint_manifest(found, name) for found in sets for name in store.ensemble_names(found.name)
+        store.checkpoint_manifest(test_set, name) for test_set in sets for name in store.ensemble_names(test_set.name)
     ]  # fmt: skip
-    tables += [_table("Ensembles over epochs", [_ensemble_row(one) for one in ensembles])] if ensembles else []
+    tables += (
+        [_table("Ensembles over epochs", [_ensemble_row(ensemble) for ensemble in ensembles])] if ensembles else []
+    )
     tables.append(_table("Models and people", [_manifest_row(manifest) for manifest in manifests]))
     data = {
         "test_sets": set_rows,
@@ -64,7 +66,7 @@ def behind_numbers(store: Store, test_sets: Sequence[str], references: Sequence[
     return Provenance(settings, tuple(tables), data)
 
 
-def _moment(stamp: str) -> str:
+def _minute(stamp: str) -> str:
     """A time to the minute."""
     return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
@@ -83,7 +85,7 @@ def _manifest_row(manifest: Manifest) -> dict[str, Any]:
         "digest": manifest.digest,
         "from": manifest.source.file or manifest.runtime or "scores given in Python",
         "file_digest": manifest.source.sha256 or None,
-        "stored": _moment(manifest.created),
+        "stored": _minute(manifest.created),
     }
 
 
@@ -94,7 +96,7 @@ def _ensemble_row(manifest: CheckpointManifest) -> dict[str, Any]:
         "members": len(manifest.members),
         "epochs": len(manifest.epochs),
         "digest": manifest.digest,
-        "stored": _moment(manifest.created),
+        "stored": _minute(manifest.created),
     }
 
 
@@ -108,4 +110,4 @@ def _table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _cell(key: str, value: Any) -> Any:
-    return value[:_SHOWN] if key.endswith("digest") and value else value
+    return value[:_DIGEST_LENGTH] if key.endswith("digest") and value else value

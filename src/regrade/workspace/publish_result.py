@@ -1,4 +1,4 @@
-"""What publishing a queue did, in words and as data."""
+"""The result of publishing a queue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PublishResult:
-    """What came of a queue: where it went, what changed there, and how far the queue is.
+    """Where a queue was published to, what changed there, and the state of its items.
 
-    ``changes`` counts what changed, in words; nothing did where it is empty. ``written`` says whether something was
-    stored: a trial run stores nothing. ``of`` counts the items of the queue by how far they are.
+    ``changes`` counts the changes by description and is empty if there are none. ``written`` is False for a dry run
+    and if nothing changed. ``of`` counts the items of the queue by state.
     """
 
     queue: str
@@ -43,20 +43,20 @@ class PublishResult:
         changes = ", ".join(f"{number:,} {what}" for what, number in self.changes.items())
         items, *parts = self.of.items()
         progress = ", ".join(f"{number:,} {what}" for what, number in parts)
-        told = f"{self.target}: {changes}" if changes else f"nothing new for {self.target}"
-        return "; ".join([f"{told} (of {amount(items[1], 'item')}: {progress})", *self.notes])
+        outcome = f"{self.target}: {changes}" if changes else f"nothing new for {self.target}"
+        return "; ".join([f"{outcome} (of {amount(items[1], 'item')}: {progress})", *self.notes])
 
     def undecided_in_words(self) -> str:
-        """How many items are not in it, since nothing is decided on them yet; empty where there are none."""
+        """A note on items that are not published because they are not decided yet; empty if there are none."""
         items = next(iter(self.of.values()))
         open_items = items - self.of.get("decided", self.of.get("with every answer", items))
         if not open_items:
             return ""
-        return f"undecided and not in it: {amount(open_items, 'item')} of {items:,}; they can be published later"
+        return f"undecided and not published: {amount(open_items, 'item')} of {items:,}; they can be published later"
 
 
-def decided_parts(progress: QueueProgress) -> dict[str, int]:
-    """How far a queue is that a panel decides."""
+def items_by_state(progress: QueueProgress) -> dict[str, int]:
+    """The items of a queue by state, for queues that a panel decides."""
     return {
         "items": progress.items,
         "decided": progress.decided,

@@ -1,4 +1,4 @@
-"""What was put into a queue, as a result to show."""
+"""The result of adding items to a queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.core import Column, Table, Tabular
 
 @dataclass(frozen=True, repr=False)
 class QueueResult(Tabular):
-    """So many items were ``added`` to a queue, which now has ``items``, each for ``overlap`` people."""
+    """How many items were ``added`` to a queue, how many ``items`` it has now, and the votes needed per item."""
 
     queue: str
     question: str
@@ -20,9 +20,9 @@ class QueueResult(Tabular):
     notes: tuple[str, ...] = ()
 
     def table(self) -> Table:
-        """One line, and what else is to be said."""
+        """One row, with the notes."""
         keys = ("queue", "question", "added", "items", "overlap")
-        columns = tuple(Column(key, "people an item" if key == "overlap" else key) for key in keys)
+        columns = tuple(Column(key, "votes per item" if key == "overlap" else key) for key in keys)
         return Table("queued", columns, (tuple(getattr(self, key) for key in keys),), self.notes)
 
     def as_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writing a report on a workspace: every chapter it has the material for, as one page."""
+"""Write a report on a workspace: every chapter that its data allows, as one page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.core.arguments import refuse_text
 from regrade.report import Drawing, Report, Section, anchor_of, check_replaceable, section_of, write_report
 from regrade.workspace.chapters import Chapter, ReportMaterial
 from regrade.workspace.loading import ProgressCallback
-from regrade.workspace.provenance import behind_numbers
+from regrade.workspace.provenance import report_provenance
 
 if TYPE_CHECKING:
     from regrade.workspace.workspace import Workspace
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WrittenReport:
-    """A report that was written, and where its page is."""
+    """A written report and the path of its page."""
 
     report: Report
     page: Path
@@ -37,66 +37,66 @@ def write_workspace_report(
     out: Path | None,
     title: str | None,
     force: bool,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> WrittenReport:
-    """Make every chapter that the workspace has the material for, and write them as one report."""
+    """Compute every chapter that the data of the workspace allows, and write them as one report."""
     refuse_text(test_sets, "test_sets")
     refuse_text(labels, "labels")
     if name is not None and (not name.strip() or Path(name).name != name or name.startswith(".")):
-        raise InputError(f"{name!r} is no name for a report: give a plain one, or --out for a folder elsewhere")
+        raise InputError(f"{name!r} is not a valid report name: use a plain file name, or --out for another folder")
     material = ReportMaterial(workspace, tuple(test_sets), original, labels)
     now = datetime.now(UTC)
-    folder = out or workspace.store.root / "reports" / (name or _by_date(workspace.store.root / "reports", now))
+    folder = out or workspace.store.root / "reports" / (name or _name_from_date(workspace.store.root / "reports", now))
     check_replaceable(folder, force=force)
     chapters = {chapter.title: chapter for chapter in material.chapters()}
     with Drawing() as drawing:
         sections, anchors = list[Section](), set[str]()
-        for heading in watch(list(chapters)):
-            section = _without(_section(chapters[heading], anchors), sections)
+        for heading in progress(list(chapters)):
+            section = _without_repeated(_section(chapters[heading], anchors), sections)
             anchors.add(section.anchor)
             sections.append(section)
             for figure in section.figures:
                 drawing.begin(figure)
         created = now.isoformat(timespec="seconds")
-        behind = behind_numbers(workspace.store, material.names, material.references, created=created)
+        provenance = report_provenance(workspace.store, material.names, material.references, created=created)
         report = Report(
             title or material.title,
             material.subtitle(now),
             created,
             tuple(sections),
-            material.answerers,
-            behind,
+            material.models_and_people,
+            provenance,
             material.open_questions(),
         )
         return WrittenReport(report, write_report(report, folder, force=force, drawing=drawing))
 
 
-def _by_date(folder: Path, now: datetime) -> str:
-    """The day, with a number from the second report of it on."""
+def _name_from_date(folder: Path, now: datetime) -> str:
+    """The date, with a number if there is a report of that date already."""
     day = f"{now:%Y-%m-%d}"
     taken = (name for number in range(2, 10_000) if not (folder / (name := f"{day}-{number}")).exists())
     return day if not (folder / day).exists() else next(taken)
 
 
 def _section(chapter: Chapter, taken: set[str]) -> Section:
-    anchor = _free(anchor_of(chapter.kind, chapter.about), taken)
+    anchor = _unused(anchor_of(chapter.kind, chapter.about), taken)
     bare = Section(anchor, chapter.question, chapter.about)
     try:
-        made = chapter.make()
-        if isinstance(made, Tabular):
-            return section_of(bare, made, tables=chapter.tables(made), more_figures=chapter.more_figures)
-        return replace(bare, tables=(made,)) if isinstance(made, Table) else replace(bare, gallery=made)
+        result = chapter.compute()
+        if isinstance(result, Tabular):
+            return section_of(bare, result, tables=chapter.tables(result), more_figures=chapter.more_figures)
+        return replace(bare, tables=(result,)) if isinstance(result, Table) else replace(bare, gallery=result)
     except RegradeError as error:
         damaged = isinstance(error, FormatError)
         return replace(bare, trouble=f"This could not be answered: {error}.", damaged=damaged)
 
 
-def _without(section: Section, before: Sequence[Section]) -> Section:
-    """A section that does not say again what one before it has said."""
-    said = {one for other in before for one in other.findings}
-    return replace(section, findings=tuple(one for one in section.findings if one not in said))
+def _without_repeated(section: Section, before: Sequence[Section]) -> Section:
+    """The section without findings that an earlier section has."""
+    repeated = {finding for earlier in before for finding in earlier.findings}
+    return replace(section, findings=tuple(finding for finding in section.findings if finding not in repeated))
 
 
-def _free(anchor: str, taken: set[str]) -> str:
+def _unused(anchor: str, taken: set[str]) -> str:
     names = (anchor, *(f"{anchor}-{number}" for number in range(2, len(taken) + 3)))
     return next(name for name in names if name not in taken)

@@ -1,4 +1,4 @@
-"""Publishing a queue: its decisions become files that every study reads."""
+"""Publish a queue: write its decisions to files that every study reads."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from regrade.workspace.ledger_note import note_last_link, noted_ledger
 from regrade.workspace.mistake_publishing import publish_mistakes
 from regrade.workspace.people_publishing import publish_people
 from regrade.workspace.publish_result import PublishResult
-from regrade.workspace.verdict_publishing import publish_verdicts, sampled_review
+from regrade.workspace.sample_publishing import publish_sample, sampled_review
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
 
 
 def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> PublishResult:
-    """Turn what stands in a queue into labels, verdicts of a review, a review of mistakes, or answers of people."""
+    """Write a queue's decisions as labels, decisions of a review, a review of mistakes, or answers of people."""
     from regrade.ledger import Question
 
     queue = ledger.queue(name)
-    with store.transaction():  # what is published stands on what is stored now, and all of it is stored or nothing
+    with store.transaction():  # reads and writes are atomic
         test_set = store.test_set(queue.test_set)
         match queue.question:
             case Question.JUDGE:
@@ -37,8 +37,8 @@ def publish_queue(store: Store, ledger: Ledger, name: str, *, dry_run: bool) -> 
 
 
 def _publish_judged(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, *, dry_run: bool) -> PublishResult:
-    """Verdicts of a review where all items were drawn for it at random, else a new version of the labels."""
+    """Publish to the review if all items were drawn for it at random, otherwise as a new version of the labels."""
     frame = sampled_review(store, ledger, queue, test_set)
     if frame is None:
         return publish_labels(store, ledger, queue, test_set, dry_run=dry_run)
-    return publish_verdicts(store, ledger, queue, test_set, frame, dry_run=dry_run)
+    return publish_sample(store, ledger, queue, test_set, frame, dry_run=dry_run)

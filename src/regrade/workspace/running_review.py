@@ -1,4 +1,4 @@
-"""The grade of models while a queue is being judged, valid at any stopping point."""
+"""Accuracies of models while a queue is being judged, valid at any stopping time."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from regrade.core import TestSet
 from regrade.store import Store
 from regrade.studies import GradeRow, grade
 from regrade.workspace.loading import reviewed_labels, scored_predictions
-from regrade.workspace.verdict_publishing import decided_review
+from regrade.workspace.sample_publishing import decided_review
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
 
 MOST_MODELS = 8
-"""The most models that are graded while people judge; `regrade grade` has all."""
+"""Maximum number of models graded while people judge; `regrade grade` shows all."""
 
 
 @dataclass(frozen=True)
 class RunningReview:
-    """Models with an accuracy so far, best first, out of so many ``models`` of the test set."""
+    """Models with their accuracy so far, best first; ``models`` counts all models of the test set."""
 
     rows: tuple[GradeRow, ...]
     models: int
 
 
 def running_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> RunningReview | None:
-    """Accuracies by all decisions of a queue that stand, published or not; none unless all its items were drawn."""
+    """Accuracies from all current decisions of a queue, published or not; None unless the queue is a random sample."""
     frame = decided_review(store, ledger, queue, test_set)
     if frame is None:
         return None

@@ -1,4 +1,4 @@
-"""Which examples of two test sets are the same image, by what they are called."""
+"""Which examples of two test sets are the same image, by their ids."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import numpy as np
 from regrade.core import UNLABELED, TestSet
 from regrade.core.arrays import BoolArray, IntArray
 
-_SAME_LABEL = 0.5  # share of equal labels from which sets with ids in common are taken to hold the same images
+_SAME_LABEL = 0.5  # minimum share of equal labels for common ids to mean the same images
 
 
 @dataclass(frozen=True, eq=False)
 class SharedImages:
-    """Which image each example of a first test set (n,) and of a second one (m,) shows, by number.
+    """The image numbers of the examples of a first (n,) and a second (m,) test set.
 
-    -1 marks an example of the second set that is no image of the first.
+    -1 marks an example of the second set that is not in the first.
     """
 
     first: IntArray
     second: IntArray
 
     def in_second(self, chosen: BoolArray) -> BoolArray:
-        """Shape (m,): the examples of the second set that show one of the chosen examples (n,) of the first."""
-        images = np.zeros(int(self.first.max(initial=-1)) + 2, dtype=bool)  # the last: no image of the first (-1)
+        """Mask (m,) of the examples of the second set that show one of the chosen examples (n,) of the first."""
+        images = np.zeros(int(self.first.max(initial=-1)) + 2, dtype=bool)  # the last entry stands for -1
         images[self.first[chosen]] = True
         return images[self.second]
 
 
 def shared_images(first: TestSet, second: TestSet) -> SharedImages | None:
-    """The images that two test sets share by their ids; none where they share none, or have other classes.
+    """The images that two test sets share by their ids; None if there are none, or the class spaces differ.
 
-    Corrupted images are called what the clean ones are. Sets that merely number their files alike share
-    none: less than half of the labels of their common ids are equal. That is decided for the sets as a whole, so that
-    it says nothing about a single image.
+    Corrupted images count as the clean image. Sets that merely number their files in the same way share nothing:
+    less than half of the labels of their common ids are equal. This is decided for the sets as a whole, so that the
+    result reveals nothing about a single image.
     """
     if first.class_space.name != second.class_space.name:
         return None
@@ -49,7 +49,7 @@ def shared_images(first: TestSet, second: TestSet) -> SharedImages | None:
 
 
 def image_names(test_set: TestSet) -> Sequence[str]:
-    """What the image of each example (n,) is called: the id, or of a corrupted image the clean one's."""
+    """The image name of each example (n,): its id, or for a corrupted image the id of the clean image."""
     groups = test_set.groups
     if "image" in groups:
         return groups["image"]

@@ -1,4 +1,4 @@
-"""Signatures of a set's images: computed once, kept in the workspace, taken over where they are known."""
+"""Signatures of a set's images: computed once, stored in the workspace, and reused."""
 
 from __future__ import annotations
 
@@ -24,45 +24,45 @@ from regrade.store import SignatureKey, Store
 from regrade.testsets import decode, open_images, pixels_of
 
 PART_SIZE = 512
-"""Images a part: what a stopped run loses at most."""
+"""Images per part; an interrupted run loses at most one part."""
 
 
 class ImageProgress(Protocol):
-    """Goes through things, given how many there are, showing how far it is."""
+    """Iterates over items, given their number, and shows progress."""
 
-    def __call__(self, seen: Iterable[Any], total: int) -> Iterable[Any]:
-        """Go through them."""
+    def __call__(self, items: Iterable[Any], total: int, /) -> Iterable[Any]:
+        """Yield the items."""
 
 
-def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, watch: ImageProgress) -> Signatures:
-    """The signatures of a set, computed as far as the workspace does not have them yet.
+def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, progress: ImageProgress) -> Signatures:
+    """The signatures of a set; those that are not stored are computed and stored.
 
-    Images that an earlier, smaller or larger version of the set had at the same place are taken over from there.
+    Signatures of images at the same location in another version of the set are reused.
     """
-    signed = SignatureKey(source, size)
-    found = store.signatures(name, signed)
-    partial = store.partial_signatures(name, signed, part_size=PART_SIZE)
-    if found is not None:
-        partial.remove()  # a process that was killed after it had stored them leaves its parts
+    key = SignatureKey(source, size)
+    stored = store.signatures(name, key)
+    partial = store.partial_signatures(name, key, part_size=PART_SIZE)
+    if stored is not None:
+        partial.remove()  # parts left by a process that was killed after storing
     else:
         with partial.alone():
             missing = partial.missing()
-            known = list(store.signatures_elsewhere(name, signed)) if missing else []
-            fresh = _signed_parts(source, size, missing, known, watch)
+            stored_elsewhere = list(store.signatures_elsewhere(name, key)) if missing else []
+            fresh = _signed_parts(source, size, missing, stored_elsewhere, progress)
             for positions, part in zip(missing, fresh, strict=True):
                 if positions.start == 0:
-                    _check_mounted(name, source, part)
+                    _check_readable(name, source, part)
                 partial.add(positions, part)
-            store.add_signatures(name, signed, partial.parts())
+            store.add_signatures(name, key, partial.parts())
             partial.remove()
-        found = store.signatures(name, signed)
-    if found is None:
-        raise InputError(f"the signatures of {name} were removed while they were made: run again")
-    return found
+        stored = store.signatures(name, key)
+    if stored is None:
+        raise InputError(f"the signatures of {name} were removed by another process: run again")
+    return stored
 
 
-def _check_mounted(name: str, source: ImageSource, first: Signatures) -> None:
-    """Raise where none of the first images can be read: what is kept of them would be kept for ever."""
+def _check_readable(name: str, source: ImageSource, first: Signatures) -> None:
+    """Raise if none of the first images can be read, instead of storing them as unreadable."""
     if len(first.unreadable) == len(first):
         position, reason = next(iter(first.unreadable.items()))
         raise ImageSourceError(
@@ -71,17 +71,17 @@ def _check_mounted(name: str, source: ImageSource, first: Signatures) -> None:
         )
 
 
-def fresh_signatures(source: ImageSource, *, size: int, watch: ImageProgress) -> Signatures:
-    """The signatures of images that no workspace knows; nothing is kept."""
-    return next(iter(_signed_parts(source, size, [range(len(source.locations))], [], watch)))
+def fresh_signatures(source: ImageSource, *, size: int, progress: ImageProgress) -> Signatures:
+    """Compute the signatures of images outside a workspace; nothing is stored."""
+    return next(iter(_signed_parts(source, size, [range(len(source.locations))], [], progress)))
 
 
-def collection_of(found: Signatures, source: ImageSource) -> Collection:
-    """Signatures together with the images they are of."""
-    return Collection(found, _Decoder(source))
+def collection_of(image_signatures: Signatures, source: ImageSource) -> Collection:
+    """Signatures together with their images."""
+    return Collection(image_signatures, _ImageDecoder(source))
 
 
-class _Decoder:
+class _ImageDecoder:
     """Decodes the image at a position."""
 
     def __init__(self, source: ImageSource) -> None:
@@ -96,34 +96,34 @@ class _Decoder:
 def _signed_parts(
     source: ImageSource,
     size: int,
-    wanted: Sequence[range],
-    known: Sequence[tuple[Signatures, dict[str, int]]],
-    watch: ImageProgress,
+    position_ranges: Sequence[range],
+    stored_elsewhere: Sequence[tuple[Signatures, dict[str, int]]],
+    progress: ImageProgress,
 ) -> Iterator[Signatures]:
-    """The signatures of each range of positions, images decoded by all cores."""
-    if not wanted:
+    """Yield the signatures of each range of positions; images are decoded in parallel."""
+    if not position_ranges:
         return
-    decoder, workers = _Decoder(source), default_workers()
+    decoder, workers = _ImageDecoder(source), default_workers()
 
-    def one(position: int) -> Signatures:
-        for there, rows in known:
-            if (row := rows.get(source.locations[position])) is not None and row not in there.unreadable:
-                return there[np.array([row])]
+    def signatures_at(position: int) -> Signatures:
+        for earlier, rows in stored_elsewhere:
+            if (row := rows.get(source.locations[position])) is not None and row not in earlier.unreadable:
+                return earlier[np.array([row])]
         try:
             return signatures([decoder(position)], size=size)
         except UnreadableImage as error:
             return signatures([error], size=size)
 
-    def all_of_them() -> Iterator[Signatures]:
+    def all_signatures() -> Iterator[Signatures]:
         with ThreadPoolExecutor(workers) as pool:
-            for positions in wanted:
-                step = 64 * workers  # few enough to keep memory flat
+            for positions in position_ranges:
+                step = 64 * workers  # small enough to bound memory
                 for start in range(positions.start, positions.stop, step):
-                    yield from pool.map(one, range(start, min(start + step, positions.stop)))
+                    yield from pool.map(signatures_at, range(start, min(start + step, positions.stop)))
 
-    signed = iter(watch(all_of_them(), sum(len(positions) for positions in wanted)))
-    for positions in wanted:
+    signed = iter(progress(all_signatures(), sum(len(positions) for positions in position_ranges)))
+    for positions in position_ranges:
         part = joined_signatures([next(signed) for _ in positions])
         if part.unreadable and not source.path.exists():
-            raise InputError(f"the images are no longer at {source.path}: bring them back and run again")
+            raise InputError(f"the images are no longer at {source.path}: restore them and run again")
         yield part

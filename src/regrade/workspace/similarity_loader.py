@@ -1,4 +1,4 @@
-"""A study of similarity from what a workspace stores."""
+"""Similarity study on the data of a workspace."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def study_similarity(
     *,
     labels: str | None,
     slice_name: str | None,
-    watch: ProgressCallback,
+    progress: ProgressCallback,
 ) -> Similarity:
-    """How alike the models are on a test set, what is right under a label set if one is named."""
+    """Study the similarity of models on a test set, scored against a label set if one is named."""
     judged = reviewed_labels(store, test_set, labels) if labels else None
-    scored = scored_predictions(store, test_set, chosen_models(store, test_set, models), watch=watch)
+    scored = scored_predictions(store, test_set, chosen_models(store, test_set, models), progress=progress)
     return similarity(test_set, scored, labels=judged, slice_name=slice_name, confidence=store.config.confidence)

@@ -1,4 +1,4 @@
-"""The studies that can be asked of a workspace, one method each."""
+"""The studies of a workspace, one method each."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from regrade.workspace.similarity_loader import study_similarity
 
 
 class Studies:
-    """What a workspace's predictions show together."""
+    """The study methods of a workspace."""
 
     store: Store
 
@@ -56,17 +56,17 @@ class Studies:
         per_class: bool = False,
         unlabeled: str | None = None,
         seed: int = 0,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Confusion:
-        """Study which images confuse an ensemble while it is trained, and whether they confuse other models too.
+        """Study which images confuse an ensemble during training, and whether they confuse other models too.
 
-        The first of ``ensembles`` scores the images, the only one that is stored unless named; others are compared with
-        it. Or ``members`` are models whose full scores are stored: an ensemble of one epoch. ``models`` are held
-        against the scores, all unless some are named. Hard images have a score of ``above`` or more, or are the
-        ``hardest`` so many, ``per_class`` or in all; a tenth unless told. ``unlabeled`` is a test set with checkpoints
-        of the same ensemble, whose error is to be expected. ``base`` is that of the logarithm: 2 for bits.
+        The first of ``ensembles`` (default: the only stored one) scores the images; further ones are compared with it.
+        Alternatively, ``members`` are models with stored full scores: an ensemble of one epoch. ``models`` (default:
+        all) are compared with the scores. Hard images have a score of at least ``above``, or are the ``hardest`` N
+        images, in total or ``per_class`` (default: a tenth). ``unlabeled`` is a test set with checkpoints of the same
+        ensemble, for which the expected error is estimated. ``base`` is the base of the logarithm: 2 for bits.
         """
-        chosen = any(each is not None for each in (above, hardest)) or per_class
+        has_rule = any(limit is not None for limit in (above, hardest)) or per_class
         return study_confusion(
             self.store,
             self.store.test_set(test_set),
@@ -75,15 +75,15 @@ class Studies:
             models=models,
             base=base,
             bin_width=bin_width,
-            hard=HardRule(above, hardest, per_class) if chosen else None,
+            hard=HardRule(above, hardest, per_class) if has_rule else None,
             unlabeled=unlabeled,
             seed=seed,
-            watch=watch,
+            progress=progress,
         )
 
-    def keep_hard_set(self, found: Confusion, name: str) -> KeptHardSet:
-        """Store a study's hard images as a test set of their own, and as a slice of the set that they come from."""
-        return keep_hard_set(self.store, found, name)
+    def keep_hard_set(self, result: Confusion, name: str) -> KeptHardSet:
+        """Store a study's hard images as a test set of their own and as a slice of the source test set."""
+        return keep_hard_set(self.store, result, name)
 
     def generalization(
         self,
@@ -97,17 +97,17 @@ class Studies:
         class_map: str | Path | None = None,
         bootstrap: bool = False,
         seed: int = 0,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Generalization:
-        """Study whether accuracies on the ``original`` test set hold on ``new`` ones.
+        """Study how accuracies on the ``original`` test set carry over to ``new`` ones.
 
-        The lines go through all models or those named ``standard``; effective robustness is against the line on
-        ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; a new set in a part of
-        the original's classes is held against the original among these. ``bootstrap`` adds the percentile
-        intervals of published lines, over draws of models from ``seed``.
+        Lines are fitted to all models or to those in ``standard``; effective robustness is relative to the line on
+        ``scale`` (linear, probit or logit). ``within`` and ``class_map`` are as in `grade`; if a new set has a part
+        of the original's classes, the original is scored within these. ``bootstrap`` adds percentile intervals as in
+        published studies, from resampled models with ``seed``.
         """
         pairs = set_pairs(
-            self.store, original, new, models=models, within=within, class_map=class_map, watch=watch
+            self.store, original, new, models=models, within=within, class_map=class_map, progress=progress
         )  # fmt: skip
         return generalization(
             pairs,
@@ -133,14 +133,14 @@ class Studies:
         growth: tuple[str, str] | None = None,
         class_map: str | Path | None = None,
         seed: int = 0,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Geography:
-        """Study models by the groups of a column: region, country, income or any other.
+        """Study accuracy by the groups of a column: region, country, income or any other.
 
-        With the ``original`` test set there are progress rates and the disparity's growth, and with ``standard`` ones
-        progress gaps. An answer is right if the label is among the best ``top``. ``between`` names pairs of groups,
-        ``clusters`` the column of what was drawn together (``household`` where there is one), ``parts`` into how many
-        numbers are cut, ``growth`` a strong and a weak model instead of the best and the weakest quarter.
+        With ``original`` there are progress rates and the growth of the disparity, with ``standard`` progress gaps. A
+        prediction is correct if the label is among the ``top`` classes. ``between`` names pairs of groups, ``clusters``
+        the column of sampling clusters (default: ``household`` if present), ``parts`` the number of quantile groups
+        of a numeric column, ``growth`` a strong and a weak model instead of the best and the worst quarter.
         """
         return study_geography(
             self.store,
@@ -156,7 +156,7 @@ class Studies:
             growth=growth,
             class_map=class_map,
             seed=seed,
-            watch=watch,
+            progress=progress,
         )
 
     def leakage(
@@ -171,22 +171,24 @@ class Studies:
         size: int = SIZE,
         engine: NeighborEngine | str = NeighborEngine.NUMPY,
         pairs: str | Path | None = None,
-        watch: ProgressCallback = iter,
-        watch_images: ImageProgress = unwatched,
+        progress: ProgressCallback = iter,
+        image_progress: ImageProgress = unwatched,
     ) -> Leakage:
-        """Study which images have twins ``against`` another test set or a folder, or within the test set itself.
+        """Find near duplicates ``against`` another test set or a folder, or within the test set itself.
 
-        ``by`` names distances (exact, pixels, dssim, phash, and features where a ``model`` is named whose they are) and
-        ``near`` their cuts where they are not the usual ones. A image lists at most so many twins. ``pairs`` is a
-        .csv or .html file to write the pairs to, for people to judge.
+        ``by`` names distances (exact, pixels, dssim, phash, and features of a ``model``) and ``near`` overrides their
+        default thresholds. ``most`` limits the near duplicates listed per image. ``pairs`` is a .csv or .html file to
+        write the pairs to, for people to judge.
         """
         target = None if pairs is None else Path(pairs)
         check_pairs_file(target)
         search = search_for(by, near or {}, most=most, size=size, engine=engine, model=model)
-        found = study_leakage(self.store, test_set, against, search, watch=watch, watch_images=watch_images)
+        search_result = study_leakage(
+            self.store, test_set, against, search, progress=progress, image_progress=image_progress
+        )
         if target is not None:
-            write_pairs(found, target)
-        return found.result
+            write_pairs(search_result, target)
+        return search_result.result
 
     def mistakes(
         self,
@@ -200,15 +202,15 @@ class Studies:
         other_sets: Sequence[str] = (),
         least_major: int | None = None,
         pairs_from: str | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Mistakes:
-        """Study the models' mistakes under a label set: which are any, of what kind, how grave, and whose.
+        """Study the models' mistakes under a label set: which of them are mistakes, their kind and their severity.
 
-        Verdicts on what was novel count, and so does a later version of the labels, ``relabeled``. A model without
-        predictions stands for the review of its mistakes. ``against`` names the model that the others are held
-        against, ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a
-        major mistake (three of four), and ``pairs_from`` the labels that show which classes occur together (``real``,
-        or else the labels).
+        Decisions on novel predictions count, and so does a later version of the labels, ``relabeled``. A model without
+        predictions is studied by the review of its mistakes. ``against`` names the model that the others are compared
+        with, ``other_sets`` test sets whose reviews are compared, ``least_major`` how many reviews make an image a
+        major mistake (default: three of four), and ``pairs_from`` the labels that show which classes occur together
+        (default: ``real`` if stored, otherwise ``labels``).
         """
         return study_mistakes(
             self.store,
@@ -221,7 +223,7 @@ class Studies:
             other_sets=other_sets,
             least_major=least_major,
             pairs_from=pairs_from,
-            watch=watch,
+            progress=progress,
         )
 
     def people(
@@ -236,13 +238,13 @@ class Studies:
         subsets: Sequence[str] = (),
         fast_seconds: float = FAST_SECONDS,
         seed: int = 0,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> People:
-        """Hold people against models on the images that all these people were asked about, all of either unless named.
+        """Compare people with models (default: all of both) on the images that all these people answered.
 
-        With ``labels`` right means right under that label set. ``subsets`` are groups of classes such as ``objects``
-        or ``without dogs``; an image is fast where the median person took at most ``fast_seconds``. ``seed`` draws
-        the random sets of classes that subsets are held against.
+        With ``labels`` answers are scored against that label set. ``subsets`` are groups of classes such as ``objects``
+        or ``without dogs``; an image is fast if the median person took at most ``fast_seconds``. ``seed`` draws the
+        random sets of classes that subsets are compared with.
         """
         refuse_text(subsets, "subsets")
         return study_people(
@@ -256,7 +258,7 @@ class Studies:
             subsets=subsets,
             fast_seconds=fast_seconds,
             seed=seed,
-            watch=watch,
+            progress=progress,
         )
 
     def similarity(
@@ -266,11 +268,11 @@ class Studies:
         models: Sequence[str] = (),
         labels: str | None = None,
         slice: str | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Similarity:
-        """How alike all pairs of models are: do they err on the same images, and which belong together?
+        """Study the similarity of all pairs of models: whether they err on the same images, and clusters of models.
 
-        All models of the test set unless ``models`` names some; ``labels`` and ``slice`` are as in `compare`.
+        ``models`` defaults to all models of the test set; ``labels`` and ``slice`` are as in `compare`.
         """
         target = self.store.test_set(test_set)
-        return study_similarity(self.store, target, models, labels=labels, slice_name=slice, watch=watch)
+        return study_similarity(self.store, target, models, labels=labels, slice_name=slice, progress=progress)

@@ -1,4 +1,4 @@
-"""The automatic triage of single mistakes: a suggestion of what kind one is, for people who have said it themselves."""
+"""Automatic triage of single mistakes: a suggested kind, shown to people after they have voted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regrade.workspace.mistakes_loader import pair_labels
 
 
 def triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
-    """What errors are triaged by under a label set: all that is stored for its test set."""
-    known = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
+    """The triage of errors under a label set, from all data stored for its test set."""
+    judged_labels = reviewed_labels(store, test_set, labels, collapsed=bool(test_set.class_space.collapsed))
     return triage_against(
-        MistakeLabels(test_set, replace(known, review=None), known),
+        MistakeLabels(test_set, replace(judged_labels, review=None), judged_labels),
         superclasses=superclasses(test_set.class_space),
         pairs_from=pair_labels(store, test_set, labels),
         reviews=[store.mistake_review(test_set, name) for name in store.mistake_review_names(test_set.name)],
@@ -27,7 +27,7 @@ def triage_under(store: Store, test_set: TestSet, labels: str) -> Triage:
 
 
 def kind_of(triage: Triage, example: int, answer: int) -> TriageKind | None:
-    """What kind of error an answer to one image may be; none where it is no error, or the image is not scored."""
+    """The suggested kind of error of a prediction; None if it is not an error, or the image is not scored."""
     if not triage.scored[example]:
         return None
     (kind,) = triage.kinds(np.array([example]), np.array([answer])).tolist()

@@ -1,4 +1,4 @@
-"""Whether everything in a workspace is as it was written: files, where its images are, and the ledger."""
+"""Integrity check of a workspace: its files, its ledger, and the location of its images."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from regrade.workspace.loading import ProgressCallback
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is not as it should be: what it concerns, and what is wrong."""
+    """A problem: its subject, and what is wrong."""
 
     subject: str
     trouble: str
 
     @property
     def part(self) -> str:
-        """The part of the workspace that it is in."""
+        """The part of the workspace with the problem."""
         return self.subject.partition("/")[0]
 
 
 @dataclass(frozen=True)
 class CheckedPart:
-    """One part of a workspace: how many files of it were checked, and their size."""
+    """A part of a workspace: the number of checked files, and their size."""
 
     part: str
     files: int
@@ -41,7 +41,7 @@ class CheckedPart:
 
 @dataclass(frozen=True)
 class Verification(Tabular):
-    """What was checked, and what is damaged or cannot be found."""
+    """The checked parts, and the problems."""
 
     checked: tuple[CheckedPart, ...]
     problems: tuple[Problem, ...]
@@ -52,7 +52,7 @@ class Verification(Tabular):
         return sum(part.files for part in self.checked)
 
     def table(self) -> Table:
-        """One line per part of the workspace; the problems are told below it."""
+        """One row per part of the workspace, with the problems as notes."""
         keys = ("part", "files", "bytes", "problems")
         counts = Counter(problem.part for problem in self.problems)
         rows = tuple((part.part, part.files, part.bytes, counts[part.part]) for part in self.checked)
@@ -68,10 +68,10 @@ class Verification(Tabular):
         }
 
 
-def verify_workspace(store: Store, *, watch: ProgressCallback) -> Verification:
-    """Check every stored file, what files need of one another, the ledger, and that images are where they were."""
+def verify_workspace(store: Store, *, progress: ProgressCallback) -> Verification:
+    """Check every stored file, references between files, the ledger, and that images are at their location."""
     paths = {str(path): path for path in stored_files(store.root)}
-    files = [result for name in watch(list(paths)) for result in check_stored_file(store.root, paths[name])]
+    files = [result for name in progress(list(paths)) for result in check_stored_file(store.root, paths[name])]
     checked = [_part(name, list(group)) for name, group in groupby(sorted(files, key=_folder), key=_folder)]
     broken = broken_links(store.root, files, store.class_space)
     problems = [Problem(result.path, result.trouble) for result in (*files, *broken) if result.trouble]
@@ -94,7 +94,7 @@ def _part(name: str, files: list[CheckedFile]) -> CheckedPart:
 
 
 def _ledger_problems(store: Store) -> tuple[str, ...] | None:
-    """What is wrong with the ledger; none if the workspace has no ledger."""
+    """The problems of the ledger; None if the workspace has no ledger."""
     try:
         return ledger_problems(store)
     except (StoreError, FormatError) as error:
@@ -102,7 +102,7 @@ def _ledger_problems(store: Store) -> tuple[str, ...] | None:
 
 
 def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> Iterator[Problem]:
-    """Why a test set cannot be read, unless that is reported already, or that its images are missing."""
+    """Problems of a test set: it cannot be read, unless that is reported already, or its images are missing."""
     try:
         test_set = store.test_set(name)
         store.class_map(test_set)
@@ -116,7 +116,7 @@ def _test_set_problems(store: Store, name: str, reported: Collection[str]) -> It
 
 
 def missing_images(store: Store) -> dict[str, Path]:
-    """The test sets whose registered images cannot be found, and where they were."""
+    """The test sets whose registered images are missing, with the expected path."""
     registered = (store.test_set(name) for name in store.test_set_names() if store.has_images(name))
     sources = {test_set.name: store.images(test_set) for test_set in registered}
     return {name: source.path for name, source in sources.items() if images_are_missing(source)}

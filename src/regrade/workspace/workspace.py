@@ -1,4 +1,4 @@
-"""A workspace, and everything that can be asked of it."""
+"""The workspace: a folder with test sets, predictions and labels, and the methods that work on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from regrade.predict import (
     predict_all,
     unwatched,
 )
-from regrade.predict import ProgressCallback as WatchRun
+from regrade.predict import ProgressCallback as PredictProgress
 from regrade.store import (
     AddedVerdicts,
     CheckpointWriter,
@@ -82,22 +82,21 @@ from regrade.testsets import (
     contact_sheet,
 )
 from regrade.testsets.check import ProgressCallback as ImageProgress
-from regrade.workspace.corruption_adding import corrupt_test_set
 from regrade.workspace.judgments import Judgments
 from regrade.workspace.loading import (
     ProgressCallback,
     chosen_models,
     chosen_rows,
-    clean_answers,
+    clean_predictions,
+    resolve_class_space,
     reviewed_labels,
     scored_predictions,
-    space_named,
 )
-from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_so_far, review_of_labels
+from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 from regrade.workspace.plan_loader import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
 from regrade.workspace.studies import Studies
-from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, listed_in_catalog
+from regrade.workspace.test_set_adding import AddedTestSet, MapFile, add_test_set, corrupt_test_set, listed_in_catalog
 from regrade.workspace.verification import Verification, missing_images, verify_workspace
 
 if TYPE_CHECKING:
@@ -105,9 +104,9 @@ if TYPE_CHECKING:
 
 
 class Workspace(Studies, Judgments, Plans):
-    """A folder with test sets, predictions and labels, and everything that can be asked of it.
+    """A folder with test sets, predictions and labels; its methods import data and run studies.
 
-    Get one with `regrade.open` or `regrade.init`.
+    Open a workspace with `regrade.open`, create one with `regrade.init`.
     """
 
     def __init__(self, store: Store) -> None:
@@ -116,7 +115,7 @@ class Workspace(Studies, Judgments, Plans):
     def __repr__(self) -> str:
         return f"regrade.open({str(self.store.root)!r})"
 
-    # What is here
+    # Contents
 
     @property
     def test_sets(self) -> tuple[str, ...]:
@@ -124,11 +123,11 @@ class Workspace(Studies, Judgments, Plans):
         return self.store.test_set_names()
 
     def models(self, test_set: str) -> tuple[str, ...]:
-        """The models that have predictions on a test set."""
+        """The models with predictions on a test set."""
         return self.store.model_names(self.store.test_set(test_set).name)
 
     def ensembles(self, test_set: str) -> tuple[str, ...]:
-        """The ensembles whose checkpoints on a test set are stored."""
+        """The ensembles with checkpoints on a test set."""
         return self.store.ensemble_names(self.store.test_set(test_set).name)
 
     def label_sets(self, test_set: str) -> tuple[str, ...]:
@@ -136,13 +135,13 @@ class Workspace(Studies, Judgments, Plans):
         return self.store.label_set_names(self.store.test_set(test_set).name)
 
     def class_space(self, name: str | Path | ClassSpace) -> ClassSpace:
-        """A class space by name, or from a CSV, JSON or folder; one from a file is stored here."""
-        space = space_named(self.store, name)
+        """A class space by name, or read from a CSV file, a JSON file or a folder and stored in the workspace."""
+        space = resolve_class_space(self.store, name)
         if space.name != name:
             self.store.add_class_space(space)
         return space
 
-    # Bringing things in
+    # Import
 
     def add_test_set(
         self,
@@ -155,20 +154,22 @@ class Workspace(Studies, Judgments, Plans):
         class_map: str | Path | None = None,
         map_source: str | Path | ClassSpace = "imagenet-1k",
     ) -> AddedTestSet:
-        """Add a test set from images in any known form, or without images from a table of ids and labels.
+        """Add a test set from images in any supported format, or without images from a table of ids and labels.
 
-        A name of the catalog brings its classes along. Images for a test set that is here already, from a file
-        of predictions say, are found by their ids. ``class_map`` is a file that says which classes of ``map_source``
-        stand for the set's own; it is stored with the set, and models that predict those classes are graded by it.
+        A name in the catalog implies its classes. Images of an existing test set, for example one created by importing
+        predictions, are matched by id. ``class_map`` is a file that maps classes of ``map_source`` to those of the test
+        set; it is stored with the test set and used to grade models that predict classes of ``map_source``.
         """
         return add_test_set(
             self.store,
             name,
             Path(path),
-            stated=None if classes is None else space_named(self.store, classes),
+            stated=None if classes is None else resolve_class_space(self.store, classes),
             layout=member(Layout, layout),
             columns=columns,
-            map_file=None if class_map is None else MapFile(Path(class_map), space_named(self.store, map_source)),
+            map_file=None
+            if class_map is None
+            else MapFile(Path(class_map), resolve_class_space(self.store, map_source)),
         )
 
     def corrupt(
@@ -181,10 +182,10 @@ class Workspace(Studies, Judgments, Plans):
         images: int | None = None,
         seed: int = 0,
     ) -> AddedTestSet:
-        """Make a test set of ImageNet-C's corruptions from one that has images; they are made as they are read.
+        """Create a test set with ImageNet-C corruptions of another test set; images are corrupted when they are read.
 
-        All 15 corruptions at all 5 severities unless some are named, of all images or of so many ``images`` drawn by
-        ``seed``. What becomes of a image depends on its id, the corruption and the severity alone.
+        Uses all 15 ``corruptions`` at all 5 ``severities`` by default, and all images or a random sample of ``images``
+        images drawn with ``seed``. A corrupted image depends only on its id, the corruption and the severity.
         """
         return corrupt_test_set(
             self.store,
@@ -197,22 +198,22 @@ class Workspace(Studies, Judgments, Plans):
         )
 
     def missing_images(self) -> dict[str, Path]:
-        """The test sets whose registered images cannot be found, and where they were."""
+        """The test sets whose registered images are missing, with the expected path."""
         return missing_images(self.store)
 
-    def verify(self, *, watch: ProgressCallback = iter) -> Verification:
-        """Check every stored file against its checksum, the ledger, and whether images are where they were."""
-        return verify_workspace(self.store, watch=watch)
+    def verify(self, *, progress: ProgressCallback = iter) -> Verification:
+        """Check every stored file against its checksum, the ledger, and the location of the images."""
+        return verify_workspace(self.store, progress=progress)
 
-    def check_test_set(self, name: str, *, workers: int = 2, watch: ImageProgress | None = None) -> Checked:
+    def check_test_set(self, name: str, *, workers: int = 2, progress: ImageProgress | None = None) -> Checked:
         """Read and decode every image of a test set, and compare its count with the catalog's."""
         test_set = self.store.test_set(name)
         listed = listed_in_catalog(name)
         expected = listed.examples if listed else None
-        return check(test_set, self.store.images(test_set), expected=expected, workers=workers, watch=watch)
+        return check(test_set, self.store.images(test_set), expected=expected, workers=workers, watch=progress)
 
     def contact_sheet(self, name: str, *, rows: int = 5, columns: int = 8, seed: int = 0) -> Image:
-        """Some images of a test set with their labels, drawn at random, as one image."""
+        """Randomly drawn images of a test set with their labels, as one image."""
         test_set = self.store.test_set(name)
         rng = np.random.default_rng(seed)
         return contact_sheet(test_set, self.store.images(test_set), rng=rng, rows=rows, columns=columns)
@@ -227,24 +228,28 @@ class Workspace(Studies, Judgments, Plans):
         prefix: str = "",
         columns: Columns | None = None,
     ) -> ImportedPredictions:
-        """Bring in a file of predictions: one model's (named by ``model``), or one column a model."""
+        """Import a file of predictions: those of one model (named by ``model``), or one column per model."""
         return import_predictions(
             self.store,
             Path(path),
             test_set=test_set,
-            classes=None if classes is None else space_named(self.store, classes),
+            classes=None if classes is None else resolve_class_space(self.store, classes),
             model=model,
             prefix=prefix,
             columns=columns,
         )
 
     def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
-        """Store one model's scores (n, c), rows in the order of the test set."""
+        """Store the scores (n, c) of one model, with rows in the order of the test set."""
         target = self.store.test_set(test_set)
-        answers = answers_from_scores(np.asarray(scores), target.class_space, name=model)
-        if len(answers.classes) != len(target):
-            raise InputError(f"{len(answers.classes):,} rows of scores for the {len(target):,} examples of {test_set}")
-        return store_answers(self.store, target, {model: answers}, space=target.class_space, source=PredictionSource())
+        predicted = answers_from_scores(np.asarray(scores), target.class_space, name=model)
+        if len(predicted.classes) != len(target):
+            raise InputError(
+                f"{len(predicted.classes):,} rows of scores for the {len(target):,} examples of {test_set}"
+            )
+        return store_answers(
+            self.store, target, {model: predicted}, space=target.class_space, source=PredictionSource()
+        )
 
     def import_checkpoints(
         self,
@@ -255,11 +260,11 @@ class Workspace(Studies, Judgments, Plans):
         kind: ScoreKind | str,
         classes: str | Path | ClassSpace | None = None,
     ) -> ImportedCheckpoints:
-        """Bring in the scores of an ensemble's members epoch by epoch: a folder of arrays, or one array of all.
+        """Import the scores of an ensemble's members for each epoch, from a folder of arrays or a single array.
 
         ``kind`` says what the scores are: logits, probabilities or log-probabilities.
         """
-        space = None if classes is None else space_named(self.store, classes)
+        space = None if classes is None else resolve_class_space(self.store, classes)
         chosen = member(ScoreKind, kind)
         return import_checkpoints(
             self.store, Path(path), test_set=test_set, ensemble=ensemble, kind=chosen, classes=space
@@ -273,8 +278,8 @@ class Workspace(Studies, Judgments, Plans):
         kind: ScoreKind | str,
         classes: str | Path | ClassSpace | None = None,
     ) -> CheckpointWriter:
-        """Takes an ensemble's scores while it is trained: ``add`` them by seed and epoch, ``finish`` after the last."""
-        space = None if classes is None else space_named(self.store, classes)
+        """A writer for an ensemble's scores during training: ``add`` them by seed and epoch, then call ``finish``."""
+        space = None if classes is None else resolve_class_space(self.store, classes)
         return self.store.checkpoint_writer(self.store.test_set(test_set), ensemble, member(ScoreKind, kind), space)
 
     def add_checkpoints(
@@ -286,12 +291,12 @@ class Workspace(Studies, Judgments, Plans):
         kind: ScoreKind | str,
         epochs: Sequence[int] = (),
     ) -> Stored:
-        """Store all scores of an ensemble, (seeds, epochs, n, c) or of one seed (epochs, n, c), numbered from 0."""
-        given = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.store.checkpoints_at_once(self.store.test_set(test_set), ensemble, given.kind) as writer:
-            for seed, name in enumerate(given.members):
-                for place, epoch in enumerate(given.epochs):
-                    writer.add(given.scores(seed, place), seed=name, epoch=epoch)
+        """Store the scores (seeds, epochs, n, c) of an ensemble, or (epochs, n, c) of one seed, numbered from 0."""
+        checkpoints = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
+        with self.store.checkpoints_at_once(self.store.test_set(test_set), ensemble, checkpoints.kind) as writer:
+            for seed, name in enumerate(checkpoints.members):
+                for index, epoch in enumerate(checkpoints.epochs):
+                    writer.add(checkpoints.scores(seed, index), seed=name, epoch=epoch)
             return Stored((ensemble,), ()) if writer.finish() else Stored((), (ensemble,))
 
     def import_labels(
@@ -305,7 +310,7 @@ class Workspace(Studies, Judgments, Plans):
         new_version: bool = False,
         columns: Columns | None = None,
     ) -> ImportedLabels:
-        """Bring in labels; ``complete`` says that in a plain file every class that is not named is wrong."""
+        """Import labels; with ``complete``, every class that a plain file does not list for an image is wrong."""
         return import_labels(
             self.store,
             Path(path),
@@ -318,7 +323,7 @@ class Workspace(Studies, Judgments, Plans):
         )
 
     def create_labels(self, test_set: str, *, name: str) -> ImportedLabels:
-        """Make a label set from the images' own labels: each is correct, and no other class is judged yet."""
+        """Create a label set from the original labels: each is correct, and no other class is judged yet."""
         return create_labels(self.store, test_set=test_set, name=name)
 
     def import_people(
@@ -330,9 +335,9 @@ class Workspace(Studies, Judgments, Plans):
         name: str | None = None,
         columns: Columns | None = None,
     ) -> ImportedPeople:
-        """Bring in what people answered, and when: they become rows beside the models, called ``person:`` and a name.
+        """Import people's answers and their times as rows next to the models, named ``person:NAME``.
 
-        ``name`` is the person's if the file names none, and the only one to be taken if it names several.
+        ``name`` is the person's name if the file has none; if the file names several people, only this one is imported.
         """
         chosen = member(PeopleFormat, form)
         return import_people(self.store, Path(path), test_set=test_set, form=chosen, name=name, columns=columns)
@@ -347,9 +352,9 @@ class Workspace(Studies, Judgments, Plans):
         columns: Columns | None = None,
         chosen_hard: bool = False,
     ) -> ImportedSlices:
-        """Bring in slices of a test set that is here already, which stays what it is: subsets or group columns.
+        """Import slices of an existing test set: subsets or group columns. The test set itself does not change.
 
-        ``chosen_hard`` says that the images were chosen because models find them hard; no finding calls them weak.
+        ``chosen_hard``: the images were selected because models get them wrong, so that findings do not report them.
         """
         return import_slices(
             self.store,
@@ -370,12 +375,12 @@ class Workspace(Studies, Judgments, Plans):
         form: MistakeFormat | str = MistakeFormat.TABLE,
         columns: Columns | None = None,
     ) -> ImportedMistakes:
-        """Bring in what people said of a model's mistakes: category and severity; it need not have predictions."""
+        """Import people's category and severity for each mistake of a model, which need not have predictions."""
         chosen = member(MistakeFormat, form)
         return import_mistakes(self.store, Path(path), test_set=test_set, model=model, form=chosen, columns=columns)
 
     def keep_slices(self, slices: SliceSet) -> Stored:
-        """Store slices that a study found, such as that of major mistakes, beside their test set."""
+        """Store slices from a study, for example the major mistakes, with their test set."""
         return keep_slices(self.store, slices)
 
     # Predictions
@@ -398,17 +403,17 @@ class Workspace(Studies, Judgments, Plans):
         allow_unreadable: float | None = None,
         retry_unreadable: bool = False,
         cluster: RayCluster | None = None,
-        watch: WatchRun = unwatched,
+        progress: PredictProgress = unwatched,
     ) -> Run:
-        """Predict every image of the test sets by every model and store it; what is stored already is left alone.
+        """Predict every image of the test sets with every model and store the predictions; existing ones are kept.
 
-        Models are named as ``prefix:name``; ``classes`` and ``preprocessing`` are for those that do not say. A run
-        that was stopped goes on where it was when it is called again. A ``batch`` that is not stated is found by how
-        much ``memory`` (bytes) it may take. ``keep`` may name ``scores`` and ``features``. A model that fails is told
-        in the result, and the others go on.
+        Models are named ``prefix:name``; ``classes`` and ``preprocessing`` apply to models without their own. An
+        interrupted run resumes when it is called again. The default ``batch`` size is chosen to fit ``memory`` (bytes).
+        ``keep`` may name ``scores`` and ``features``. A model that fails is reported in the result, and the run
+        continues with the next one.
 
-        More unreadable images than 5 %, or 10 where that is more, are an error; ``allow_unreadable`` states another
-        share (0 to 1). With ``retry_unreadable`` images that are stored as unreadable are computed again.
+        More than 5 % unreadable images, and more than 10, are an error; ``allow_unreadable`` sets another fraction
+        (0 to 1). With ``retry_unreadable`` images stored as unreadable are predicted again.
         """
         refuse_text(models, "models")
         refuse_text(test_sets, "test_sets")
@@ -416,24 +421,24 @@ class Workspace(Studies, Judgments, Plans):
         targets = [self.store.test_set(name) for name in test_sets]
         for target in targets:
             self.store.check_images(target)
-        space = None if classes is None else space_named(self.store, classes)
+        space = None if classes is None else resolve_class_space(self.store, classes)
         settings = Settings(space, preprocessing, member(Device, device), member(Precision, precision), compile=compile)
         kept = {member(Keep, what) for what in keep}
-        by = fastest_resizer() if resizer is None else member(Resizer, resizer)
-        if by is Resizer.GPU and settings.device is not Device.CUDA:
-            raise InputError("images are decoded on a GPU only for models that run there: give device cuda")
-        how = EngineOptions(
+        resizer_choice = fastest_resizer() if resizer is None else member(Resizer, resizer)
+        if resizer_choice is Resizer.GPU and settings.device is not Device.CUDA:
+            raise InputError("images can be decoded on a GPU only for models on the GPU: set device to cuda")
+        options = EngineOptions(
             batch,
             default_workers() if workers is None else workers,
             keep_scores=Keep.SCORES in kept,
             keep_features=Keep.FEATURES in kept,
             memory=memory,
-            resizer=by,
+            resizer=resizer_choice,
             allow_unreadable=allow_unreadable,
             retry_unreadable=retry_unreadable,
         )
         named = [NamedModel(name, settings) for name in models]
-        return predict_all(self.store, named, targets, how, cluster=cluster, watch=watch)
+        return predict_all(self.store, named, targets, options, cluster=cluster, watch=progress)
 
     # Results
 
@@ -450,54 +455,62 @@ class Workspace(Studies, Judgments, Plans):
         class_map: str | Path | None = None,
         clean: str | None = None,
         half_width: float | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Grade:
-        """Grade the models and people of a test set, all of them unless ``models`` names some.
+        """Grade the named ``models`` and people of a test set (default: all).
 
         ``labels`` adds multi-label accuracy against a label set, by ``rule`` (mean over images, the default, or
-        over classes), with ``collapsed`` classes accepted or not. ``within`` scores among the classes of another
-        space only, and ``clean`` names another test set, graded among the same classes for comparison;
-        ``class_map`` is a file for predictions in other classes than the labels, instead of the map that is stored
-        with the test set.
+        over classes), optionally accepting ``collapsed`` classes. ``within`` scores among the classes of another
+        class space only. ``clean`` names another test set, which is graded among the same classes for comparison.
+        ``class_map`` is a file for predictions in other classes than the labels (default: the map stored with the
+        test set).
         """
         refuse_text(slices, "slices")
         target = self.store.test_set(test_set)
         if labels and within:
-            raise InputError("multi-label accuracy is over all classes: leave out either labels or within")
+            raise InputError("multi-label accuracy is computed over all classes: give either labels or within")
         if not labels and (rule or collapsed or half_width):
-            raise InputError("rule, collapsed and half-width speak of multi-label accuracy: name the labels too")
+            raise InputError("rule, collapsed and half-width require labels")
         if clean and (class_map or self.store.class_map(target)):
-            raise InputError(f"{test_set} is scored through a class map, and --clean compares within the same classes")
+            raise InputError(
+                f"{test_set} is scored through a class map: leave out --clean, which requires the same classes"
+            )
         judged = None
         if labels:
             judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed, half_width=half_width)
         result = grade(
             target,
-            self._scored(target, models, within, class_map, watch),
+            self._scored(target, models, within, class_map, progress),
             labels=judged,
             slices=slices,
             confidence=self.store.config.confidence,
         )
         if clean is None:
             return result
-        both = [row.model for row in result.rows if row.model in self.models(clean)]
-        if not both:
+        common = [row.model for row in result.rows if row.model in self.models(clean)]
+        if not common:
             raise InputError(f"none of these models has predictions on {clean}")
         same_classes = within or target.class_space
-        return result.with_clean(self.grade(clean, models=list(dict.fromkeys(both)), within=same_classes, watch=watch))
+        return result.with_clean(
+            self.grade(clean, models=list(dict.fromkeys(common)), within=same_classes, progress=progress)
+        )
 
     def grade_corruptions(
-        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), watch: ProgressCallback = iter
+        self, test_set: str, *, clean: str | None = None, models: Sequence[str] = (), progress: ProgressCallback = iter
     ) -> CorruptionGrade:
-        """Grade models on a test set with groups corruption and severity: errors by corruption, and mCE.
+        """Grade models on a test set with group columns corruption and severity: errors by corruption, and mCE.
 
-        ``clean`` names the test set of the same images before they were corrupted, and adds relative mCE.
+        ``clean`` names the test set of the original images, and adds relative mCE.
         """
         target = self.store.test_set(test_set)
         names = chosen_models(self.store, target, models)
-        answers = None if clean is None else clean_answers(self.store, self.store.test_set(clean), names, watch=watch)
-        scored = scored_predictions(self.store, target, names, watch=watch)
-        return corruption_grade(target, scored, clean=answers, confidence=self.store.config.confidence)
+        clean_right = (
+            None
+            if clean is None
+            else clean_predictions(self.store, self.store.test_set(clean), names, progress=progress)
+        )
+        scored = scored_predictions(self.store, target, names, progress=progress)
+        return corruption_grade(target, scored, clean=clean_right, confidence=self.store.config.confidence)
 
     def compare(
         self,
@@ -510,24 +523,24 @@ class Workspace(Studies, Judgments, Plans):
         within: str | ClassSpace | None = None,
         class_map: str | Path | None = None,
         equivalence: float | None = None,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> Comparison:
-        """Compare all pairs of the given models and people, or of all models, on the images they were all asked about.
+        """Compare all pairs of the named models and people (default: all models) on the images that all predicted.
 
-        With ``labels`` right means right under that label set; novel predictions count as wrong, and their number and
-        what they could change are told. ``slice`` keeps only the images of a slice; ``within`` and ``class_map`` are
-        as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by less than half
-        a point.
+        With ``labels`` predictions are scored against that label set; novel predictions count as wrong, and the result
+        shows how many there are and their possible effect. ``slice`` keeps only the images of a slice; ``within`` and
+        ``class_map`` are as in `grade`. ``equivalence`` is a margin as a fraction: 0.005 tests whether models differ by
+        less than half a point.
         """
         target = self.store.test_set(test_set)
         if labels and (within or class_map):
-            raise InputError("multi-label accuracy is over all classes: leave out either labels or within and map")
+            raise InputError("multi-label accuracy is computed over all classes: give either labels or within and map")
         if not labels and (rule or collapsed):
-            raise InputError("rule and collapsed speak of multi-label accuracy: name the labels too")
+            raise InputError("rule and collapsed require labels")
         judged = reviewed_labels(self.store, target, labels, rule=rule, collapsed=collapsed) if labels else None
         return compare(
             target,
-            self._scored(target, models or self.models(test_set), within, class_map, watch),
+            self._scored(target, models or self.models(test_set), within, class_map, progress),
             labels=judged,
             slice_name=slice,
             confidence=self.store.config.confidence,
@@ -540,16 +553,16 @@ class Workspace(Studies, Judgments, Plans):
         *,
         published: str | Path | None = None,
         prefix: str = "timm",
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> PublishedCheck:
-        """Hold the models' top-1 accuracies against published ones: those known here, and a CSV in timm's form.
+        """Compare the models' top-1 accuracies with published ones: built-in figures, and a CSV in timm's format.
 
-        Names of the CSV are taken with ``prefix`` before them, empty for names as they are.
+        ``prefix`` is prepended to the names in the CSV (empty: unchanged).
         """
         figures = [LITE_FIGURES]
         if published is not None:
             figures.append(read_figures(published, test_set=test_set, prefix=prefix))
-        return check_published(self.grade(test_set, watch=watch), figures)
+        return check_published(self.grade(test_set, progress=progress), figures)
 
     def report(
         self,
@@ -561,55 +574,57 @@ class Workspace(Studies, Judgments, Plans):
         out: str | Path | None = None,
         title: str | None = None,
         force: bool = False,
-        watch: ProgressCallback = iter,
+        progress: ProgressCallback = iter,
     ) -> WrittenReport:
-        """Write one page with everything that the test sets, all unless some are named, can tell.
+        """Write a report on the named test sets (default: all) as one page, with every study that their data allows.
 
-        It goes to ``reports/name`` in the workspace, by default named after the day, or to the folder ``out``; one that
-        is there is replaced only by ``force``. New sets are held against ``original``, or the largest set. ``labels``
-        names versions, such as ``own@1``, to use instead of the newest.
+        It is written to ``reports/NAME`` in the workspace (default name: the date) or to the folder ``out``; an old
+        report is replaced only with ``force``. New sets are compared with ``original`` (default: the largest set).
+        ``labels`` names versions, such as ``own@1``, to use instead of the newest.
         """
-        where = None if out is None else Path(out)
+        folder = None if out is None else Path(out)
         return write_workspace_report(
             self,
             name,
             test_sets=test_sets,
             original=original,
             labels=labels,
-            out=where,
+            out=folder,
             title=title,
             force=force,
-            watch=watch,
+            progress=progress,
         )
 
     # Novel predictions
 
-    def novel(self, test_set: str, *, labels: str, models: Sequence[str] = (), watch: ProgressCallback = iter) -> Novel:
-        """Every prediction that no one has judged, neither in a label set nor in the review of what it lacks."""
+    def novel(
+        self, test_set: str, *, labels: str, models: Sequence[str] = (), progress: ProgressCallback = iter
+    ) -> Novel:
+        """Every prediction that is judged neither in the label set nor in its review."""
         target = self.store.test_set(test_set)
-        found = all_novel(self.store, target, labels, models, watch)
-        return found.without_judged(review_of_labels(self.store, target, labels))
+        novel_predictions = all_novel(self.store, target, labels, models, progress)
+        return novel_predictions.without_judged(review_of_labels(self.store, target, labels))
 
     def draw_review(
         self, test_set: str, *, labels: str, size: int, by: StratifyBy | str | None = None, seed: int = 0
     ) -> DrawnReview:
-        """Draw the next ``size`` novel predictions, in random order, for people to judge.
+        """Draw the next ``size`` novel predictions in random order, for people to judge.
 
-        The first call lays down the order, stratified ``by`` votes unless told otherwise; later ones go on in it.
+        The first call fixes the order, stratified ``by`` (default: votes); later calls continue in it.
         """
         strata = None if by is None else member(StratifyBy, by)
         return draw_next(self.store, self.store.test_set(test_set), labels, size=size, by=strata, seed=seed)
 
     def drawn_review(self, test_set: str, *, labels: str) -> DrawnReview:
-        """What was drawn for review so far and is not judged yet, in its order."""
-        return drawn_so_far(self.store, self.store.test_set(test_set), labels)
+        """The predictions that were drawn for review and are not judged yet, in random order."""
+        return drawn_unjudged(self.store, self.store.test_set(test_set), labels)
 
     def import_verdicts(
         self, path: str | Path, *, test_set: str, labels: str, correct: str = "", columns: Columns | None = None
     ) -> AddedVerdicts:
-        """Add people's verdicts on what was drawn, and say how many are new.
+        """Import people's decisions on drawn predictions, and count the new ones.
 
-        A verdict that differs from a stored one is refused, unless ``correct`` gives the reason for the correction.
+        A decision that differs from a stored one raises, unless ``correct`` gives the reason for the correction.
         """
         target = self.store.test_set(test_set)
         judged = self.store.label_set(target, labels)
@@ -621,10 +636,10 @@ class Workspace(Studies, Judgments, Plans):
         models: Sequence[str],
         within: str | ClassSpace | None,
         class_map: str | Path | None,
-        watch: ProgressCallback,
+        progress: ProgressCallback,
     ) -> Iterator[tuple[Predictions, Scoring]]:
         names = chosen_rows(self.store, test_set, models)
-        return scored_predictions(self.store, test_set, names, within=within, class_map=class_map, watch=watch)
+        return scored_predictions(self.store, test_set, names, within=within, class_map=class_map, progress=progress)
 
 
 def open(path: str | Path) -> Workspace:
@@ -633,5 +648,5 @@ def open(path: str | Path) -> Workspace:
 
 
 def init(path: str | Path) -> Workspace:
-    """Make a new workspace in a folder and open it."""
+    """Create a workspace in a folder and open it."""
     return Workspace(Store.create(Path(path)))

@@ -1,4 +1,4 @@
-"""Queues that are filled at the same time: nothing is asked twice."""
+"""Queues filled concurrently: no item is queued twice."""
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ def at_once(root: Path, action) -> None:
         list(pool.map(run, range(WORKERS)))
 
 
-def asked(root: Path) -> Counter:
+def queued_pairs(root: Path) -> Counter:
     workspace = regrade.open(root)
     ledger = workspace.ledger
     pairs = Counter(pair for queue in ledger.queues() for pair in ledger.pairs(queue))
@@ -41,7 +41,7 @@ def asked(root: Path) -> Counter:
 
 
 @pytest.mark.parametrize("names", [("same",) * WORKERS, tuple("abcd")], ids=["one queue", "four queues"])
-def test_novel_predictions_queued_at_once_are_asked_once(root, names):
+def test_queue_novel_concurrently_queues_each_prediction_once(root, names):
     def queue(workspace, number):
         try:
             workspace.queue_novel("shelf", labels="own", name=names[number])
@@ -50,15 +50,15 @@ def test_novel_predictions_queued_at_once_are_asked_once(root, names):
 
     at_once(root, queue)
     novel = regrade.open(root).novel("shelf", labels="own")
-    assert set(asked(root).values()) == {1}
-    assert len(asked(root)) == len(novel.examples)
+    assert set(queued_pairs(root).values()) == {1}
+    assert len(queued_pairs(root)) == len(novel.examples)
 
 
-def test_samples_queued_at_once_share_nothing(root):
+def test_queue_novel_samples_concurrently_are_disjoint(root):
     at_once(root, lambda workspace, _: workspace.queue_novel("shelf", labels="own", size=3, name="sample"))
-    assert len(asked(root)) == 3 * WORKERS and set(asked(root).values()) == {1}
+    assert len(queued_pairs(root)) == 3 * WORKERS and set(queued_pairs(root).values()) == {1}
 
 
-def test_examinations_drawn_at_once_share_no_image(root):
+def test_queue_labels_concurrently_are_disjoint(root):
     at_once(root, lambda workspace, number: workspace.queue_labels("shelf", size=5, name=f"exam {number}"))
-    assert len(asked(root)) == 5 * WORKERS and set(asked(root).values()) == {1}
+    assert len(queued_pairs(root)) == 5 * WORKERS and set(queued_pairs(root).values()) == {1}

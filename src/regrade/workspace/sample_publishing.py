@@ -1,4 +1,4 @@
-"""Decisions on what was drawn at random become verdicts of the review that it was drawn for."""
+"""Publish decisions on randomly drawn predictions to the review that they were drawn for."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from regrade.core import LabelState, ReviewFrame, TestSet
 from regrade.store import Store, Verdicts
 from regrade.studies import describe_change
-from regrade.workspace.label_publishing import Decided, decided_pairs, label_set_name
-from regrade.workspace.publish_result import PublishResult, decided_parts
+from regrade.workspace.label_publishing import PairDecisions, decided_pairs, label_set_name
+from regrade.workspace.publish_result import PublishResult, items_by_state
 
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Queue
 
 
 def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
-    """The review that all items of a queue were drawn for; none if any was not."""
+    """The review that all items of a queue were drawn for; None if any was not."""
     label_set_name(queue)
     frame = store.review(test_set, store.label_set(test_set, queue.labels))
     pairs = ledger.pairs(queue)
@@ -31,18 +31,18 @@ def sampled_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
 
 
 def decided_review(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet) -> ReviewFrame | None:
-    """That review with all decisions of the queue that stand; none if any item was not drawn for one."""
+    """The review with all current decisions of a queue; None if any item was not drawn for it."""
     frame = sampled_review(store, ledger, queue, test_set)
     if frame is None:
         return None
-    return store.with_decisions(frame, test_set, _standing(ledger, queue, test_set), queue=queue.name)
+    return store.with_decisions(frame, test_set, _current_decisions(ledger, queue, test_set), queue=queue.name)
 
 
-def publish_verdicts(
+def publish_sample(
     store: Store, ledger: Ledger, queue: Queue, test_set: TestSet, frame: ReviewFrame, *, dry_run: bool
 ) -> PublishResult:
-    """Verdicts of a review, as far as the decisions of a queue change it."""
-    verdicts = _standing(ledger, queue, test_set)
+    """Store the decisions of a queue in the review, if they change anything."""
+    verdicts = _current_decisions(ledger, queue, test_set)
     after = store.with_decisions(frame, test_set, verdicts, queue=queue.name)
     differs = np.flatnonzero(frame.states != after.states)
     moves = zip(frame.states[differs].tolist(), after.states[differs].tolist(), strict=True)
@@ -52,16 +52,16 @@ def publish_verdicts(
     if changes and not dry_run:
         store.add_decisions(frame, after, test_set, queue=queue.name)
     target = f"the review of {frame.labels}"
-    parts = decided_parts(ledger.progress(queue))
+    parts = items_by_state(ledger.progress(queue))
     return PublishResult(queue.name, target, changes, bool(changes) and not dry_run, parts)
 
 
-def _standing(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
+def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
     return _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
 
 
-def _verdicts(decided: Decided) -> Verdicts:
-    states = {**dict.fromkeys(decided.outcomes, LabelState.PROBLEMATIC), **decided.judgments}
+def _verdicts(decided: PairDecisions) -> Verdicts:
+    states = {**dict.fromkeys(decided.decisions, LabelState.PROBLEMATIC), **decided.judgments}
     pairs = np.array(list(states), dtype=np.int64).reshape(-1, 2)
     problems = decided.problems
     places = {place: problems[pair[0]] for place, pair in enumerate(states) if states[pair] is LabelState.PROBLEMATIC}

@@ -1,4 +1,4 @@
-"""The demonstration: from training to a report in one command, and used again the second time."""
+"""The demo: from training to a report in one command; a second run reuses the first."""
 
 import json
 
@@ -16,7 +16,7 @@ def shown(tmp_path_factory):
     return workspace, run("demo", "-w", workspace)
 
 
-def test_it_ends_with_five_findings_and_the_report(shown):
+def test_demo_prints_five_findings_and_the_report(shown):
     workspace, ran = shown
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
@@ -28,21 +28,21 @@ def test_it_ends_with_five_findings_and_the_report(shown):
     assert "Warning" not in ran.err
 
 
-def test_every_chapter_was_answered(shown):
+def test_demo_report_has_every_chapter(shown):
     workspace, _ = shown
     results = json.loads((workspace / "reports" / "demo" / "results.json").read_text())
     page = (workspace / "reports" / "demo" / "index.html").read_text()
     assert "could not be answered" not in page
-    behind = results["behind"]
-    assert [one["test_set"] for one in behind["test_sets"]] == ["mnist", "uci-digits", "mnist-train"]
-    assert {(one["ensemble"], one["test_set"]) for one in behind["checkpoints"]} == {
+    provenance = results["behind"]
+    assert [row["test_set"] for row in provenance["test_sets"]] == ["mnist", "uci-digits", "mnist-train"]
+    assert {(row["ensemble"], row["test_set"]) for row in provenance["checkpoints"]} == {
         ("small network", "mnist"),
         ("small network", "uci-digits"),
     }
-    assert len(behind["predictions"]) == 16
+    assert len(provenance["predictions"]) == 16
 
 
-def test_its_workspace_is_like_any_other(shown):
+def test_demo_workspace_can_be_graded(shown):
     workspace, _ = shown
     rows = json.loads(run_well("grade", "-t", "mnist", "-w", workspace, "--json").out)["rows"]
     assert len(rows) == 8
@@ -53,17 +53,17 @@ def test_its_workspace_is_like_any_other(shown):
     assert all(row["top1"]["value"] < 0.8 for row in new)
 
 
-def test_the_hard_set_is_a_test_set_and_a_slice(shown):
+def test_demo_hard_set_is_a_test_set_and_a_slice(shown):
     workspace, _ = shown
     rows = json.loads(run_well("grade", "-t", "mnist", "--slice", "mnist-hard", "-w", workspace, "--json").out)["rows"]
     hard = {row["model"]: row["top1"] for row in rows if row["slice"] == "mnist-hard"}
     everywhere = {row["model"]: row["top1"] for row in rows if row["slice"] != "mnist-hard"}
-    assert len(hard) == 8 and all(one["n"] == 250 for one in hard.values())
+    assert len(hard) == 8 and all(accuracy["n"] == 250 for accuracy in hard.values())
     assert all(hard[model]["high"] < everywhere[model]["low"] for model in hard)
     assert "mnist-hard" in run_well("testsets", "list", "-w", workspace).out
 
 
-def test_a_second_run_trains_nothing_and_finds_the_same(shown):
+def test_demo_second_run_trains_nothing_and_gives_the_same_findings(shown):
     workspace, first = shown
     before = {path: stamp for path, stamp in snapshot(workspace).items() if not str(path).startswith("reports")}
     again = run("demo", "-w", workspace)

@@ -1,4 +1,4 @@
-"""Verdicts of a review, reviews of mistakes and rows of people, from what stands in queues."""
+"""Publishing queues: decisions of a review, reviews of mistakes, and rows of people."""
 
 import json
 
@@ -16,7 +16,7 @@ from regrade.ledger import Mode, Question
 
 @pytest.fixture
 def workspace(pets, tmp_path):
-    """Pets with three models, and labels `own@1` that leave five of their predictions open."""
+    """Pets with three models, and labels `own@1` under which five of their predictions are novel."""
     for name, answers in (("second", "dog dog bird ship ship frog"), ("third", "cat cat deer cat frog deer")):
         (tmp_path / f"{name}.csv").write_text(wide(*answers.split(), model=name))
         run_well("import", "predictions", tmp_path / f"{name}.csv", "-t", "pets", "-w", pets)
@@ -28,24 +28,24 @@ def workspace(pets, tmp_path):
     opened.ledger.engine.dispose()
 
 
-class TestVerdicts:
+class TestPublishReview:
     @pytest.fixture
     def drawn(self, workspace):
-        """What was drawn, as image and class."""
+        """The drawn predictions, as (image, class)."""
         test_set = workspace.store.test_set("pets")
         drawn = workspace.draw_review("pets", labels="own", size=4)
         rows = [(drawn.frame.examples[r], drawn.frame.classes[r]) for r in drawn.rows]
         return [(test_set.ids[e], test_set.class_space.ids[c]) for e, c in rows]
 
     def judged(self, workspace):
-        """The verdicts of the review, and why images are problematic."""
+        """The decisions of the review, and the reasons for problematic images."""
         test_set = workspace.store.test_set("pets")
         frame = workspace.store.review(test_set, workspace.store.label_set(test_set, "own"))
         rows = np.flatnonzero(frame.judged)
         pairs = [(test_set.ids[frame.examples[r]], test_set.class_space.ids[frame.classes[r]]) for r in rows]
         return dict(zip(pairs, frame.states[rows].tolist(), strict=True)), list(frame.reasons.values())
 
-    def test_a_sampled_queue_feeds_the_estimate(self, workspace, drawn):
+    def test_publish_sample_updates_the_estimate(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
         queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
         assert all(row.reviewed is None for row in workspace.grade("pets", labels="own").rows)
@@ -61,8 +61,8 @@ class TestVerdicts:
         assert any(row.reviewed for row in workspace.grade("pets", labels="own").rows)
         assert workspace.publish("sample").changes == {}
 
-    def test_taken_back_and_changed(self, workspace, drawn, tmp_path):
-        """A pair is again what a file said of it, or open; the decision that changed counts."""
+    def test_publish_sample_follows_withdrawn_and_changed_decisions(self, workspace, drawn, tmp_path):
+        """A withdrawn decision restores the imported one, or leaves the pair open; a changed decision counts."""
         root, ledger = workspace.store.root, workspace.ledger
         (ada,) = people(ledger, "Ada")
         file = tmp_path / "verdicts.csv"
@@ -88,7 +88,7 @@ class TestVerdicts:
         assert workspace.publish("sample").written
         assert self.judged(workspace) == ({drawn[0]: 2, drawn[2]: 4}, ["painting"])
 
-    def test_what_was_corrected_since_stays_corrected(self, workspace, drawn, tmp_path):
+    def test_publish_sample_keeps_later_corrections(self, workspace, drawn, tmp_path):
         (ada,) = people(workspace.ledger, "Ada")
         queue = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
         for pair in drawn[:2]:
@@ -103,7 +103,7 @@ class TestVerdicts:
         assert dict(workspace.publish("sample").changes) == {"unclear added": 1}
         assert self.judged(workspace)[0] == {drawn[0]: 1, drawn[1]: 3, drawn[2]: 2}
 
-    def test_a_new_version_tells_that_it_leaves_verdicts_behind(self, workspace, drawn):
+    def test_publish_labels_notes_decisions_left_behind(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
         sample = queue_of(workspace.ledger, "sample", drawn, test_set="pets", labels="own@1")
         vote(workspace.ledger, sample, ada, drawn[0], "correct")
@@ -113,7 +113,7 @@ class TestVerdicts:
         vote(workspace.ledger, novel, ada, ("p0", "ship"), "wrong")
         assert workspace.publish("novel").notes == ("left behind with own@1: 1 verdict of its review",)
 
-    def test_a_queue_with_anything_else_makes_a_version(self, workspace, drawn):
+    def test_publish_of_a_mixed_queue_makes_a_version(self, workspace, drawn):
         (ada,) = people(workspace.ledger, "Ada")
         queue = queue_of(workspace.ledger, "mixed", [*drawn, ("p0", "ship")], test_set="pets", labels="own@1")
         vote(workspace.ledger, queue, ada, drawn[0], "correct")
@@ -123,7 +123,7 @@ class TestVerdicts:
 FINE, SPURIOUS = MistakeCategory.FINE_GRAINED.value, MistakeCategory.SPURIOUS.value
 
 
-class TestMistakes:
+class TestPublishMistakes:
     @pytest.fixture
     def queue(self, workspace):
         pairs = [("p2", "cat"), ("p5", "deer")]
@@ -131,33 +131,33 @@ class TestMistakes:
             workspace.ledger, "grave", pairs, question=Question.MISTAKE, test_set="pets", labels="own", model="first"
         )  # fmt: skip
 
-    def said(self, workspace):
+    def annotations(self, workspace):
         review = workspace.store.mistake_review(workspace.store.test_set("pets"), "first")
         columns = (review.examples.tolist(), review.classes.tolist(), review.categories, review.severities)
         return {(e, c): (category.value, severity.value) for e, c, category, severity in zip(*columns, strict=True)}
 
-    def test_again_and_again(self, workspace, queue):
+    def test_publish_mistakes_follows_every_change(self, workspace, queue):
         ledger = workspace.ledger
         (ada,) = people(ledger, "Ada")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
         done = workspace.publish("grave")
         assert done.in_words() == ("mistakes of first: 1 added (of 2 items: 1 decided, 0 to discuss, 1 not answered)")
-        assert self.said(workspace) == {(2, 3): (FINE, "major")}
+        assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         assert workspace.publish("grave").changes == {}
         vote(ledger, queue, ada, ("p5", "deer"), SPURIOUS, severity="minor")
         ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="not so grave")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="borderline", why="not so grave")
         assert dict(workspace.publish("grave").changes) == {"added": 1, "changed": 1}
-        assert self.said(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
+        assert self.annotations(workspace) == {(2, 3): (FINE, "borderline"), (5, 4): (SPURIOUS, "minor")}
         ledger.reopen(item_of(ledger, queue, "p5", "deer"), ada, why="hm")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
-        assert self.said(workspace) == {(2, 3): (FINE, "borderline")}
+        assert self.annotations(workspace) == {(2, 3): (FINE, "borderline")}
         ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="hm")
         workspace.publish("grave")
         assert workspace.store.mistake_review_names("pets") == ()
         assert workspace.publish("grave").changes == {}
 
-    def test_what_is_found_to_be_no_mistake_is_left_out(self, workspace, queue):
+    def test_publish_mistakes_leaves_out_no_mistake(self, workspace, queue):
         ledger = workspace.ledger
         (ada,) = people(ledger, "Ada")
         vote(ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
@@ -167,12 +167,12 @@ class TestMistakes:
             {"added": 1},
             ("found to be no mistakes, and left out: 1 (have them judged again)",),
         )
-        assert self.said(workspace) == {(2, 3): (FINE, "major")}
+        assert self.annotations(workspace) == {(2, 3): (FINE, "major")}
         ledger.reopen(item_of(ledger, queue, "p2", "cat"), ada, why="right after all")
         vote(ledger, queue, ada, ("p2", "cat"), NO_MISTAKE, why="right after all")
         assert dict(workspace.publish("grave").changes) == {"taken back": 1}
 
-    def test_two_queues_of_one_model(self, workspace, queue):
+    def test_publish_mistakes_merges_queues_of_one_model(self, workspace, queue):
         (ada,) = people(workspace.ledger, "Ada")
         options = {"question": Question.MISTAKE, "test_set": "pets", "labels": "own", "model": "first"}
         more = queue_of(workspace.ledger, "more", [("p5", "deer")], **options)
@@ -180,24 +180,24 @@ class TestMistakes:
         vote(workspace.ledger, more, ada, ("p5", "deer"), SPURIOUS, severity="minor")
         workspace.publish("grave")
         workspace.publish("more")
-        assert len(self.said(workspace)) == 2
+        assert len(self.annotations(workspace)) == 2
 
-    def test_a_review_from_a_file_stays(self, workspace, queue, tmp_path):
+    def test_publish_mistakes_keeps_an_imported_review(self, workspace, queue, tmp_path):
         root = workspace.store.root
         (tmp_path / "m.csv").write_text(f"image,prediction,category,severity\np2,cat,{SPURIOUS},major\n")
         run_well("import", "mistakes", tmp_path / "m.csv", "-t", "pets", "--model", "first", "-w", root)
         (ada,) = people(workspace.ledger, "Ada")
-        assert_one_line(run("review", "publish", "grave", "-w", root), "another review", "first")
+        assert_one_line(run("review", "publish", "grave", "-w", root), "imported from a file", "first")
         vote(workspace.ledger, queue, ada, ("p2", "cat"), FINE, severity="major")
-        assert_one_line(run("review", "publish", "grave", "-w", root), "another review", "first")
-        assert self.said(workspace) == {(2, 3): (SPURIOUS, "major")}
+        assert_one_line(run("review", "publish", "grave", "-w", root), "imported from a file", "first")
+        assert self.annotations(workspace) == {(2, 3): (SPURIOUS, "major")}
 
-    def test_no_model(self, workspace):
-        queue_of(workspace.ledger, "whose", [("p2", "cat")], question=Question.MISTAKE, test_set="pets")
-        assert_one_line(run("review", "publish", "whose", "-w", workspace.store.root), "names no model")
+    def test_publish_mistakes_requires_a_model(self, workspace):
+        queue_of(workspace.ledger, "without model", [("p2", "cat")], question=Question.MISTAKE, test_set="pets")
+        assert_one_line(run("review", "publish", "without model", "-w", workspace.store.root), "has no model")
 
 
-class TestPeople:
+class TestPublishPeople:
     @pytest.fixture
     def queue(self, workspace):
         pairs = [(f"p{i}",) for i in range(4)]
@@ -206,7 +206,7 @@ class TestPeople:
     def row(self, workspace, name="person:Ada"):
         return workspace.store.predictions(workspace.store.test_set("pets"), name)
 
-    def test_answers_become_a_row(self, workspace, queue):
+    def test_publish_people_stores_a_row_per_person(self, workspace, queue):
         ada, bob = people(workspace.ledger, "Ada", "Bob")
         given = vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=12.5)
         vote(workspace.ledger, queue, ada, ("p1",), "", seconds=3)
@@ -222,25 +222,25 @@ class TestPeople:
         assert row.times.seconds[:2].tolist() == pytest.approx([12.5, 3])
         assert self.row(workspace, "person:Bob").times is None
         assert workspace.publish("label").changes == {}
-        rows = {one.model: one for one in workspace.grade("pets").rows}
+        rows = {row.model: row for row in workspace.grade("pets").rows}
         assert rows["person:Ada"].top1.value == 0.5
 
-    def test_more_answers_and_a_changed_one(self, workspace, queue):
-        """The last answer counts, and all the time that was spent on it."""
+    def test_publish_people_adds_and_changes_answers(self, workspace, queue):
+        """The last answer counts, with the total time spent on it."""
         (ada,) = people(workspace.ledger, "Ada")
         vote(workspace.ledger, queue, ada, ("p0",), "dog", seconds=10)
         workspace.publish("label")
         vote(workspace.ledger, queue, ada, ("p0",), "cat", seconds=2, why="slip")
         vote(workspace.ledger, queue, ada, ("p1",), "dog", seconds=4)
-        other = queue_of(workspace.ledger, "late", [("p5",)], question=Question.LABEL, test_set="pets")
-        vote(workspace.ledger, other, ada, ("p5",), "frog", seconds=1)
+        late_queue = queue_of(workspace.ledger, "late", [("p5",)], question=Question.LABEL, test_set="pets")
+        vote(workspace.ledger, late_queue, ada, ("p5",), "frog", seconds=1)
         assert dict(workspace.publish("late").changes) == {"images of person:Ada": 3}
         row = self.row(workspace)
         assert row.top1.tolist() == [3, 5, -1, -1, -1, 6]
         assert row.times.seconds[[0, 1, 5]].tolist() == pytest.approx([12, 4, 1])
         assert run_well("study", "people", "-t", "pets", "-w", workspace.store.root).code == 0
 
-    def test_taken_back(self, workspace, queue):
+    def test_publish_people_removes_withdrawn_answers(self, workspace, queue):
         ledger = workspace.ledger
         (ada,) = people(ledger, "Ada")
         for image, answer in (("p0", "cat"), ("p1", "dog")):
@@ -254,22 +254,22 @@ class TestPeople:
         assert workspace.store.people_names("pets") == ()
         assert workspace.publish("label").changes == {}
 
-    def test_training_never_counts(self, workspace):
+    def test_publish_people_rejects_training_queues(self, workspace):
         queue_of(
             workspace.ledger, "school", [("p0",)], question=Question.LABEL, test_set="pets", mode=Mode.TRAINING
         )  # fmt: skip
-        assert_one_line(run("review", "publish", "school", "-w", workspace.store.root), "for training", "never counted")
+        assert_one_line(run("review", "publish", "school", "-w", workspace.store.root), "for training", "not published")
 
-    def test_a_row_from_a_file_stays(self, workspace, queue, tmp_path):
+    def test_publish_people_keeps_an_imported_row(self, workspace, queue, tmp_path):
         root = workspace.store.root
         (tmp_path / "ada.csv").write_text("image,class\np3,cat\n")
         run_well("import", "people", tmp_path / "ada.csv", "-t", "pets", "--name", "Ada", "-w", root)
         (ada,) = people(workspace.ledger, "Ada")
         vote(workspace.ledger, queue, ada, ("p0",), "cat")
-        assert_one_line(run("review", "publish", "label", "-w", root), "person:Ada", "came from a file")
+        assert_one_line(run("review", "publish", "label", "-w", root), "person:Ada", "imported from a file")
         assert self.row(workspace).counted.tolist() == [False, False, False, True, False, False]
 
-    def test_a_class_that_is_none(self, workspace, queue):
+    def test_publish_people_rejects_unknown_classes(self, workspace, queue):
         (ada,) = people(workspace.ledger, "Ada")
         vote(workspace.ledger, queue, ada, ("p0",), "kat")
         assert_one_line(run("review", "publish", "label", "-w", workspace.store.root), "kat")
