@@ -6,7 +6,7 @@ from scipy import special
 
 from regrade.core import Estimate, InputError, Predictions, ScoreKind, UndefinedError, UnknownName
 from regrade.studies import grade_metrics as module
-from regrade.studies.grade_metrics import BUILT_IN, GradedImages, GradeMetric, grade_metrics, graded_images
+from regrade.studies.grade_metrics import BUILT_IN, GradedImages, GradeMetric, chosen_metrics, graded_images
 
 IMAGES, CLASSES = 300, 4
 RNG = np.random.default_rng(5)
@@ -103,7 +103,7 @@ def test_a_function_is_a_metric_named_after_itself():
     def mean_label(images, *, confidence):
         return Estimate(float(images.labels.mean()), 0.0, 3.0, len(images.labels), f"none {confidence:g}")
 
-    (metric,) = grade_metrics([mean_label])
+    (metric,) = chosen_metrics([mean_label])
     assert (metric.name, metric.heading) == ("mean_label", "mean label")
     assert metric.estimate(images(predictions()), confidence=0.9).value == pytest.approx(LABELS.mean())
 
@@ -117,13 +117,13 @@ def test_a_metric_that_has_no_value_is_none():
 
 
 def test_metrics_by_name_are_each_used_once():
-    assert [metric.name for metric in grade_metrics(["nll", "ece", "nll"])] == ["nll", "ece"]
+    assert [metric.name for metric in chosen_metrics(["nll", "ece", "nll"])] == ["nll", "ece"]
 
 
 def test_unknown_metric_names_are_rejected_with_a_suggestion():
     with pytest.raises(UnknownName, match="brier"):
-        grade_metrics(["brie"])
+        chosen_metrics(["brie"])
     with pytest.raises(InputError, match="two different metrics"):
-        grade_metrics(["ece", GradeMetric("ece", undefined)])
+        chosen_metrics(["ece", GradeMetric("ece", undefined)])
     with pytest.raises(InputError, match="needs a name"):
         GradeMetric("", undefined)

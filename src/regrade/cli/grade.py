@@ -49,6 +49,13 @@ def grade(
         float | None,
         typer.Option(help="With reviewed labels: say how many more judgments reach this half-width, e.g. 0.005."),
     ] = None,
+    metric: Annotated[
+        list[str],
+        typer.Option(
+            help="Add this metric: ece, adaptive-ece, brier, nll, or one that an installed package offers. May be "
+            "repeated. Default: those listed in regrade.toml."
+        ),
+    ] = [],
     corruptions: Annotated[
         bool,
         typer.Option(
@@ -63,7 +70,7 @@ def grade(
     """Grade every model: top-1, top-5 and multi-label accuracy with intervals, on all images and on slices."""
     here = opened(workspace)
     if corruptions:
-        if labels or rule or collapsed or slice_ or within or class_map or half_width or figure:
+        if labels or rule or collapsed or slice_ or within or class_map or half_width or metric or figure:
             raise typer.BadParameter("--corruptions goes with --clean and --model only")
         found = here.grade_corruptions(test_set, clean=clean, models=model, progress=watching)
         return CommandResult(found.table(), found.as_dict())
@@ -78,6 +85,7 @@ def grade(
         class_map=class_map,
         clean=clean,
         half_width=half_width,
+        metrics=metric or None,
         progress=watching,
     )
     draw(result, figure)

@@ -30,6 +30,9 @@ confidence = 0.95
 # Where people's judgments are kept: a file in this folder, or a database for teams such as
 # "postgresql://user@host/name". A password is better left to PGPASSWORD or ~/.pgpass.
 ledger = "ledger.sqlite"
+
+# Metrics in every grade besides accuracies, such as ["ece", "brier"].
+metrics = []
 """
 
 
@@ -41,12 +44,14 @@ class Config(BaseModel):
     version: int = Field(ge=1)
     confidence: float = Field(default=0.95, gt=0, lt=1)
     ledger: str = Field(default="ledger.sqlite", min_length=1)
+    metrics: list[str] = Field(default=[])
 
 
 _EXPECTED = {
     "version": "a whole number from 1",
     "confidence": "a number between 0 and 1, such as 0.95",
     "ledger": 'text in quotes, such as "ledger.sqlite"',
+    "metrics": 'a list of names, such as ["ece", "brier"]',
 }
 
 

@@ -33,6 +33,7 @@ from regrade.studies.geography import (
     grouping,
 )
 from regrade.studies.grade import EVERYTHING, Grade, GradeRow, grade, slice_masks
+from regrade.studies.grade_metrics import BUILT_IN, GradedImages, GradeMetric, MetricFunction, chosen_metrics
 from regrade.studies.image_noise import ImageNoise
 from regrade.studies.label_change import LabelChange, ModelChange, label_change
 from regrade.studies.label_diff import LabelDiff, ProblemChange, describe_change, label_diff
@@ -103,6 +104,7 @@ from regrade.studies.similarity_result import PairMatrix, Similarity, SimilarPai
 
 __all__ = [
     "ANY",
+    "BUILT_IN",
     "CLUSTER_KAPPA",
     "DRAWS",
     "EVERYTHING",
@@ -135,7 +137,9 @@ __all__ = [
     "Geography",
     "GeographyPart",
     "Grade",
+    "GradeMetric",
     "GradeRow",
+    "GradedImages",
     "GroupContrast",
     "GroupSize",
     "Grouping",
@@ -151,6 +155,7 @@ __all__ = [
     "LeakedPair",
     "LossParts",
     "McNemarTests",
+    "MetricFunction",
     "Missed",
     "MissedImage",
     "MistakePart",
@@ -203,6 +208,7 @@ __all__ = [
     "WithoutLabels",
     "apply_review",
     "assumed_ranking",
+    "chosen_metrics",
     "compare",
     "compare_correctness",
     "confusion",

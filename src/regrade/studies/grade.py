@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
 from regrade.stats import calibration_error, confidence_of_each, named_together, proportion
 from regrade.studies.confidences import stored_confidences
+from regrade.studies.grade_metrics import GradedImages, GradeMetric, graded_images
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
 from regrade.studies.scoring import Scoring
@@ -47,7 +48,8 @@ class GradeRow:
 
     ``calibration_error`` compares confidences with top-1 accuracy, for models that stored probabilities and are scored
     among all their classes. ``anytime`` is the multi-label accuracy on these images that a complete review would give,
-    with an interval that is valid at any stopping point.
+    with an interval that is valid at any stopping point. ``values`` are those of the requested metrics by name, without
+    the undefined ones.
     """
 
     model: str
@@ -66,6 +68,7 @@ class GradeRow:
     labels_change: Estimate | None = None
     calibration_error: Estimate | None = None
     anytime: Estimate | None = None
+    values: Mapping[str, Estimate] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The row, ready for JSON."""
@@ -77,7 +80,8 @@ class GradeRow:
         named: dict[str, Any] = {
             name: named_together(value, slices, confidence=confidence) for name, value in estimates.items()
         }
-        return replace(self, **named)
+        values = {name: named_together(value, slices, confidence=confidence) for name, value in self.values.items()}
+        return replace(self, values=values, **named)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +99,7 @@ class Grade(Tabular):
     rows: tuple[GradeRow, ...]
     notes: tuple[str, ...]
     hard_slices: tuple[str, ...] = ()
+    metrics: tuple[GradeMetric, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The grade, ready for JSON."""
@@ -138,7 +143,12 @@ class Grade(Tabular):
             )
             if self._has(key)
         ]
-        rows = tuple(tuple(getattr(row, column.key) for column in columns) for row in self.rows)
+        rows = tuple(
+            tuple(getattr(row, column.key) for column in columns)
+            + tuple(row.values.get(metric.name) for metric in self.metrics)
+            for row in self.rows
+        )
+        columns += [metric.column for metric in self.metrics]
         against = f" against {self.labels}@{self.labels_version}" if self.labels else ""
         return Table(f"{self.test_set}{against}, in %", tuple(columns), rows, self.notes)
 
@@ -168,17 +178,19 @@ def grade(
     *,
     labels: ReviewedLabels | None = None,
     slices: Sequence[str] = (),
+    metrics: Sequence[GradeMetric] = (),
     confidence: float = 0.95,
 ) -> Grade:
     """Grade models on a test set: top-1, top-5 and multi-label accuracy, on all examples and on each slice.
 
     Predictions are read one model at a time, so any number of models fits in memory. Slices are those of
     `TestSet.slice`; the name of a group column or of a slice set stands for all its slices. An empty slice raises.
+    ``metrics`` are added to every row.
     """
     masks = slice_masks(test_set, slices)
     rows, rules, subset_sizes = [], set(), {}
     for model_predictions, scoring in predictions:
-        rows += _model_rows(model_predictions, scoring, labels, masks, confidence)
+        rows += _model_rows(model_predictions, scoring, labels, masks, metrics=metrics, confidence=confidence)
         rules.add(scoring.rule)
         if model_predictions.asked is not None:
             subset_sizes[model_predictions.model] = int(model_predictions.asked.sum())
@@ -196,10 +208,12 @@ def grade(
         (
             *sorted(rules - {""}),
             *_notes(rows, labels),
+            *_metric_notes(metrics, rows),
             *_slice_notes(len(masks) - 1, hard),
             *_subset_notes(subset_sizes),
         ),
         hard,
+        tuple(metrics),
     )
 
 
@@ -219,11 +233,14 @@ def _model_rows(
     scoring: Scoring,
     labels: ReviewedLabels | None,
     masks: Mapping[str, BoolArray],
+    *,
+    metrics: Sequence[GradeMetric],
     confidence: float,
 ) -> list[GradeRow]:
     top1 = scoring.top_k(predictions, 1)
     top5 = top5_right(predictions, scoring)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
+    usable_metrics = metrics if scoring.class_map is None else ()  # scores are those of the classes it is graded on
     slices = len(masks) - 1
     levels = {name: confidence if name == EVERYTHING else confidence_of_each(slices, confidence) for name in masks}
     judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
@@ -231,6 +248,7 @@ def _model_rows(
     for name, mask in masks.items():
         counted = mask & scoring.counted & predictions.counted
         multilabel = judged.get(name, NOT_JUDGED)
+        images = graded_images(predictions, scoring.labels, top1.right, counted)
         row = GradeRow(
             predictions.model,
             name,
@@ -247,9 +265,25 @@ def _model_rows(
             labels_change=multilabel.change,
             calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
             anytime=multilabel.anytime,
+            values=_metric_values(usable_metrics, images, levels[name]),
         )
         rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
     return rows
+
+
+def _metric_values(metrics: Sequence[GradeMetric], images: GradedImages, confidence: float) -> dict[str, Estimate]:
+    """The values of the metrics that are defined, by name."""
+    estimates = {metric.name: metric.estimate(images, confidence=confidence) for metric in metrics}
+    return {name: estimate for name, estimate in estimates.items() if estimate is not None}
+
+
+def _metric_notes(metrics: Sequence[GradeMetric], rows: Sequence[GradeRow]) -> Iterator[str]:
+    for metric in metrics:
+        methods = sorted({row.values[metric.name].method for row in rows if metric.name in row.values})
+        if methods:
+            yield f"{metric.heading}: {metric.explained}intervals {', '.join(methods)}"
+        if missing := [row.model for row in rows if row.slice == EVERYTHING and metric.name not in row.values]:
+            yield f"{metric.heading}: undefined for {_few(missing)}; it may require stored scores of all classes"
 
 
 def _calibration(
@@ -369,4 +403,6 @@ def _few(names: list[str]) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {name: _plain(item) for name, item in value.items()}
     return value.as_dict() if isinstance(value, Estimate) else value

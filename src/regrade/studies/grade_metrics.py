@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from regrade.core import NO_ANSWER, Estimate, InputError, Predictions, ScoreKind, UndefinedError, UnknownName
+from regrade.core import NO_ANSWER, Column, Estimate, InputError, Predictions, ScoreKind, UndefinedError, UnknownName
 from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import (
     SMALLEST_PROBABILITY,
@@ -73,17 +73,33 @@ MetricFunction = Callable[..., Estimate]
 
 @dataclass(frozen=True)
 class GradeMetric:
-    """A metric of `grade`: a function, its key in JSON, its heading in tables, and how values are printed."""
+    """A metric of `grade`: a function, its key in JSON, its heading in tables, and how values are printed.
+
+    ``definition`` says in a few words what it is, for the notes below a table.
+    """
 
     name: str
     function: MetricFunction
     heading: str = ""
     percent: bool = True
     digits: int = 1
+    definition: str = ""
 
     def __post_init__(self) -> None:
         if not self.name:
             raise InputError("a metric needs a name")
+        if not self.heading:
+            object.__setattr__(self, "heading", self.name)
+
+    @property
+    def column(self) -> Column:
+        """The column of tables."""
+        return Column(self.name, self.heading, percent=self.percent, digits=self.digits)
+
+    @property
+    def explained(self) -> str:
+        """The definition, followed by a separator; empty where none is given."""
+        return f"{self.definition}; " if self.definition else ""
 
     def estimate(self, images: GradedImages, *, confidence: float) -> Estimate | None:
         """The metric's estimate; none where it has no value."""
@@ -122,16 +138,16 @@ def _calibration(bins: ReliabilityBins, confidence: float) -> Estimate:
 BUILT_IN: Mapping[str, GradeMetric] = {
     metric.name: metric
     for metric in (
-        GradeMetric("ece", expected_calibration_error, "ECE"),
-        GradeMetric("adaptive-ece", adaptive_calibration_error, "adaptive ECE"),
-        GradeMetric("brier", brier, "Brier score", percent=False, digits=3),
-        GradeMetric("nll", negative_log_likelihood, "NLL", percent=False, digits=3),
+        GradeMetric("ece", expected_calibration_error, "ECE", definition="15 bins of equal width"),
+        GradeMetric("adaptive-ece", adaptive_calibration_error, "adaptive ECE", definition="15 bins of equal size"),
+        GradeMetric("brier", brier, "Brier score", percent=False, digits=3, definition="from 0 to 2"),
+        GradeMetric("nll", negative_log_likelihood, "NLL", percent=False, digits=3, definition="in nats"),
     )
 }
 """The metrics that come with regrade, by name."""
 
 
-def grade_metrics(
+def chosen_metrics(
     metrics: Sequence[str | GradeMetric | MetricFunction], installed: Mapping[str, GradeMetric] = BUILT_IN
 ) -> tuple[GradeMetric, ...]:
     """Metrics by name among those installed, as records, or as functions, which are named after themselves."""

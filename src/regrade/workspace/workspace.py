@@ -67,9 +67,12 @@ from regrade.studies import (
     Comparison,
     CorruptionGrade,
     Grade,
+    GradeMetric,
+    MetricFunction,
     Novel,
     Scoring,
     StratifyBy,
+    chosen_metrics,
     compare,
     corruption_grade,
     grade,
@@ -92,6 +95,7 @@ from regrade.workspace.loading import (
     reviewed_labels,
     scored_predictions,
 )
+from regrade.workspace.metric_registry import installed_metrics
 from regrade.workspace.novel_review import DrawnReview, all_novel, draw_next, drawn_unjudged, review_of_labels
 from regrade.workspace.plan_loader import Plans
 from regrade.workspace.report_writing import WrittenReport, write_workspace_report
@@ -455,6 +459,7 @@ class Workspace(Studies, Judgments, Plans):
         class_map: str | Path | None = None,
         clean: str | None = None,
         half_width: float | None = None,
+        metrics: Sequence[str | GradeMetric | MetricFunction] | None = None,
         progress: ProgressCallback = iter,
     ) -> Grade:
         """Grade the named ``models`` and people of a test set (default: all).
@@ -463,9 +468,11 @@ class Workspace(Studies, Judgments, Plans):
         over classes), optionally accepting ``collapsed`` classes. ``within`` scores among the classes of another
         class space only. ``clean`` names another test set, which is graded among the same classes for comparison.
         ``class_map`` is a file for predictions in other classes than the labels (default: the map stored with the
-        test set).
+        test set). ``metrics`` adds further columns: metrics by name (ece, adaptive-ece, brier, nll, or offered by an
+        installed package), `GradeMetric` records or functions (default: those listed in regrade.toml).
         """
         refuse_text(slices, "slices")
+        refuse_text(metrics or (), "metrics")
         target = self.store.test_set(test_set)
         if labels and within:
             raise InputError("multi-label accuracy is computed over all classes: give either labels or within")
@@ -483,6 +490,7 @@ class Workspace(Studies, Judgments, Plans):
             self._scored(target, models, within, class_map, progress),
             labels=judged,
             slices=slices,
+            metrics=chosen_metrics(self.store.config.metrics if metrics is None else metrics, installed_metrics()),
             confidence=self.store.config.confidence,
         )
         if clean is None:
