@@ -66,7 +66,9 @@ def _ranks_title(result: Comparison) -> str:
     models = len(result.ranks)
     if len(leaders) == 1:
         return f"{leaders[0]} is ahead of the other {models - 1} models"
-    return f"Any of {len(leaders)} of {models} models may be the best"
+    if len(leaders) == models:
+        return f"Any of the {models} models may be the best"
+    return f"{len(leaders)} of {models} models may be the best"
 
 
 def _difference(result: Comparison) -> Figure:
