@@ -9,7 +9,7 @@ from simulated_people import Skill, answers, test_set
 
 from regrade.core import Estimate, LabelState
 from regrade.report import Finding, findings
-from regrade.report.wording import apart, confidence_of, listed, plain, points, share, signed
+from regrade.report.wording import confidence_of, listed, plain, points, share, signed
 from regrade.studies import (
     Basis,
     CorruptionGrade,
@@ -84,11 +84,6 @@ class TestWording:
         assert listed(["a"]) == "a"
         assert listed(["a", "b", "c"]) == "a, b and c"
         assert listed([str(n) for n in range(1003)]) == "0, 1, 2 and 1,000 more"
-
-    def test_apart_needs_disjoint_intervals(self):
-        assert not apart(estimate(0.5), estimate(0.52))
-        assert apart(estimate(0.5), estimate(0.5201))
-        assert apart(estimate(0.5201), estimate(0.5))
 
     def test_confidence_of_parses_the_method(self):
         assert confidence_of(estimate(0.5, method="wilson and robust t over models 90%")) == 0.9

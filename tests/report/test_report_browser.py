@@ -21,7 +21,7 @@ STATE = """() => JSON.stringify([
   [...document.querySelectorAll(".table")].map(table => table.innerText),
   [...document.querySelectorAll("th")].map(heading => heading.ariaSort),
   [...document.querySelectorAll("input")].map(input => input.value),
-  document.querySelectorAll(".picked, .away, details[open]").length,
+  document.querySelectorAll(".selected, .dimmed, details[open]").length,
   document.getElementById("found").textContent,
 ])"""
 """The state of the page that a reader can change."""
@@ -57,7 +57,7 @@ def as_first_loaded(shared_page, width):
     page.mouse.move(0, 0)
     page.keyboard.press("Escape")
     page.evaluate(RESTORE)
-    if page.evaluate("document.documentElement.dataset.picked"):
+    if page.evaluate("document.documentElement.dataset.selected"):
         settled(page, None)
     if page.evaluate(STATE) != loaded_state:
         page.reload()
@@ -117,7 +117,7 @@ def draw_all(page):
 
 
 def settled(page, name):
-    page.wait_for_function("name => document.documentElement.dataset.picked === name", arg=name or "")
+    page.wait_for_function("name => document.documentElement.dataset.selected === name", arg=name or "")
 
 
 def text_of(path):
@@ -218,13 +218,13 @@ class TestSelection:
         draw_all(page)
         page.locator("#finder").fill("poor")
         settled(page, "poor")
-        away, lit = page.locator(".chart .away").count(), page.locator(".chart text.picked").count()
-        assert away > 100
-        assert lit >= 5
-        for figure in page.locator("figure:has(text.picked)").all():
-            assert figure.locator(".away").count() > 0
+        dimmed, highlighted = page.locator(".chart .dimmed").count(), page.locator(".chart text.selected").count()
+        assert dimmed > 100
+        assert highlighted >= 5
+        for figure in page.locator("figure:has(text.selected)").all():
+            assert figure.locator(".dimmed").count() > 0
         assert first_column(page)[0] == "poor"
-        rows = page.locator("tr.picked")
+        rows = page.locator("tr.selected")
         assert rows.count() >= 8
         assert all("poor" in row.inner_text() for row in rows.all())
 
@@ -237,7 +237,7 @@ class TestSelection:
         settled(page, "fair")
         names = (
             "figure => [...figure.querySelectorAll('.mark-symbol.role-mark > path')]"
-            ".filter(one => !one.classList.contains('away')).map(one => one.__data__.datum.model)"
+            ".filter(one => !one.classList.contains('dimmed')).map(one => one.__data__.datum.model)"
         )
         assert figure.evaluate(names) == ["fair"]
 
@@ -253,7 +253,7 @@ class TestSelection:
         assert page.locator("#finder").input_value() == name
         mark.click()
         settled(page, None)
-        assert page.locator(".away, tr.picked").count() == 0
+        assert page.locator(".dimmed, tr.selected").count() == 0
 
     def test_clicking_an_axis_name_selects_the_model(self, desktop):
         page = desktop.page
@@ -263,13 +263,13 @@ class TestSelection:
         figure.locator(".role-axis-label text", has_text="poor").click()
         settled(page, "poor")
 
-    def test_a_name_in_a_table_is_picked_by_keyboard_and_escape_clears(self, desktop):
+    def test_keyboard_selects_a_name_in_a_table_and_escape_clears(self, desktop):
         page = desktop.page
         name = page.locator(f"{OVERVIEW} tbody .name", has_text="good").first
         name.focus()
         page.keyboard.press("Enter")
         settled(page, "good")
-        assert "Only good is lit" in page.locator("#found").inner_text()
+        assert "good is highlighted in all figures" in page.locator("#found").inner_text()
         page.keyboard.press("Escape")
         settled(page, None)
         assert page.locator("#found").inner_text() == ""
@@ -293,7 +293,7 @@ class TestSelection:
         figure = page.locator("figure#figure-similarity-old")
         assert figure.locator(DRAWN).count() == 0
         figure.scroll_into_view_if_needed()
-        figure.locator(".away").first.wait_for()
+        figure.locator(".dimmed").first.wait_for()
 
     def test_tooltip_shows_the_numbers_of_a_model(self, desktop):
         page = desktop.page

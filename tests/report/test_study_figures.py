@@ -102,7 +102,7 @@ class TestComparison:
 
     def test_models_without_a_detected_difference(self):
         drawn = figure(self.compared(self.CORRECT[1:4]))
-        assert text(drawn.spec["title"])[0] == "Any of 3 of 3 models may be the best"
+        assert text(drawn.spec["title"])[0] == "Any of the 3 models may be the best"
 
     def test_pair_is_drawn_as_a_difference(self, tmp_path):
         result = self.compared(self.CORRECT[:2])

@@ -57,10 +57,10 @@ class TestSequence:
 
 
 class TestCounts:
-    def test_apart_counts_the_pairs_that_differ(self):
+    def test_different_pairs_counts_pairs_that_differ(self):
         result = compared()
         expected = sum(pair.holm <= 0.05 for pair in result.pairs)
-        assert 0 < result.apart == expected < len(result.pairs)
+        assert 0 < result.different_pairs == expected < len(result.pairs)
         assert f"{expected} of 435 pairs differ at the 5% level" in result.rank_table().notes[0]
 
     def test_steps_are_the_neighbors_in_the_ranking(self):

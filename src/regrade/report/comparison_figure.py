@@ -52,8 +52,8 @@ def _ranks(result: Comparison) -> Figure:
         title=heading(
             _ranks_title(result),
             f"Ranks by accuracy on {amount(result.basis.images, 'image')} of {result.basis.title}, with simultaneous "
-            f"{100 * result.basis.confidence:g}% ranges for all models. {result.apart:,} of {len(result.pairs):,} "
-            f"pairs differ (exact McNemar tests, Holm){shown}",
+            f"{100 * result.basis.confidence:g}% ranges for all models. {result.different_pairs:,} of "
+            f"{len(result.pairs):,} pairs differ (exact McNemar tests, Holm){shown}",
         ),
     )
     alt = f"{_ranks_title(result)}. Ranks of {models} models on {result.basis.title} with their intervals."
@@ -66,7 +66,9 @@ def _ranks_title(result: Comparison) -> str:
     models = len(result.ranks)
     if len(leaders) == 1:
         return f"{leaders[0]} is ahead of the other {models - 1} models"
-    return f"Any of {len(leaders)} of {models} models may be the best"
+    if len(leaders) == models:
+        return f"Any of the {models} models may be the best"
+    return f"{len(leaders)} of {models} models may be the best"
 
 
 def _difference(result: Comparison) -> Figure:

@@ -14,7 +14,7 @@ _PAIR_TEST = "Exact McNemar test of two models on the same images, at the level 
 _RANK_TEST = "One-sided exact McNemar tests of all ordered pairs on the same images, Holm-corrected for all of them."
 _ALL_PAIRS_TEST = "Exact McNemar tests of all pairs on the same images, Holm-corrected for all pairs."
 _AHEAD = claim("comparison: one of two is ahead", _PAIR_TEST)
-_NOT_TOLD_APART = no_claim("comparison: two are not told apart", _PAIR_TEST)
+_NO_DIFFERENCE = no_claim("comparison: two are not told apart", _PAIR_TEST)
 _LEADER = claim("comparison: one is ahead of all", _RANK_TEST)
 _ANY_LEADS = no_claim("comparison: any may be the best", _RANK_TEST)
 _CONTENDERS = claim("comparison: some cannot be the best", _RANK_TEST)
@@ -73,7 +73,7 @@ def _pair(result: Comparison) -> Finding:
         text += (
             f" About {amount(pair.images_needed, 'image')} give 80 % power to detect it, if it is the true difference."
         )
-    return Finding(_NOT_TOLD_APART, f"No difference detected between {ahead} and {behind} {on}", text, 0.6)
+    return Finding(_NO_DIFFERENCE, f"No difference detected between {ahead} and {behind} {on}", text, 0.6)
 
 
 def _leaders(result: Comparison) -> Finding:
@@ -103,8 +103,8 @@ def _steps(result: Comparison) -> Finding:
     shown = int(steps.sum())
     text = (
         f"Of {len(steps):,} pairs of neighbors {shown:,} {'differs' if shown == 1 else 'differ'} significantly, and "
-        f"{result.apart:,} of all {len(result.pairs):,} pairs. The others are not necessarily equal: they may differ "
-        "by less than these images can detect."
+        f"{result.different_pairs:,} of all {len(result.pairs):,} pairs. The others are not necessarily equal: they "
+        "may differ by less than these images can detect."
     )
     if shown == len(steps):
         return Finding(_ALL_STEPS, f"Each model differs from the next one in the ranking {on}", text, 0.45)

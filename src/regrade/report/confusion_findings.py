@@ -16,7 +16,7 @@ from regrade.studies.confusion import ConfusedModel, ExpectedError
 _MOST = 3
 
 _TRANSFER_TEST = (
-    "Newcombe intervals of each model's error on hard images less that on the rest, Bonferroni-corrected for all "
+    "Newcombe intervals of each model's error on hard images minus that on the rest, Bonferroni-corrected for all "
     "models outside the ensemble, compared with 0; a model counts where its own interval is above 0."
 )
 _ORDER_TEST = (
@@ -24,7 +24,7 @@ _ORDER_TEST = (
     "end allows for the noise of images in both."
 )
 _OWN_TEST = "Interval of the correlation between score and error over images."
-_LEVEL_TEST = "Interval of each model's expected less actual error, Bonferroni-corrected for all models."
+_LEVEL_TEST = "Interval of each model's expected minus actual error, Bonferroni-corrected for all models."
 _HARDER = claim("confusion: hard for others", _TRANSFER_TEST)
 _NOT_HARDER = no_claim("confusion: not shown to be hard for others", _TRANSFER_TEST)
 _OWN_ERRORS = claim("confusion: the score tells own errors", _OWN_TEST)

@@ -60,7 +60,7 @@ def _change(result: Generalization, shift: SetShift) -> Finding:
     elsewhere = [f"{signed(100 * s.mean_change.value)} on {s.new_set}" for s in result.shifts if s is not shift]
     also = f" Other sets: {listed(elsewhere, most=4)}." if elsewhere else ""
     text = (
-        f"The mean change of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
+        f"The mean change in accuracy of {amount(shift.models, 'model')} from {result.original} is {points(change)}; "
         f"{rows[0].model}, the best on {result.original}, has an accuracy of {share(highest)} there and "
         f"{share(rows[0].new)} on {shift.new_set}.{also}"
     )

@@ -16,7 +16,7 @@ _LARGE = 0.1  # a disparity that contradicts a first impression
 _DISPARITY_TEST = "Simultaneous intervals of the differences of all pairs of groups, compared with 0."
 _GAP_TEST = "Robust t interval of the difference of two slopes, over models and over images, compared with 0."
 _GROWTH_TEST = (
-    "Robust t interval, over models and over images, of the slope of the best group's accuracy less the worst's, "
+    "Robust t interval, over models and over images, of the slope of the best group's accuracy minus the worst's, "
     "compared with 0, where simultaneous intervals show that these two groups differ."
 )
 _NO_DISPARITY = no_claim("geography: no disparity shown", _DISPARITY_TEST)

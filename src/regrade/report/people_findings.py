@@ -18,7 +18,7 @@ _BEST_TEST = (
 )
 _AGREEMENT_TEST = "Interval of Krippendorff's alpha over images, above 0.8 or below 0.667 as a whole."
 _ACCURACY = no_claim("people: accuracy of people")
-_NOT_TOLD_APART = no_claim("people: best person and best model are not told apart", _BEST_TEST)
+_NO_DIFFERENCE = no_claim("people: best person and best model are not told apart", _BEST_TEST)
 _AHEAD = claim("people: best person or best model is ahead", _BEST_TEST)
 _NO_PAIR = no_claim("people: no pair differs", _PAIRS_TEST)
 _PAIRS = claim("people: pairs differ", _PAIRS_TEST)
@@ -44,8 +44,8 @@ def _best(result: People) -> Finding:
         text = f"The best of {len(people):,}, {people[0]}, is right on {share(best)} of {images}."
         return Finding(_ACCURACY, f"People are right on up to {100 * best.value:.1f}% of {on}", text, 0.4)
     text = (
-        f"On the same {images}, {_picked(people, 'people')} is right on {share(_best_of(result, people))} and "
-        f"{_picked(models, 'models')} on {share(_best_of(result, models))}"
+        f"On the same {images}, {_selected(people, 'people')} is right on {share(_best_of(result, people))} and "
+        f"{_selected(models, 'models')} on {share(_best_of(result, models))}"
     )
     ahead = result.ahead()
     if ahead is None:
@@ -54,14 +54,14 @@ def _best(result: People) -> Finding:
             "; neither is significantly ahead of everyone on the other side (exact McNemar tests, corrected for all "
             "pairs)."
         )
-        return Finding(_NOT_TOLD_APART, headline, text, 0.6)
+        return Finding(_NO_DIFFERENCE, headline, text, 0.6)
     first, kinds = (people[0], ("person", "model")) if ahead is Contender.PERSON else (models[0], ("model", "person"))
     headline = f"The best {kinds[0]} is ahead of the best {kinds[1]} on {on}"
     text += f": {first} is significantly more accurate than every {kinds[1]}."
     return Finding(_AHEAD, headline, text, 0.75)
 
 
-def _picked(names: Sequence[str], kind: str) -> str:
+def _selected(names: Sequence[str], kind: str) -> str:
     return names[0] if len(names) == 1 else f"the best of {len(names):,} {kind}, {names[0]},"
 
 

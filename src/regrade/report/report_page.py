@@ -90,7 +90,7 @@ def _finder(options: str) -> str:
     return (
         '<div class="finder" role="search"><label for="finder">Find a model</label>'
         '<input id="finder" type="search" list="names-list" autocomplete="off" spellcheck="false" '
-        'placeholder="name, or click one anywhere"><button type="button" id="clear" hidden>Show all</button>'
+        'placeholder="type a name, or click one"><button type="button" id="clear" hidden>Show all</button>'
         f'<output id="found" aria-live="polite"></output><datalist id="names-list">{options}</datalist></div>\n'
     )
 
@@ -124,7 +124,7 @@ def _section(section: Section, drawn: Callable[[Figure], DrawnFigure], names: Co
     about = f"<h3>{_escaped(section.about)}</h3>\n" if section.about else ""
     parts = [f'<p class="trouble">{_escaped(section.trouble)}</p>\n'] if section.trouble else []
     if section.findings:
-        parts.append(f'<ul class="told">{"".join(map(_finding, section.findings))}</ul>\n')
+        parts.append(f'<ul class="bullets">{"".join(map(_finding, section.findings))}</ul>\n')
     level = 4 if section.about else 3
     for number, figure in enumerate(section.figures):
         parts.append(_figure(figure, drawn(figure), file_anchor(section, number), level))
@@ -198,7 +198,7 @@ def _open(report: Report) -> str:
         f"<li><strong>{_escaped(question)}</strong> {_escaped(needed)}</li>"
         for question, needed in report.open_questions
     )
-    return f'<section class="chapter" id="open"><h2>{_OPEN}</h2>\n<ul class="told part">{items}</ul></section>\n'
+    return f'<section class="chapter" id="open"><h2>{_OPEN}</h2>\n<ul class="bullets part">{items}</ul></section>\n'
 
 
 def _provenance(report: Report, names: Collection[str]) -> str:

@@ -17,7 +17,7 @@ MOST_ROWS = 3_000
 
 _FEW = 5  # tables with so few rows have no filter
 _LONG = 48  # texts with more letters are wrapped
-_SPARE = 5  # up to so many rows beyond the first are shown at once
+_SPARE = 5  # up to so many extra rows are shown at once
 
 
 def table_html(table: Table, *, anchor: str, names: Collection[str], level: int = 3) -> str:

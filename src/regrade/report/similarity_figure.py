@@ -210,7 +210,7 @@ def _dominance(result: Similarity) -> altair.LayerChart:
     top = float(np.ceil(0.5 + max(max(row["expected"], row["high"]) for row in rows)))
     domain = altair.Scale(domain=[0, top], nice=False)
     x = altair.X("expected:Q", scale=domain, axis=percent_axis("if they erred independently"))
-    y = altair.Y("observed:Q", scale=domain, axis=percent_axis("images only the weaker has right"))
+    y = altair.Y("observed:Q", scale=domain, axis=percent_axis("images only the weaker predicts correctly"))
     tooltip = [altair.Tooltip(f"{key}:N") for key in ("stronger", "weaker", "only the weaker right", "if independent")]
     points = altair.Chart().encode(x=x, tooltip=tooltip)
     line = altair.Chart(inline([{"at": 0.0}, {"at": top}]))

@@ -9,9 +9,9 @@ from regrade.report.finding import Finding, claim, findings, no_claim
 from regrade.report.wording import listed, plain, points, share
 from regrade.studies import Similarity
 
-_PAIR_TEST = "Interval over images of the observed share less that of independent models, compared with 0."
+_PAIR_TEST = "Interval over images of the observed share minus that of independent models, compared with 0."
 _PAIRS_TEST = (
-    "Intervals over images of the observed share less that of independent models, Bonferroni-corrected for all pairs, "
+    "Intervals over images of the observed share minus that of independent models, Bonferroni-corrected for all pairs, "
     "compared with 0."
 )
 _SAME_IMAGES = claim("similarity: two err on the same images", _PAIR_TEST)

@@ -71,8 +71,3 @@ def confidence_of(estimate: Estimate) -> float:
     """
     percentages = re.findall(r"([0-9.]+)%", estimate.method)
     return float(percentages[-1]) / 100 if percentages else 0.95
-
-
-def apart(first: Estimate, second: Estimate) -> bool:
-    """Whether two intervals are disjoint, which implies a significant difference even on the same images."""
-    return first.low > second.high or second.low > first.high

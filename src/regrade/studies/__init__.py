@@ -1,4 +1,4 @@
-"""Studies: from loaded records to a finished, frozen result. Pure; the caller loads and shows."""
+"""Studies: pure functions from loaded records to frozen results; the caller loads and prints."""
 
 from regrade.studies.adaptivity import Adaptivity, AdaptivityVerdict
 from regrade.studies.compare import compare, compare_correctness

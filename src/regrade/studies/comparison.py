@@ -70,9 +70,9 @@ class Comparison(Tabular):
     ranks: tuple[Rank, ...]
 
     @property
-    def apart(self) -> int:
+    def different_pairs(self) -> int:
         """How many pairs differ by the exact test at the significance level, corrected by Holm."""
-        return self.pairs.apart(self.basis.level)
+        return self.pairs.different(self.basis.level)
 
     def steps(self) -> BoolArray:
         """Shape (m - 1,): whether each model in the ranking differs from the next one."""
@@ -105,7 +105,7 @@ class Comparison(Tabular):
         if any(rank.novel for rank in self.ranks):
             keys["novel"] = "novel"
         notes = (
-            f"{self.apart:,} of {len(self.pairs):,} pairs differ at the {100 * self.basis.level:g}% level "
+            f"{self.different_pairs:,} of {len(self.pairs):,} pairs differ at the {100 * self.basis.level:g}% level "
             "(exact McNemar, Holm)",
             *self._equivalence_notes(),
             f"rank ranges are simultaneous for all models, with {100 * self.basis.confidence:g}% confidence",

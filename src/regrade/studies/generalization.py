@@ -25,7 +25,7 @@ from regrade.studies.difficulty import difficulty_of
 from regrade.studies.generalization_result import Generalization, ModelShift, SetShift
 from regrade.studies.image_noise import ImageNoise
 from regrade.studies.line_robustness import robustness_to
-from regrade.studies.lines import placed
+from regrade.studies.lines import clip_to_scale
 from regrade.studies.loss_parts import loss_parts
 from regrade.studies.set_counts import ModelCounts, SetCounts
 from regrade.studies.shift_line import ShiftLine, shift_line
@@ -155,8 +155,8 @@ def _counts(models: Iterable[ModelCounts]) -> tuple[IntArray, IntArray]:
 
 def _line(both: _PairedCounts, scale: Scale, options: _LineOptions, rng: np.random.Generator) -> ShiftLine:
     chosen = both.standard
-    x = placed(both.right / both.images, both.images, scale)[chosen]
-    y = placed(both.new_right / both.new_images, both.new_images, scale)[chosen]
+    x = clip_to_scale(both.right / both.images, both.images, scale)[chosen]
+    y = clip_to_scale(both.new_right / both.new_images, both.new_images, scale)[chosen]
     line = shift_line(
         x,
         y,

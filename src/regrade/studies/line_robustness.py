@@ -9,7 +9,7 @@ from regrade.core.arrays import BoolArray, FloatArray, IntArray
 from regrade.metrics import effective_robustness
 from regrade.stats import Scale, fit_lines, wilson
 from regrade.stats.intervals import method_name
-from regrade.studies.lines import placed
+from regrade.studies.lines import clip_to_scale
 
 
 def robustness_to(
@@ -27,19 +27,19 @@ def robustness_to(
     The interval combines three errors as independent ones: of the new accuracy, of the original accuracy, which moves
     the prediction, and of the line at that point.
     """
-    x = placed(right / images, images, scale)
-    y = placed(new_right / new_images, new_images, scale)
+    x = clip_to_scale(right / images, images, scale)
+    y = clip_to_scale(new_right / new_images, new_images, scale)
     old, new = (wilson(*counts, confidence=confidence) for counts in ((right, images), (new_right, new_images)))
     line = fit_lines(x[standard], y[standard][None], scale=scale, confidence=confidence, at=x)[0]
     expected = line.predict(x)
-    moved = np.sort([line.predict(placed(edge, images, scale)) for edge in (old.low, old.high)], axis=0)
+    moved = np.sort([line.predict(clip_to_scale(edge, images, scale)) for edge in (old.low, old.high)], axis=0)
     below, above = expected - moved[0], moved[1] - expected
     if line.band is not None:
         below, above = np.hypot(below, expected - line.band.low), np.hypot(above, line.band.high - expected)
     accuracy = new_right / new_images
-    beyond = effective_robustness(x, accuracy, expected=line.predict)
-    low = beyond - np.hypot(accuracy - new.low, above)
-    high = beyond + np.hypot(new.high - accuracy, below)
+    robustness = effective_robustness(x, accuracy, expected=line.predict)
+    low = robustness - np.hypot(accuracy - new.low, above)
+    high = robustness + np.hypot(new.high - accuracy, below)
     method = method_name("wilson and robust t over models", confidence)
-    rows = zip(beyond, low, high, new_images, strict=True)
+    rows = zip(robustness, low, high, new_images, strict=True)
     return expected, [Estimate(float(b), float(lo), float(hi), int(n), method) for b, lo, hi, n in rows]

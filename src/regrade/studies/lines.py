@@ -59,7 +59,7 @@ class ModelLine:
 _ESTIMATES = ("slope", "intercept", "robust_slope", "robust_intercept")
 
 
-def placed(accuracies: FloatArray, images: IntArray, scale: Scale) -> FloatArray:
+def clip_to_scale(accuracies: FloatArray, images: IntArray, scale: Scale) -> FloatArray:
     """Accuracies that are finite on the scale: except on the linear one, 0 and 1 are moved inward by half an image."""
     if scale is Scale.LINEAR:
         return accuracies

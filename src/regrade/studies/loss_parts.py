@@ -28,7 +28,7 @@ class LossParts:
     rest: Estimate
 
     def as_dict(self) -> dict[str, Any]:
-        """The parts, ready for JSON, with what is not identified."""
+        """The parts, ready for JSON, with the names of those not identified."""
         return {
             "observed": self.observed,
             "sampling": self.sampling.as_dict(),

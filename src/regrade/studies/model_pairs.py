@@ -11,7 +11,7 @@ from typing import overload
 import numpy as np
 
 from regrade.core import Estimate
-from regrade.core.arrays import BoolArray, FloatArray, IntArray
+from regrade.core.arrays import FloatArray, IntArray
 from regrade.stats import (
     agreeing_with_test,
     benjamini_hochberg,
@@ -98,13 +98,9 @@ class ModelPairs(Sequence[Pair]):
         """How many pairs are equivalent within the margin at the level; None if no margin was given."""
         return None if self.equivalence is None else int((self.equivalence <= self.level).sum())
 
-    def apart(self, level: float) -> int:
+    def different(self, level: float) -> int:
         """How many pairs differ at a level, corrected by Holm for all of them."""
         return int((self.holm <= level).sum())
-
-    def are_apart(self, first: Sequence[str], second: Sequence[str], level: float) -> BoolArray:
-        """Shape (q,): whether the models of each pair differ; needs pairs in ascending order."""
-        return self.holm[self.rows_of(first, second)] <= level
 
     def rows_of(self, first: Sequence[str], second: Sequence[str]) -> IntArray:
         """Shape (q,): the row of each pair of models; needs pairs in ascending order."""
@@ -174,7 +170,7 @@ class ModelPairs(Sequence[Pair]):
 
     @cached_property
     def _levels(self) -> _IntervalLevels:
-        return _IntervalLevels(len(self), self.apart(1 - self.confidence), self.confidence)
+        return _IntervalLevels(len(self), self.different(1 - self.confidence), self.confidence)
 
     def _differences(self, rows: IntArray) -> list[Estimate]:
         """The differences of the given pairs; an interval excludes 0 exactly if the pair differs."""

@@ -103,12 +103,12 @@ def _collect_people(
     persons: list[_Person], predictions: Iterable[tuple[Predictions, Scoring]], labels: ReviewedLabels | None
 ) -> Iterator[tuple[Predictions, Scoring]]:
     """Pass predictions on one by one, and append those of people to ``persons``."""
-    for answers, scoring in predictions:
-        if answers.by is Answerer.PERSON:
-            judged = judge_predictions(answers, scoring, labels)
-            seconds = np.full(len(answers), np.nan) if answers.times is None else answers.times.seconds
-            persons.append(_Person(answers.model, answers.top1, judged.right, judged.counted, seconds))
-        yield answers, scoring
+    for participant, scoring in predictions:
+        if participant.by is Answerer.PERSON:
+            judged = judge_predictions(participant, scoring, labels)
+            seconds = np.full(len(participant), np.nan) if participant.times is None else participant.times.seconds
+            persons.append(_Person(participant.model, participant.top1, judged.right, judged.counted, seconds))
+        yield participant, scoring
 
 
 def _check(persons: Sequence[_Person], aligned: SameImages) -> None:

@@ -68,7 +68,7 @@ class PeopleRow:
 class CorrectnessTable:
     """People and models on the same images: ``correct`` (m, n), ``is_person`` (m,), original labels (n,).
 
-    The intervals of a person or model are simultaneous for so many ``subsets``.
+    The intervals of a person or model are simultaneous for ``subsets`` subsets.
     """
 
     names: tuple[str, ...]

@@ -98,9 +98,13 @@ def shift_line(
             x, y, x_noise=x_noise, y_noise=y_noise, scale=scale, confidence=confidence, band_points=band_points
         )
 
-    line = fitted(*noise) if noise is not None else fitted(_apart(x, images[0]), _apart(y, images[1]))
-    if noise is None and line.fit is not None:
-        line = replace(line, fit=_hull(fitted(_together(x, images[0]), _together(y, images[1])).fit, line.fit))
+    if noise is not None:
+        line = fitted(*noise)
+    else:
+        line = fitted(_independent_noise(x, images[0]), _independent_noise(y, images[1]))
+        if line.fit is not None:
+            overlapping = fitted(_overlapping_noise(x, images[0]), _overlapping_noise(y, images[1]))
+            line = replace(line, fit=_hull(overlapping.fit, line.fit))
     fit = _r_squared(scale.transform(x), scale.transform(y))
     if line.fit is None:
         return ShiftLine(scale, None, None, fit, line.reliability, None)
@@ -118,12 +122,12 @@ def _r_squared(a: FloatArray, b: FloatArray) -> float:
     return float(np.corrcoef(a, b)[0, 1] ** 2) if np.ptp(b) > 0 else 1.0
 
 
-def _apart(accuracies: FloatArray, images: IntArray) -> FloatArray:
+def _independent_noise(accuracies: FloatArray, images: IntArray) -> FloatArray:
     """The covariance (m, m) of models whose errors are independent."""
     return np.diag(accuracy_variance(accuracies, images))
 
 
-def _together(accuracies: FloatArray, images: IntArray) -> FloatArray:
+def _overlapping_noise(accuracies: FloatArray, images: IntArray) -> FloatArray:
     """The covariance (m, m) of models whose errors overlap as much as their accuracies allow."""
     return largest_covariance(accuracies * images, images)
 

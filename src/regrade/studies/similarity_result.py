@@ -82,7 +82,7 @@ class Similarity(Tabular):
         """All pairs, the most similar first: by kappa, then by agreement; pairs without a kappa come last."""
         first, second = self._by_accuracy()
         kappa, agreement = self.kappa.value[first, second], self.agreement.value[first, second]
-        order = np.lexsort((second, first, -np.nan_to_num(agreement), -kappa))  # not a number sorts last
+        order = np.lexsort((second, first, -np.nan_to_num(agreement), -kappa))  # NaN sorts last
         first, second = first[order], second[order]
         columns = (
             *([self.models[i] for i in places] for places in (first, second)),

@@ -1,4 +1,4 @@
-// Views are made narrower by as much as the whole is too wide: letters keep their size, as they would not in a image.
+// Makes views narrower by the width that the figure exceeds; unlike in a scaled image, the font size stays the same.
 function narrow(view, by, usual) {
   const beside = view.hconcat, parts = beside || view.vconcat || view.concat;
   if (parts) return parts.forEach(part => narrow(part, beside ? by / parts.length : by, usual));
@@ -34,8 +34,8 @@ function narrowLegends(view, columns) {
     if (part) narrowLegends(part, columns);
 }
 
-// Draws a figure into a target that offers so many pixels of room, and gives what can be finalized later. Where there is
-// too little, views become narrower and legends longer.
+// Draws a figure into a target that is `room` pixels wide, and returns the view, to be finalized later. If there is too
+// little room, views become narrower and legends longer.
 async function drawFitted(target, figure, room, more = {}) {
   const usual = figure.config.view.continuousWidth, options = {actions: false, renderer: "svg", ...more};
   let shown;

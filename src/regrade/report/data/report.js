@@ -1,5 +1,5 @@
-// A report's page comes whole; this makes it answer: figures draw themselves when they come into view, a model that is
-// picked is picked everywhere, tables sort and filter. Nothing is asked of a network.
+// Makes a report's page interactive: figures are drawn when they come into view, a selected model is highlighted
+// everywhere, tables can be sorted and filtered. The page makes no requests.
 document.documentElement.classList.add("script");
 
 async function unpacked(element) {
@@ -11,7 +11,7 @@ const data = async element => JSON.parse(await unpacked(element));
 const once = work => { let done; return () => done ??= work(); };
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
-let picked = null;
+let selected = null;
 const names = once(async () => new Set(await data(document.getElementById("names"))));
 const vega = once(async () => {
   const script = document.createElement("script");
@@ -33,43 +33,44 @@ class Chart {
     const room = this.target.clientWidth;
     if (room === this.room) return;
     this.room = room;
-    const [spec, known] = await Promise.all([this.spec(), names(), vega()]);
+    const [spec, modelNames] = await Promise.all([this.spec(), names(), vega()]);
     const fresh = document.createElement("div");
     fresh.hidden = true;
     this.target.append(fresh);
     const shown = await drawFitted(fresh, spec, room, {ast: true, logLevel: 1});
     if (this.shown) this.shown.finalize();
-    for (const other of [...this.target.children]) if (other !== fresh) other.remove();
+    for (const child of [...this.target.children]) if (child !== fresh) child.remove();
     fresh.hidden = false;
     this.shown = shown;
-    this.known = known;
+    this.modelNames = modelNames;
     this.mark();
     this.target.dataset.drawn = room;
   }
 
-  // The names that a mark speaks of: in its row of data, or in its text.
+  // The model names in a mark's row of data or in its text.
   names(element) {
-    const item = element.__data__, found = new Set();
-    if (!item || !this.known) return found;
+    const item = element.__data__, matches = new Set();
+    if (!item || !this.modelNames) return matches;
     let row = item.datum;
     while (row && row.datum) row = row.datum;
     const bare = value => typeof value === "string" ? value.replace(/ \([\d,.]+\)$/, "") : value;
-    for (const value of [item.text, ...Object.values(row || {})].map(bare)) if (this.known.has(value)) found.add(value);
-    return found;
+    for (const value of [item.text, ...Object.values(row || {})].map(bare))
+      if (this.modelNames.has(value)) matches.add(value);
+    return matches;
   }
 
   mark() {
     if (!this.shown) return;
     for (const element of all(".role-mark > *, .role-axis-label > text", this.target)) {
-      const spoken = picked === null ? new Set() : this.names(element);
-      element.classList.toggle("away", spoken.size > 0 && !spoken.has(picked));
-      element.classList.toggle("picked", spoken.has(picked));
+      const shownNames = selected === null ? new Set() : this.names(element);
+      element.classList.toggle("dimmed", shownNames.size > 0 && !shownNames.has(selected));
+      element.classList.toggle("selected", shownNames.has(selected));
     }
   }
 
   clicked(element) {
-    const spoken = [...this.names(element)];
-    if (spoken.length) pick(spoken.includes(picked) ? null : spoken[0]);
+    const shownNames = [...this.names(element)];
+    if (shownNames.length) select(shownNames.includes(selected) ? null : shownNames[0]);
   }
 }
 
@@ -93,7 +94,7 @@ class Rows {
     this.body = box.querySelector("tbody");
     this.headings = all("th", box);
     this.filter = box.querySelector("input");
-    this.told = box.querySelector("output");
+    this.counter = box.querySelector("output");
     this.cut = box.querySelector(".cut");
     this.more = box.querySelector(".all");
     this.by = null;
@@ -105,16 +106,16 @@ class Rows {
     this.more.addEventListener("click", () => { this.whole = !this.whole; this.show(); });
     this.body.addEventListener("click", event => {
       const name = event.target.closest(".name");
-      if (name) pick(name.textContent === picked ? null : name.textContent);
+      if (name) select(name.textContent === selected ? null : name.textContent);
     });
   }
 
   async sort(column) {
     const {numeric} = await this.data();
     const first = numeric[column] ? "descending" : "ascending";
-    const other = first === "ascending" ? "descending" : "ascending";
+    const opposite = first === "ascending" ? "descending" : "ascending";
     const now = this.headings[column].getAttribute("aria-sort");
-    const next = now === "none" ? first : now === first ? other : "none";
+    const next = now === "none" ? first : now === first ? opposite : "none";
     this.headings.forEach(heading => heading.setAttribute("aria-sort", "none"));
     this.headings[column].setAttribute("aria-sort", next);
     this.by = next === "none" ? null : {column, sign: next === "ascending" ? 1 : -1};
@@ -122,9 +123,9 @@ class Rows {
   }
 
   order({texts, keys}) {
-    const wanted = this.filter.value.trim().toLowerCase();
+    const query = this.filter.value.trim().toLowerCase();
     const rows = texts.map((_, row) => row)
-      .filter(row => texts[row].some(text => text.toLowerCase().includes(wanted)));
+      .filter(row => texts[row].some(text => text.toLowerCase().includes(query)));
     if (this.by) {
       const {column, sign} = this.by, key = keys[column];
       const compare = key
@@ -132,29 +133,29 @@ class Rows {
         : (a, b) => sign * texts[a][column].localeCompare(texts[b][column], "en", {numeric: true});
       rows.sort((a, b) => compare(a, b) || a - b);
     }
-    const mine = row => texts[row].includes(picked);
-    return picked === null ? rows : [...rows.filter(mine), ...rows.filter(row => !mine(row))];
+    const mine = row => texts[row].includes(selected);
+    return selected === null ? rows : [...rows.filter(mine), ...rows.filter(row => !mine(row))];
   }
 
   async show() {
-    const [{texts, keys, numeric, first, all: every}, known] = await Promise.all([this.data(), names()]);
+    const [{texts, keys, numeric, first, all: every}, modelNames] = await Promise.all([this.data(), names()]);
     const rows = this.order({texts, keys}), shown = this.whole ? rows : rows.slice(0, first);
-    this.body.replaceChildren(...shown.map(row => this.row(texts[row], numeric, known)));
+    this.body.replaceChildren(...shown.map(row => this.row(texts[row], numeric, modelNames)));
     const many = count => count.toLocaleString("en"), total = `${many(every)} row${every === 1 ? "" : "s"}`;
-    this.told.textContent = rows.length < every ? `${many(rows.length)} of ${total}` : total;
+    this.counter.textContent = rows.length < every ? `${many(rows.length)} of ${total}` : total;
     this.more.hidden = rows.length <= first;
     this.more.textContent = this.whole ? `Show the first ${first} rows` : `Show all ${many(rows.length)} rows`;
     if (this.cut) this.cut.hidden = shown.length === every;
   }
 
-  row(texts, numeric, known) {
+  row(texts, numeric, modelNames) {
     const row = document.createElement("tr");
-    row.classList.toggle("picked", picked !== null && texts.includes(picked));
+    row.classList.toggle("selected", selected !== null && texts.includes(selected));
     texts.forEach((text, column) => {
       const cell = row.insertCell();
       cell.className = text.length > 48 ? "long" : numeric[column] ? "number" : "";
       const [, value, interval] = text.match(/^(.*) (\[.*\])$/) || [];
-      if (known.has(text)) {
+      if (modelNames.has(text)) {
         const name = document.createElement("button");
         Object.assign(name, {type: "button", className: "name", textContent: text});
         cell.append(name);
@@ -170,52 +171,54 @@ class Rows {
 
 const tables = all(".table").map(box => new Rows(box));
 
-// Picking a model
+// Selecting a model
 
 const finder = document.getElementById("finder"), clear = document.getElementById("clear");
-const found = document.getElementById("found");
+const finderStatus = document.getElementById("found");
 
-async function pick(name) {
-  picked = name;
+async function select(name) {
+  selected = name;
   finder.value = name ?? "";
   clear.hidden = name === null;
   charts.forEach(chart => chart.mark());
   await Promise.all(tables.map(table => table.show()));
-  found.textContent = name === null ? "" : `Only ${name} is lit in the figures; its rows come first. Escape shows all.`;
-  document.documentElement.dataset.picked = name ?? "";
+  finderStatus.textContent =
+    name === null ? "" : `${name} is highlighted in all figures, and its rows come first. Press Escape to show all.`;
+  document.documentElement.dataset.selected = name ?? "";
 }
 
 finder.addEventListener("input", async () => {
-  if (!finder.value && picked !== null) return pick(null);
-  if ((await names()).has(finder.value)) pick(finder.value);
+  if (!finder.value && selected !== null) return select(null);
+  if ((await names()).has(finder.value)) select(finder.value);
 });
 finder.addEventListener("keydown", async event => {
   if (event.key !== "Enter" || !finder.value) return;
-  const wanted = finder.value.toLowerCase(), known = [...await names()];
-  const name = known.find(one => one.toLowerCase().startsWith(wanted)) ?? known.find(one => one.toLowerCase().includes(wanted));
-  if (name === undefined) found.textContent = `No model is called ${finder.value}.`; else pick(name);
+  const query = finder.value.toLowerCase(), modelNames = [...await names()];
+  const name = modelNames.find(model => model.toLowerCase().startsWith(query))
+    ?? modelNames.find(model => model.toLowerCase().includes(query));
+  if (name === undefined) finderStatus.textContent = `No model is called ${finder.value}.`; else select(name);
 });
-clear.addEventListener("click", () => { pick(null); finder.focus(); });
-addEventListener("keydown", event => { if (event.key === "Escape" && picked !== null) pick(null); });
+clear.addEventListener("click", () => { select(null); finder.focus(); });
+addEventListener("keydown", event => { if (event.key === "Escape" && selected !== null) select(null); });
 
-// Contents: where the reader is
+// Contents: mark the current section
 
 const links = new Map(all(".contents a").map(link => [link.hash.slice(1), link]));
 const places = [...links.keys()].map(id => document.getElementById(id)).filter(Boolean);
-function here() {
+function markCurrentSection() {
   const above = places.filter(place => place.getBoundingClientRect().top < innerHeight / 3);
   links.forEach(link => link.removeAttribute("aria-current"));
   links.get((above.at(-1) ?? places[0]).id).setAttribute("aria-current", "true");
 }
 let waiting = false;
 addEventListener("scroll", () => {
-  if (!waiting) requestAnimationFrame(() => { waiting = false; here(); });
+  if (!waiting) requestAnimationFrame(() => { waiting = false; markCurrentSection(); });
   waiting = true;
 }, {passive: true});
-here();
+markCurrentSection();
 
-// On paper all notes are open
+// Open all notes for printing
 
 let opened = [];
-addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach(one => { one.open = true; }); });
-addEventListener("afterprint", () => opened.forEach(one => { one.open = false; }));
+addEventListener("beforeprint", () => { opened = all("details:not([open])"); opened.forEach(notes => { notes.open = true; }); });
+addEventListener("afterprint", () => opened.forEach(notes => { notes.open = false; }));
