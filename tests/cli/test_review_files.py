@@ -49,7 +49,7 @@ def test_there_and_back(judged, tmp_path, suffix):
 def test_what_cannot_be(judged, tmp_path):
     before = rows(judged)
     run_well("review", "export", tmp_path / "a.csv", "-w", judged)
-    assert_one_line(run("review", "export", tmp_path / "a.csv", "-w", judged), "there already")
+    assert_one_line(run("review", "export", tmp_path / "a.csv", "-w", judged), "exists already")
     assert_one_line(run("review", "export", tmp_path / "a.xlsx", "-w", judged), ".csv, .json, .parquet")
     assert_one_line(run("review", "import", tmp_path / "b.csv", "-w", judged), "no file")
     text = (tmp_path / "a.csv").read_text()

@@ -150,7 +150,7 @@ class TestAdd:
             ((), CLASSES, ("there is no image below",)),
             (("cta/a.png",), CLASSES, ("folder 'cta'", "no class id or index or name of cifar-10", "--layout flat")),
             (("a.png",), CLASSES, ("--layout flat",)),
-            (("cat/a.png",), (), ("say what its classes are with --classes",)),
+            (("cat/a.png",), (), ("give its classes with --classes",)),
             (("cat/a.png",), ("--classes", "cifar-11"), ("cifar-11", "cifar-10")),
             (("cat/a.png",), (*CLASSES, "--layout", "index"), ("folder 'cat'", "no class index")),
             (("cat/a.png",), (*CLASSES, "--group", "region"), ("folders by region/class", "'region'")),
