@@ -57,7 +57,8 @@ def pytest_collection_finish() -> None:
 def _cheap_password_hashes() -> Iterator[None]:
     """Passwords of tests are no secrets: hash them with the least work."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _NO_ONES=hasher.hash("the password of no one")):
+    dummy_hash = hasher.hash("the password of no one")
+    with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _DUMMY_HASH=dummy_hash):
         yield
 
 

@@ -1,4 +1,4 @@
-"""What people said before they could see the others' votes."""
+"""Independent votes: those cast before their voters could see the others' votes."""
 
 import pytest
 
@@ -12,57 +12,57 @@ def item(ledger, queue, panel):
     return ledger.next_item(queue, panel[0]).id
 
 
-def say(ledger, item, person, answer, **more):
+def vote(ledger, item, person, answer, **more):
     key = f"{item} {person.name} {answer} {len(more)}"
     return ledger.vote(item, person, VoteContent(key, answer, **more))
 
 
-def said(ledger, queue):
-    return {(one.item_id, one.person): one.answer for one in ledger.independent_votes(queue)}
+def answers(ledger, queue):
+    return {(vote.item_id, vote.person): vote.answer for vote in ledger.independent_votes(queue)}
 
 
-def test_votes_that_change_in_discussion_do_not_count(ledger, queue, item, panel):
+def test_changes_in_discussion_are_not_independent(ledger, queue, item, panel):
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
-        say(ledger, item, person, answer, seconds=3.0)
-    say(ledger, item, panel[1], "correct", why="the tail")
+        vote(ledger, item, person, answer, seconds=3.0)
+    vote(ledger, item, panel[1], "correct", why="the tail")
     assert ledger.decision(item).reached == "unanimously"
-    assert said(ledger, queue) == {(item, "Ada"): "correct", (item, "Bob"): "wrong", (item, "Cleo"): "correct"}
-    assert {one.seconds for one in ledger.independent_votes(queue)} == {3.0}
+    assert answers(ledger, queue) == {(item, "Ada"): "correct", (item, "Bob"): "wrong", (item, "Cleo"): "correct"}
+    assert {vote.seconds for vote in ledger.independent_votes(queue)} == {3.0}
 
 
-def test_a_slip_that_was_taken_back_in_time_does_not_count(ledger, queue, item, panel):
-    say(ledger, item, panel[0], "wrong")
+def test_votes_retracted_before_the_reveal_are_not_counted(ledger, queue, item, panel):
+    vote(ledger, item, panel[0], "wrong")
     ledger.take_back(item, panel[0], key="undo", why="slip")
-    assert said(ledger, queue) == {}
-    say(ledger, item, panel[0], "correct")
-    say(ledger, item, panel[1], "correct")
-    assert said(ledger, queue) == {(item, "Ada"): "correct", (item, "Bob"): "correct"}
-    say(ledger, item, panel[1], "unclear", why="looked again")
-    assert said(ledger, queue)[item, "Bob"] == "unclear"
+    assert answers(ledger, queue) == {}
+    vote(ledger, item, panel[0], "correct")
+    vote(ledger, item, panel[1], "correct")
+    assert answers(ledger, queue) == {(item, "Ada"): "correct", (item, "Bob"): "correct"}
+    vote(ledger, item, panel[1], "unclear", why="looked again")
+    assert answers(ledger, queue)[item, "Bob"] == "unclear"
 
 
-def test_what_is_taken_back_once_all_have_voted_still_counts(ledger, queue, item, panel):
+def test_votes_retracted_after_the_reveal_are_counted(ledger, queue, item, panel):
     for person in panel:
-        say(ledger, item, person, "wrong")
+        vote(ledger, item, person, "wrong")
     ledger.take_back(item, panel[2], key="undo", why="saw the others")
-    say(ledger, item, panel[2], "correct", why="saw the others")
-    assert said(ledger, queue) == dict.fromkeys([(item, one.name) for one in panel], "wrong")
+    vote(ledger, item, panel[2], "correct", why="saw the others")
+    assert answers(ledger, queue) == dict.fromkeys([(item, person.name) for person in panel], "wrong")
 
 
-def test_other_queues_are_left_out(ledger, queue, panel):
-    other = ledger.open_queue("other", Question.LABEL, test_set="val")
-    ledger.add_items(other, [NewItem("1.jpg")])
-    say(ledger, ledger.next_item(other, panel[0]).id, panel[0], "dog")
-    assert said(ledger, queue) == {}
-    assert list(said(ledger, other).values()) == ["dog"]
+def test_independent_votes_are_of_one_queue(ledger, queue, panel):
+    label_queue = ledger.open_queue("label", Question.LABEL, test_set="val")
+    ledger.add_items(label_queue, [NewItem("1.jpg")])
+    vote(ledger, ledger.next_item(label_queue, panel[0]).id, panel[0], "dog")
+    assert answers(ledger, queue) == {}
+    assert list(answers(ledger, label_queue).values()) == ["dog"]
 
 
-def test_revealed_are_items_that_all_have_voted_on(ledger, queue, item, panel):
+def test_revealed_only_leaves_out_incomplete_items(ledger, queue, item, panel):
     for person in panel[:2]:
-        say(ledger, item, person, "correct")
+        vote(ledger, item, person, "correct")
     assert ledger.independent_votes(queue, revealed_only=True) == ()
-    say(ledger, item, panel[2], "wrong")
-    other = ledger.next_item(queue, panel[0]).id
-    say(ledger, other, panel[0], "wrong")
+    vote(ledger, item, panel[2], "wrong")
+    incomplete = ledger.next_item(queue, panel[0]).id
+    vote(ledger, incomplete, panel[0], "wrong")
     revealed = ledger.independent_votes(queue, revealed_only=True)
     assert [(vote.item_id, vote.person) for vote in revealed] == [(item, person.name) for person in panel]

@@ -1,4 +1,4 @@
-"""Independent votes: what people said of an item before anyone could see what the others say."""
+"""Independent votes: those cast before the voters could see each other's votes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regrade.ledger.schema import item, person, vote
 
 @dataclass(frozen=True)
 class IndependentVote:
-    """What someone said of an item while blind to the others' votes, and how long it took."""
+    """A vote that was cast without seeing the others' votes, and the seconds it took."""
 
     item_id: int
     person: str
@@ -23,26 +23,26 @@ class IndependentVote:
 def independent_votes(
     connection: Connection, queue_id: int, *, revealed_only: bool = False
 ) -> tuple[IndependentVote, ...]:
-    """The votes on a queue's items as they stood when no more was missing; as they stand now where some still are.
+    """The votes on each item of a queue at the time when its last missing vote was cast, or now if some are missing.
 
-    From then on everyone sees everyone's: a vote that changes later, or comes on top, is not independent. A slip that
-    was taken back before is none. ``revealed_only`` leaves out items that some votes are missing of: those who still
-    vote on them must learn nothing of the others' votes.
+    Later votes and changes are not independent, since everyone can see all votes of a complete item. Votes that were
+    replaced or retracted before do not count. ``revealed_only`` leaves out incomplete items, for people who may still
+    have to vote on them.
     """
     columns = (vote.c.item_id, item.c.needed, person.c.name, vote.c.answer, vote.c.severity, vote.c.seconds)
-    found = select(*columns).join(person, person.c.id == vote.c.person_id).join(item, item.c.id == vote.c.item_id)
+    votes = select(*columns).join(person, person.c.id == vote.c.person_id).join(item, item.c.id == vote.c.item_id)
     by_item: dict[int, dict[str, IndependentVote]] = {}
     complete: set[int] = set()
-    for number, needed, name, answer, severity, seconds in connection.execute(
-        found.where(item.c.queue_id == queue_id).order_by(vote.c.id)
+    for item_id, needed, name, answer, severity, seconds in connection.execute(
+        votes.where(item.c.queue_id == queue_id).order_by(vote.c.id)
     ):
-        if number in complete:
+        if item_id in complete:
             continue
-        said = by_item.setdefault(number, {})
-        said.pop(name, None)
+        by_person = by_item.setdefault(item_id, {})
+        by_person.pop(name, None)
         if answer is not None:
-            said[name] = IndependentVote(number, name, answer, severity, seconds)
-        if len(said) == needed:
-            complete.add(number)
-    shown = complete if revealed_only else by_item.keys()
-    return tuple(one for number, said in by_item.items() if number in shown for one in said.values())
+            by_person[name] = IndependentVote(item_id, name, answer, severity, seconds)
+        if len(by_person) == needed:
+            complete.add(item_id)
+    included = complete if revealed_only else by_item.keys()
+    return tuple(cast for item_id, by_person in by_item.items() if item_id in included for cast in by_person.values())

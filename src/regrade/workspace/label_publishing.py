@@ -103,7 +103,7 @@ def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]
 
 def outcomes_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
     """The decisions that stand in several queues."""
-    return [one for name in queues for one in ledger.outcomes(published_queue(ledger, name, test_set))]
+    return [one for name in queues for one in ledger.current_decisions(published_queue(ledger, name, test_set))]
 
 
 def published_queue(ledger: Ledger, name: str, test_set: TestSet) -> Queue:

@@ -46,7 +46,7 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
 
 def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
     """What was found to be no mistake is left out, and its class is to be judged again: that changes the labels."""
-    none = sum(one.answer == NO_MISTAKE for one in ledger.outcomes(queue))
+    none = sum(one.answer == NO_MISTAKE for one in ledger.current_decisions(queue))
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 

@@ -20,7 +20,7 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
     discussions = Discussions(ledger.engine)
     same = (Question.JUDGE, queue.test_set, without_version(queue.labels))
     judging = [one for one in ledger.queues() if (one.question, one.test_set, without_version(one.labels)) == same]
-    asked = discussions.pair_elsewhere(item, judging)
+    asked = discussions.items_about_same_pair(item, judging)
     if asked:
         return asked[-1]
     name = f"second look {queue.name}"[:LONGEST_NAME].rstrip()
@@ -28,5 +28,5 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
         name, Question.JUDGE, test_set=queue.test_set, labels=queue.labels, overlap=queue.overlap
     )
     ledger.add_items(again, [NewItem(item.example, item.class_id)])
-    (added,) = discussions.pair_elsewhere(item, [again])
+    (added,) = discussions.items_about_same_pair(item, [again])
     return added
