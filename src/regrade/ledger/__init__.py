@@ -8,12 +8,12 @@ from regrade.ledger.chain import ChainLink
 from regrade.ledger.decisions import panel_decision
 from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.independent import IndependentVote
+from regrade.ledger.independent_votes import IndependentVote
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.members import AccountState, Member
 from regrade.ledger.one_time_links import OneTimeLinks
 from regrade.ledger.overlap import MOST_VOTES, OverlapChange
-from regrade.ledger.overview import Pace, QueueProgress
+from regrade.ledger.queue_progress import Pace, QueueProgress
 from regrade.ledger.queue_results import PersonsAnswer, PublishedDecision
 from regrade.ledger.records import (
     Comment,

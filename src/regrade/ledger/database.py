@@ -303,7 +303,7 @@ def _test_idle_connections(engine: Engine) -> None:
         record.info["regrade returned"] = monotonic()
 
     @event.listens_for(engine, "checkout")
-    def taken(connection: Any, record: Any, _: object) -> None:
+    def checked_out(connection: Any, record: Any, _: object) -> None:
         idle = monotonic() - record.info.get("regrade returned", monotonic())
         if idle < _MAX_IDLE and not _has_input(connection):
             return

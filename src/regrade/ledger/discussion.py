@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, RowMapping, Select, exists, func, sel
 from regrade.core import UnknownName
 from regrade.ledger.database import snapshot
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.overview import is_decided
+from regrade.ledger.queue_progress import is_decided
 from regrade.ledger.records import Comment, Decision, Item, Person, Queue, Vote, record_of
 from regrade.ledger.schema import IS_CURRENT, comment, decision, item, vote
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from regrade.core import AlreadyStored, InputError, LedgerDamaged, UnknownName
 from regrade.core.similar_names import check_distinct_names
-from regrade.ledger import assignment, decisions, discussion, overview, queue_order, voting
+from regrade.ledger import assignment, decisions, discussion, queue_order, queue_progress, voting
 from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import ChainLink, chain_problems, extend_chain, has_link, last_link
 from regrade.ledger.database import (
@@ -28,14 +28,13 @@ from regrade.ledger.database import (
     writing_unsynced,
 )
 from regrade.ledger.database_errors import shown_place
-from regrade.ledger.independent import IndependentVote, independent_votes
+from regrade.ledger.independent_votes import IndependentVote, independent_votes
 from regrade.ledger.integrity import integrity_problems
 from regrade.ledger.ledger_file import back_up
-from regrade.ledger.names import check_name, check_not_alike
+from regrade.ledger.names import check_name, check_not_similar
 from regrade.ledger.overlap import OverlapChange, change_overlap
-from regrade.ledger.overview import Pace, QueueProgress
+from regrade.ledger.queue_progress import Pace, QueueProgress
 from regrade.ledger.queue_results import PersonsAnswer, PublishedDecision, current_decisions, last_answers
-from regrade.ledger.record_rows import record_rows
 from regrade.ledger.records import (
     Comment,
     CountedVote,
@@ -53,6 +52,7 @@ from regrade.ledger.records import (
     record_of,
 )
 from regrade.ledger.reveal import is_revealed, reveals
+from regrade.ledger.row_export import exported_rows
 from regrade.ledger.row_import import import_rows
 from regrade.ledger.schema import comment, item, now_in_utc, person, queue
 
@@ -91,7 +91,7 @@ class Ledger:
         check_name("person", name)
         row = insert(person).values(name=name, role=role.value, joined=self._now())
         with writing(self.engine) as connection:
-            check_not_alike([name], connection.execute(select(person.c.name)).scalars())
+            check_not_similar([name], connection.execute(select(person.c.name)).scalars())
             return record_of(Person, _added(connection, row, person, f"there is a person {name!r} already"))
 
     def people(self) -> tuple[Person, ...]:
@@ -335,12 +335,12 @@ class Ledger:
     def progress(self, of: Queue) -> QueueProgress:
         """The number of complete, decided and disputed items of a queue, and of votes by person."""
         with snapshot(self.engine) as connection:
-            return overview.progress(connection, of)
+            return queue_progress.progress(connection, of)
 
     def pace(self, of: Queue, by: Person) -> Pace:
         """How many items of a queue are left for a person, and how fast they answer."""
         with self.engine.connect() as connection:
-            return overview.pace(connection, of.id, by.id)
+            return queue_progress.pace(connection, of.id, by.id)
 
     # Discussion and decisions
 
@@ -441,7 +441,7 @@ class Ledger:
     def rows(self) -> list[dict[str, Any]]:
         """Everything in the ledger as plain rows, with names instead of ids."""
         with snapshot(self.engine) as connection:
-            return list(record_rows(connection))
+            return list(exported_rows(connection))
 
     def import_rows(self, rows: Iterable[Mapping[str, Any]]) -> int:
         """Add rows of this or another ledger, and return how many votes are new."""

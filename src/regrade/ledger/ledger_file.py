@@ -20,7 +20,7 @@ RESTORE = "restore it from a backup (`regrade review restore FILE`)"
 
 _OPENED = "regrade file"  # key in a connection's info: which file it has open
 _NORMAL = 1  # PRAGMA synchronous=NORMAL: sync at checkpoints, not at every commit
-BESIDE = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
+SIBLING_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
 
 
 def sqlite_url(path: Path) -> URL:
@@ -49,7 +49,7 @@ def check_remains(path: Path) -> None:
         raise StoreError(f"the ledger {path} cannot be created: there is no folder {path.parent}")
     if path.is_file() and path.stat().st_size == 0:
         raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to start a new one")
-    if not path.exists() and beside(path, "-wal").exists():
+    if not path.exists() and sibling(path, "-wal").exists():
         raise StoreError(f"the ledger {path} is missing, only {path.name}-wal is left: {RESTORE}")
 
 
@@ -72,7 +72,7 @@ def connect_to_read(path: Path, *, wait: float) -> sqlite3.Connection:
 
 def has_journal(path: Path) -> bool:
     """Whether there are -wal, -shm or -journal files next to a database."""
-    return any(beside(path, suffix).exists() for suffix in BESIDE)
+    return any(sibling(path, suffix).exists() for suffix in SIBLING_SUFFIXES)
 
 
 def _connected(path: Path, options: str, wait: float) -> sqlite3.Connection:
@@ -167,7 +167,7 @@ def temporary_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise LedgerRefused(f"the ledger {path} cannot be created: {refusal(error)}") from error
     finally:
-        for file in (staged, *(beside(staged, suffix) for suffix in BESIDE)):
+        for file in (staged, *(sibling(staged, suffix) for suffix in SIBLING_SUFFIXES)):
             file.unlink(missing_ok=True)
 
 
@@ -179,10 +179,11 @@ def close_journal(path: Path) -> None:
 
 def _is_read_only(path: Path) -> bool:
     """Whether a file without a -wal file is in a folder that cannot be written to."""
-    return not os.access(path.parent, os.W_OK) and not beside(path, "-wal").exists()
+    return not os.access(path.parent, os.W_OK) and not sibling(path, "-wal").exists()
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sibling(path: Path, suffix: str) -> Path:
+    """The path of a file that SQLite keeps next to a database, or of the database itself if the suffix is empty."""
     return path.with_name(path.name + suffix)
 
 

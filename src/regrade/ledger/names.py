@@ -24,14 +24,15 @@ def check_name(what: str, name: str) -> None:
         raise InputError(f"the name of a {what} must not begin or end with a space, got {name!r}")
     if len(name) > _LONGEST:
         raise InputError(f"the name of a {what} may have at most {_LONGEST} characters, got {len(name)}")
-    for letter in name:
-        if unicodedata.category(letter) in _REFUSED and letter not in _JOINERS:
+    for character in name:
+        if unicodedata.category(character) in _REFUSED and character not in _JOINERS:
             raise InputError(
-                f"the name of a {what} cannot contain the control or invisible character U+{ord(letter):04X}: {name!a}"
+                f"the name of a {what} must not contain the control or invisible character U+{ord(character):04X}, "
+                f"got {name!a}"
             )
 
 
-def check_not_alike(names: Iterable[str], taken: Iterable[str]) -> None:
+def check_not_similar(names: Iterable[str], taken: Iterable[str]) -> None:
     """Raise if the name of a new person equals another's or differs only in case, encoding, spaces or joiners."""
     people = {comparable_name(name): name for name in taken}
     for name in names:

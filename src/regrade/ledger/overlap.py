@@ -10,8 +10,8 @@ from sqlalchemy import ColumnElement, Connection, case, func, insert, select, up
 from regrade.core import InputError
 from regrade.core.amounts import amount
 from regrade.ledger.decisions import decide_complete
-from regrade.ledger.overview import is_decided
 from regrade.ledger.queue_order import lock_queue
+from regrade.ledger.queue_progress import is_decided
 from regrade.ledger.records import Question, Queue
 from regrade.ledger.schema import item, overlap_change, queue
 
@@ -37,10 +37,10 @@ class OverlapChange:
 
     def in_words(self) -> str:
         """The change as one line of text."""
-        words = f"{self.queue}: items need {amount(self.after, 'vote')} instead of {self.before:,}; of "
-        words += f"{amount(self.open_items, 'item')} with missing votes, {self.completed:,} now have enough "
-        words += f"({self.decided:,} decided, {self.completed - self.decided:,} to discuss)"
-        return f"{words}; {amount(self.unchanged, 'item')} with all votes are unchanged"
+        text = f"{self.queue}: items need {amount(self.after, 'vote')} instead of {self.before:,}; of "
+        text += f"{amount(self.open_items, 'item')} with missing votes, {self.completed:,} now have enough "
+        text += f"({self.decided:,} decided, {self.completed - self.decided:,} to discuss)"
+        return f"{text}; {amount(self.unchanged, 'item')} with all votes are unchanged"
 
 
 def change_overlap(

@@ -43,7 +43,7 @@ class _Cached:
 
 
 class PendingItems:
-    """The pending items by person and queue: read once, then updated where there are new votes or items."""
+    """The pending items by person and queue: read once, then updated from new votes and items."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -151,7 +151,7 @@ class Comment:
 
 @dataclass(frozen=True)
 class Decision:
-    """What the votes on an item were decided to mean; ``last_vote`` is the newest vote taken into account."""
+    """The decision on an item; ``last_vote`` is the id of the newest vote taken into account."""
 
     id: int
     item_id: int

@@ -19,7 +19,7 @@ from sqlalchemy import inspect
 
 from regrade.core import InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError, refusal
 from regrade.ledger.ledger import Ledger
-from regrade.ledger.ledger_file import BESIDE, beside, close_journal, has_journal, temporary_file
+from regrade.ledger.ledger_file import SIBLING_SUFFIXES, close_journal, has_journal, sibling, temporary_file
 from regrade.ledger.schema import metadata, now_in_utc
 
 _LOCKED_WHILE_OPEN = (("", 0x40000000, 512), ("-shm", 128, 1))
@@ -111,7 +111,7 @@ def _not_in_use(path: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for suffix, start, length in _LOCKED_WHILE_OPEN:
-            file = beside(path, suffix)
+            file = sibling(path, suffix)
             if not file.exists():
                 continue
             handle = stack.enter_context(file.open("rb+"))
@@ -129,19 +129,19 @@ def _set_aside(path: Path) -> Path | None:
 
     All files are linked to their new names before the old ones are removed, the ledger's own first.
     """
-    suffixes = [suffix for suffix in ("", *BESIDE) if beside(path, suffix).exists()]
+    suffixes = [suffix for suffix in ("", *SIBLING_SUFFIXES) if sibling(path, suffix).exists()]
     if not suffixes:
         return None
     kept = path.with_name(f"{path.name}.replaced-{now_in_utc():%Y%m%dT%H%M%S.%fZ}")
     linked: list[Path] = []
     try:
         for suffix in suffixes:
-            os.link(beside(path, suffix), beside(kept, suffix))
-            linked.append(beside(kept, suffix))
+            os.link(sibling(path, suffix), sibling(kept, suffix))
+            linked.append(sibling(kept, suffix))
     except OSError:
         for file in linked:
             file.unlink()
         raise
     for suffix in suffixes:
-        beside(path, suffix).unlink()
+        sibling(path, suffix).unlink()
     return kept

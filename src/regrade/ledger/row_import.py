@@ -11,10 +11,10 @@ from regrade.core import FormatError, InputError, MismatchError
 from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import link_rows_after
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.names import check_name, check_not_alike
+from regrade.ledger.names import check_name, check_not_similar
 from regrade.ledger.queue_order import append_items
 from regrade.ledger.records import NewItem, Question, VoteContent
-from regrade.ledger.row_form import Row, validated_rows
+from regrade.ledger.row_validation import Row, validated_rows
 from regrade.ledger.schema import (
     APPEND_ONLY,
     IS_CURRENT,
@@ -34,7 +34,7 @@ _VOTE = ("key", "item_id", "person_id", "answer", "severity")
 
 
 def import_rows(connection: Connection, rows: Iterable[Row]) -> int:
-    """Add rows in the format of `record_rows`, and return how many votes were new.
+    """Add rows in the format of `exported_rows`, and return how many votes were new.
 
     People and queues are identified by name, items by image and class, votes by key. Raises for an invalid row, a row
     that refers to something that neither the rows nor the ledger contain, and a queue with another question, test set,
@@ -74,7 +74,7 @@ def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
     }
     for name in new_people:
         _check_name("person", name)
-    check_not_alike(new_people, stored)
+    check_not_similar(new_people, stored)
     if new_people:
         connection.execute(insert(person), list(new_people.values()))
     return _ids_by_name(connection, person)

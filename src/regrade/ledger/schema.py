@@ -109,19 +109,19 @@ class TimestampColumn(TypeDecorator[datetime]):
 
 
 class EnumColumn(TypeDecorator[str]):
-    """One of a few words; reading any other value raises `LedgerDamaged`."""
+    """One of a fixed set of strings; reading any other value raises `LedgerDamaged`."""
 
     impl = String
     cache_ok = True
 
-    def __init__(self, length: int, *words: str) -> None:
+    def __init__(self, length: int, *values: str) -> None:
         super().__init__(length)
-        self.words = words
+        self.values = values
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """The word."""
-        if value is not None and value not in self.words:
-            raise _damage(value, f"{', '.join(self.words[:-1])} or {self.words[-1]}")
+        """The value."""
+        if value is not None and value not in self.values:
+            raise _damage(value, f"{', '.join(self.values[:-1])} or {self.values[-1]}")
         return value
 
 

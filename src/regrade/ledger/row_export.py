@@ -15,7 +15,7 @@ KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision",
 _ITEM = (queue.c.name.label("queue"), item.c.example, item.c["class"])
 
 
-def record_rows(connection: Connection) -> Iterator[dict[str, Any]]:
+def exported_rows(connection: Connection) -> Iterator[dict[str, Any]]:
     """Every person, queue, assignment, item, vote, comment, decision, report and guide entry, oldest first.
 
     Each row has a ``kind``.

@@ -13,8 +13,8 @@ from sqlalchemy import Column
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
+from regrade.ledger.row_export import KINDS
 from regrade.ledger.schema import (
     EnumColumn,
     FloatColumn,
