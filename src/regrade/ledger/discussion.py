@@ -20,7 +20,7 @@ _OPEN = item.c.missing <= 0
 
 
 class Stage(Enum):
-    """How far the discussion of an item is."""
+    """The stage of an item's discussion."""
 
     DISPUTED = "discuss"
     """All have voted, the votes differ, and there is no decision."""

@@ -21,10 +21,10 @@ def keep_private(path: Path) -> None:
     SQLite creates -wal and -shm files with the mode of the main file, so call this before opening it.
     """
     target = path.resolve()
-    _tighten([target.with_name(target.name + suffix) for suffix in ("", "-wal", "-shm")])
+    _restrict([target.with_name(target.name + suffix) for suffix in ("", "-wal", "-shm")])
 
 
-def _tighten(files: list[Path]) -> None:
+def _restrict(files: list[Path]) -> None:
     """Make files accessible to their owner only, and log one line if that changed anything."""
     wide = [file for file in files if file.is_file() and file.stat().st_mode & _OTHERS]
     if not wide:

@@ -1,4 +1,4 @@
-"""The results of a queue: its current decisions with the people behind them, and each person's last answers."""
+"""The results of a queue: its current decisions with the people who made them, and each person's last answers."""
 
 from __future__ import annotations
 

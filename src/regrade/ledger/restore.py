@@ -46,7 +46,7 @@ def checked_backup(file: Path, path: Path) -> Iterator[CheckedBackup]:
     if path.exists() and file.samefile(path):
         raise InputError(f"{file} is the ledger itself: give a copy that `regrade review backup` wrote")
     with temporary_file(path) as staged:
-        _copy_whole(file, staged)
+        _copy_checked(file, staged)
         ledger = _migrated(file, staged)
         try:
             yield CheckedBackup(staged, ledger)
@@ -72,7 +72,7 @@ def put_in_place(backup: CheckedBackup, path: Path) -> Path | None:
     return kept
 
 
-def _copy_whole(file: Path, staged: Path) -> None:
+def _copy_checked(file: Path, staged: Path) -> None:
     """Copy a database with its journal; raises if it is damaged or not a ledger."""
     options = "mode=ro" if has_journal(file) else "mode=ro&immutable=1"  # creates no files next to the backup
     address = f"file:{quote(os.fsencode(file.absolute()))}?{options}"

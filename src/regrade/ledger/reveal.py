@@ -35,7 +35,7 @@ def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -
 
 
 def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
-    """Whether a role can see the votes on a complete item: labelers and people in training never can."""
+    """Whether a role can see the votes on a complete item: not labelers on labels, and no one in training."""
     return mode is not Mode.TRAINING and (question is not Question.LABEL or role is not Role.LABELER)
 
 

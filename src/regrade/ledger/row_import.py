@@ -1,4 +1,4 @@
-"""Import rows into a ledger; rows that it already has are skipped, and nothing in it is changed."""
+"""Import rows into a ledger; rows that it already has are skipped."""
 
 from __future__ import annotations
 
