@@ -1,4 +1,4 @@
-"""Multi-label annotations in the published layout for some validation images, made up at random."""
+"""Random multi-label annotations of validation images, in the published format."""
 
 import json
 import random
@@ -12,19 +12,19 @@ MODELS = ("alexnet", "vgg16", "resnet50", "inceptionv3", "pnasnet_large_tf")
 
 @dataclass(frozen=True)
 class Images:
-    """Some validation images in plain Python: names, labels, and each model's best class."""
+    """Validation images in plain Python: names, labels, and the top-1 class of each model."""
 
     names: list[str]
     labels: list[str]
     best: dict[str, list[str]]
 
-    def answers(self, position: int) -> list[str]:
-        """The classes that any model gives to an image, without repeats."""
+    def predictions(self, position: int) -> list[str]:
+        """The classes that any model predicts for an image, without repeats."""
         return list(dict.fromkeys(best[position] for best in self.best.values()))
 
 
 def write_images(source: Path, target: Path) -> None:
-    """Every 25th validation image with five models."""
+    """Write every 25th validation image with the predictions of five models."""
     table = pq.read_table(source, columns=["image", "wnid", *MODELS])
     pq.write_table(table.take(list(range(0, len(table), 25))), target)
 
@@ -38,7 +38,7 @@ def read_images(path: Path) -> Images:
 
 
 def annotate(images: Images) -> dict:
-    """Annotations with all that the real ones have: missing keys, empty lists, problems, images of other sets."""
+    """Annotations with all oddities of the real ones: missing keys, empty lists, problems, images of other sets."""
     rng = random.Random(3)
     annotations, problems = {}, {}
     for position, (image, label) in enumerate(zip(images.names, images.labels, strict=True)):
@@ -46,15 +46,15 @@ def annotate(images: Images) -> dict:
             continue  # never shown to anyone
         lists: dict[str, list[str]] = {"correct": [], "wrong": [], "unclear": []}
         lists[rng.choices(["correct", "unclear", "wrong"], [20, 1, 1])[0]].append(label)
-        for answer in images.answers(position):
-            fate = rng.choices(["correct", "wrong", "unclear", "novel"], [3, 3, 1, 2])[0]
-            if fate != "novel" and answer != label:
-                lists[fate].append(answer)
+        for predicted in images.predictions(position):
+            state = rng.choices(["correct", "wrong", "unclear", "novel"], [3, 3, 1, 2])[0]
+            if state != "novel" and predicted != label:
+                lists[state].append(predicted)
         annotations[image] = {key: value for key, value in lists.items() if value or rng.random() < 0.5}
         if rng.random() < 0.06:
             problems[image] = rng.choice(["original label is incorrect", "painting or drawing", "heavily edited"])
     annotations[images.names[0]] = {}
-    annotations["0a1b2c.jpeg"] = {"correct": ["n99999999"]}  # ImageNetV2, and no class of ours: not for us to judge
+    annotations["0a1b2c.jpeg"] = {"correct": ["n99999999"]}  # an image of ImageNetV2 and an unknown class: ignored
     problems["ffee00.jpeg"] = "painting or drawing"
     return {"initial_annots": annotations, "problematic_images": problems, "imagenet_m": images.names[3:5]}
 

@@ -65,7 +65,8 @@ def pytest_collection_finish() -> None:
 def _cheap_password_hashes() -> Iterator[None]:
     """Hash the passwords of tests with the least work; they are not secret."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _NO_ONES=hasher.hash("the password of no one")):
+    dummy_hash = hasher.hash("the password of no one")
+    with mock.patch.multiple("regrade.ledger.accounts", _HASHER=hasher, _DUMMY_HASH=dummy_hash):
         yield
 
 

@@ -1,4 +1,4 @@
-"""How many statements and connections work on a ledger takes."""
+"""Count the SQL statements and connections that an engine uses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,29 +8,29 @@ from sqlalchemy import Engine, event
 
 
 @dataclass
-class Work:
-    """The statements that an engine was given, and how often a connection was taken from its pool."""
+class Usage:
+    """The statements that an engine executed, and the number of connections taken from its pool."""
 
     statements: list[str] = field(default_factory=list)
     connections: int = 0
 
 
 @contextmanager
-def counted(engine: Engine) -> Iterator[Work]:
+def counted(engine: Engine) -> Iterator[Usage]:
     """Count while the block runs."""
-    work = Work()
+    usage = Usage()
 
     def note_statement(_connection, _cursor, statement, *_) -> None:
-        work.statements.append(statement)
+        usage.statements.append(statement)
 
     def note_connection(*_) -> None:
-        work.connections += 1
+        usage.connections += 1
 
     listeners = (("before_cursor_execute", note_statement), ("checkout", note_connection))
     for name, listener in listeners:
         event.listen(engine, name, listener)
     try:
-        yield work
+        yield usage
     finally:
         for name, listener in listeners:
             event.remove(engine, name, listener)

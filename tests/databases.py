@@ -1,4 +1,4 @@
-"""Databases for tests of the ledger: new ledgers that cost next to nothing, and disks that no one waits for."""
+"""Databases for tests of the ledger: new ledgers at little cost, without waiting for the disk."""
 
 import shutil
 import sqlite3
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 @contextmanager
 def without_disk_sync() -> Iterator[None]:
-    """SQLite does not wait until the disk has what is written: tests end processes, but cut no power."""
+    """Let SQLite not wait for the disk: tests kill processes, but do not cut the power."""
 
-    def stop_waiting(connection, _) -> None:
+    def disable_sync(connection, _) -> None:
         if isinstance(connection, sqlite3.Connection):
             connection.execute("PRAGMA synchronous=OFF")
 
-    with listening("connect", stop_waiting):
+    with listening("connect", disable_sync):
         yield
 
 
 class NewFiles:
-    """Ledgers in SQLite as they are when they are new, copied from one."""
+    """Creates new ledgers in SQLite by copying a template."""
 
     def __init__(self, folder: Path) -> None:
         self._template = folder / "new.sqlite"
         open_database(self._template).dispose()
 
     def put(self, path: Path) -> Path:
-        """A new ledger at a path, which is told from every other one as those are that `open_database` creates."""
+        """Create a new ledger at a path, with its own id as if created by `open_database`."""
         shutil.copy(self._template, path)
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("PRAGMA synchronous=OFF")
@@ -67,7 +67,7 @@ SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace 
 
 
 class PostgresDatabase:
-    """A database with a new ledger: the one of the test before, emptied, or another if that test changed more."""
+    """A database with a new ledger: the previous test's database, emptied, or a new one if its schema was changed."""
 
     def __init__(self, server: str) -> None:
         self._server = server
@@ -75,7 +75,7 @@ class PostgresDatabase:
         self._structure: list[str] = []
 
     def renewed(self) -> str:
-        """The address of the database, with nothing in it."""
+        """The URL of the database, without any rows."""
         if not (self._name and self._emptied()):
             self.drop()
             self._create()
@@ -97,7 +97,7 @@ class PostgresDatabase:
             self._structure = _structure(connection)
 
     def _emptied(self) -> bool:
-        """Whether the database is as it was when it was new, once its rows are gone."""
+        """Delete all rows; returns False if the schema was changed, and the database must be created again."""
         with self._connected(self._address) as connection:
             if _structure(connection) != self._structure:
                 return False
@@ -120,5 +120,5 @@ class PostgresDatabase:
 
 
 def _structure(connection: "psycopg.Connection") -> list[str]:
-    """Everything of a database that is not a row of the ledger."""
+    """Everything in a database except the rows of the ledger."""
     return connection.execute(_STRUCTURE).fetchone()[0]

@@ -1,4 +1,4 @@
-"""Databases that fail: SQLite's own errors, brought about on purpose, for every engine of this process."""
+"""Failing databases: SQLite errors caused on purpose, for every engine of this process."""
 
 import sqlite3
 from contextlib import contextmanager
@@ -17,17 +17,17 @@ def listening(name, listener):
 
 
 def read_only():
-    """Connections from now on may only read: "attempt to write a readonly database"."""
+    """New connections are read-only: "attempt to write a readonly database"."""
     return listening("connect", lambda connection, _: connection.execute("PRAGMA query_only=ON"))
 
 
 def full():
-    """Files may not grow from now on: "database or disk is full"."""
+    """Files cannot grow: "database or disk is full"."""
     return listening("connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1"))
 
 
 def raising(message, kind=sqlite3.OperationalError):
-    """Every statement fails with a message of SQLite's that is hard to bring about."""
+    """Every statement fails with a message of SQLite that is hard to cause."""
 
     def fail(*_):
         raise kind(message)

@@ -2,7 +2,7 @@
 
 import itertools
 
-from regrade.ledger import Ledger, NewItem, Question, Queue, Role, VoteContent
+from regrade.ledger import Discussions, Ledger, NewItem, Question, Queue, Role, TopicFilter, VoteContent
 
 _keys = itertools.count()
 
@@ -34,3 +34,13 @@ def item_of(ledger: Ledger, queue: Queue, example: str, class_id: str = "") -> i
 def vote(ledger: Ledger, queue: Queue, person, pair, answer, **more):
     """One vote."""
     return ledger.vote(item_of(ledger, queue, *pair), person, VoteContent(f"key {next(_keys)}", answer, **more))
+
+
+def disputed_items(ledger: Ledger, queue: Queue):
+    """The items of a queue that have all votes and no decision."""
+    return [topic.item for topic in Discussions(ledger.engine).topics(queue, TopicFilter(), count=1000)]
+
+
+def visible_votes(ledger: Ledger, item_id: int, viewer):
+    """The current votes on an item that a person may see."""
+    return Discussions(ledger.engine).seen_by(item_id, viewer).standing

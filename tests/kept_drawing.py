@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from unittest import mock
 
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 from regrade.report import drawing
 
 
@@ -30,7 +30,7 @@ class _ReportThreads:
         wait(self._futures)
 
 
-def _equal_figures_once(helpers: Helpers) -> Callable[[Any], Any]:
+def _equal_figures_once(helpers: ProcessPerThread) -> Callable[[Any], Any]:
     """Draw a figure, or return the cached one with the same specification."""
 
     @lru_cache(maxsize=64)
@@ -44,9 +44,11 @@ def _equal_figures_once(helpers: Helpers) -> Callable[[Any], Any]:
 def kept_drawing() -> Iterator[None]:
     """Draw all reports of this process with the same helper processes, which start with the first figure."""
     with (
-        Helpers(drawing._drawn) as helpers,
+        ProcessPerThread(drawing._drawn) as helpers,
         ThreadPoolExecutor(drawing._PROCESSES) as threads,
-        mock.patch.object(drawing, "Helpers", mock.Mock(return_value=nullcontext(_equal_figures_once(helpers)))),
+        mock.patch.object(
+            drawing, "ProcessPerThread", mock.Mock(return_value=nullcontext(_equal_figures_once(helpers)))
+        ),
         mock.patch.object(drawing, "ThreadPoolExecutor", lambda _: nullcontext(_ReportThreads(threads))),
     ):
         yield

@@ -1,18 +1,18 @@
-"""People and models whose skill and speed are known, on images of ImageNet's classes."""
+"""Simulated people and models with known accuracy and speed, on the classes of ImageNet."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from regrade.classes import class_space
-from regrade.core import NO_ANSWER, Answerer, AnswerTimes, Predictions, TestSet
+from regrade.core import Answerer, AnswerTimes, Predictions, TestSet
 
 SPACE = class_space("imagenet-1k")
 
 
 @dataclass(frozen=True)
 class Skill:
-    """How often one is right on dogs and elsewhere, and the median seconds an answer takes; none for models."""
+    """The accuracy on dogs and on other images, and the median seconds per answer, or None for models."""
 
     elsewhere: float
     dogs: float
@@ -20,7 +20,7 @@ class Skill:
 
 
 def test_set(images: int = 1000, *, name: str = "sim") -> TestSet:
-    """One image a class in an order that mixes them, again and again."""
+    """A test set that goes through all classes in a mixed order, one image per class, and then again."""
     labels = 7919 * np.arange(images) % len(SPACE)
     return TestSet(name, SPACE, tuple(f"{i:05}.jpg" for i in range(images)), labels.astype(np.int32))
 
@@ -28,18 +28,14 @@ def test_set(images: int = 1000, *, name: str = "sim") -> TestSet:
 test_set.__test__ = False
 
 
-def answers(
-    target: TestSet, name: str, skill: Skill, rng: np.random.Generator, *, asked: np.ndarray | None = None
-) -> Predictions:
-    """Right with the skill's probability, else any other class."""
+def answers(target: TestSet, name: str, skill: Skill, rng: np.random.Generator) -> Predictions:
+    """The label with the probability of the skill, otherwise a random other class."""
     n = len(target)
     rate = np.where(target.slice("dogs"), skill.dogs, skill.elsewhere)
-    other = (target.labels + rng.integers(1, len(SPACE), n)) % len(SPACE)
-    classes = np.where(rng.random(n) < rate, target.labels, other).astype(np.int32)[:, None]
+    wrong = (target.labels + rng.integers(1, len(SPACE), n)) % len(SPACE)
+    classes = np.where(rng.random(n) < rate, target.labels, wrong).astype(np.int32)[:, None]
     if skill.seconds is None:
         return Predictions(name, target.name, SPACE.name, classes)
     start = np.arange(n) * 1000.0
     times = AnswerTimes(start, start + skill.seconds * np.exp(rng.normal(0, 0.7, n)))
-    if asked is not None:
-        classes[~asked] = NO_ANSWER
-    return Predictions(name, target.name, SPACE.name, classes, by=Answerer.PERSON, asked=asked, times=times)
+    return Predictions(name, target.name, SPACE.name, classes, by=Answerer.PERSON, times=times)

@@ -37,7 +37,7 @@ def test_a_reviewer_writes_an_entry_and_a_labeler_reads_it(workspace, guide, ser
     page.get_by_label("Examples").fill(f"reference/{workspace.store.test_set('reference').ids[3]}")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="3", exact=True)).to_be_visible()
-    said = guide.entry("digits", "3").said
+    said = guide.entry("digits", "3").content
     assert said.traits == ("two bows", "open to the left")
     assert said.alike == ("8",)
     assert said.examples == (("reference", workspace.store.test_set("reference").ids[3]),)
@@ -63,12 +63,12 @@ def test_of_two_who_edit_at_once_both_keep_their_words(guide, entry, server, pag
     expect(rob.locator("pre.theirs")).to_have_text("Rita's words")
     expect(rob.locator("#text")).to_have_value("Rob's words")
     expect(rob.get_by_label("Why")).to_have_value("so says Rob's words")
-    assert guide.entry("digits", "3").said.text == "Rita's words"
+    assert guide.entry("digits", "3").content.text == "Rita's words"
     rob.locator("#text").fill("Both their words")
     rob.get_by_role("button", name="Save").click()
     expect(rob.locator(".prose")).to_have_text("Both their words")
-    texts = [one.said.text for one in guide.history("digits", "3")]
-    assert texts == ["Both their words", "Rita's words", entry.said.text]
+    texts = [one.content.text for one in guide.history("digits", "3")]
+    assert texts == ["Both their words", "Rita's words", entry.content.text]
 
 
 def test_history_tells_what_changed_and_restores_by_a_new_entry(workspace, guide, entry, server, page_of):
@@ -85,7 +85,7 @@ def test_history_tells_what_changed_and_restores_by_a_new_entry(workspace, guide
     page.get_by_role("button", name="Restore this one").click()
     expect(page.locator(".edits li")).to_have_count(3)
     found = guide.history("digits", "3")
-    assert found[0].said == entry.said
+    assert found[0].content == entry.content
     assert (found[0].by, found[0].replaces) == ("Rita", found[1].id)
     assert found[0].why.startswith("as Rita had it on")
 

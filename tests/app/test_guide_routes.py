@@ -72,7 +72,7 @@ def test_a_change_needs_a_reason_and_nothing_is_lost(workspace, guide, visitor):
     entry = written(workspace, guide, text="old")
     answer = visitor("Rob").submit(f"{THREE}/edit", text="new words", replaces=str(entry.id))
     assert answer.status_code == 400
-    assert "say why" in answer.text
+    assert "give a reason" in answer.text
     assert "new words" in answer.text
     assert guide.entry("digits", "3") == entry
 

@@ -407,20 +407,22 @@ class TestGuideExamples:
         return Guide(workspace.ledger.engine).write("digits", "3", GuideText("x", (), examples), author, replaces=None)
 
     def test_form_and_history_do_not_name_a_pending_image(self, visitor, entry):
-        shown, pending, _ = (example for _, example in entry.said.examples)
+        shown, pending, _ = (example for _, example in entry.content.examples)
         for part in ("edit", "history"):
             page = visitor("Rita").get(f"{self.THREE}/{part}").text
             assert shown in page and pending not in page
 
     def test_saving_keeps_the_examples_that_the_form_did_not_show(self, workspace, visitor, entry):
-        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
+        examples = entry.content.examples
+        shown = [f"digits/{example}" for _, example in examples if example != examples[1][1]]
         form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "more words"}
         assert visitor("Rita").submit(f"{self.THREE}/edit", text="y", **form).status_code == 303
-        saved = Guide(workspace.ledger.engine).entry("digits", "3").said
-        assert saved == GuideText("y", (), entry.said.examples)
+        saved = Guide(workspace.ledger.engine).entry("digits", "3").content
+        assert saved == GuideText("y", (), entry.content.examples)
 
     def test_saving_unchanged_is_still_no_change(self, visitor, entry):
-        shown = [f"digits/{example}" for _, example in entry.said.examples if example != entry.said.examples[1][1]]
+        examples = entry.content.examples
+        shown = [f"digits/{example}" for _, example in examples if example != examples[1][1]]
         form = {"examples": "\n".join(shown), "replaces": str(entry.id), "why": "nothing"}
         refused = visitor("Rita").submit(f"{self.THREE}/edit", text="x", **form)
         assert refused.status_code == 400 and "nothing has changed" in refused.text
@@ -428,4 +430,4 @@ class TestGuideExamples:
     def test_conflict_does_not_name_a_pending_image(self, visitor, entry):
         conflict = visitor("Rita").submit(f"{self.THREE}/edit", text="mine", replaces="")
         assert conflict.status_code == 409
-        assert entry.said.examples[1][1] not in conflict.text and entry.said.examples[0][1] in conflict.text
+        assert entry.content.examples[1][1] not in conflict.text and entry.content.examples[0][1] in conflict.text

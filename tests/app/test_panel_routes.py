@@ -192,7 +192,7 @@ class TestTalk:
         votes(item, Rose="wrong", why="looked again")
         answer = rita.write(f"{place}/lock", seen=seen["newest"])
         assert (answer.status_code, answer.json()["error"]) == (
-            409, "someone has changed their vote since: look at it once more",
+            409, "a vote on this item has changed in the meantime: look at the votes again",
         )  # fmt: skip
         now = state(rita, judge_queue, item)
         assert now["changes"] == [

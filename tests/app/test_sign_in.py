@@ -189,7 +189,7 @@ def test_an_invited_person_chooses_a_password_and_is_in(visitor, app, workspace)
     differing = client.post(f"/join/{word}", data={"password": "one password", "again": "another one"})
     assert differing.status_code == 400 and "differ" in differing.text
     short = client.post(f"/join/{word}", data={"password": "short", "again": "short"})
-    assert short.status_code == 400 and "10 letters" in short.text
+    assert short.status_code == 400 and "10 to 1,000 characters" in short.text
     done = client.post(f"/join/{word}", data={"password": "a new password", "again": "a new password"})
     assert done.status_code == 303
     assert "Hello, Rose" in client.get("/").text

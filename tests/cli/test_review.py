@@ -1,4 +1,4 @@
-"""A partial review end to end: list what is novel, draw a sample, judge it, and grade with what was found."""
+"""A partial review end to end: list novel predictions, draw a sample, judge it, and grade with the verdicts."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ LABELS = ("-l", "v3")
 
 @pytest.fixture(scope="module")
 def template(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with four models, and a fifth in a file that comes later."""
+    """A workspace with four models, and a fifth model in a file that is imported later."""
     folder = tmp_path_factory.mktemp("review")
     write_images(published / "recht2019" / "imagenet-val.top5.parquet", folder / "images.parquet")
     images = read_images(folder / "images.parquet")
@@ -61,7 +61,7 @@ def write(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def bring(workspace: Path, path: Path) -> tuple[object, ...]:
+def importing(workspace: Path, path: Path) -> tuple[object, ...]:
     return ("import", "verdicts", path, *SET, *LABELS, "-w", workspace)
 
 
@@ -71,7 +71,7 @@ def graded(workspace: Path, *options: object) -> dict[str, dict]:
 
 
 class TestSample:
-    def test_it_is_drawn_from_what_is_novel(self, workspace):
+    def test_sample_contains_novel_predictions_only(self, workspace):
         rows = sample(workspace)
         assert list(rows[0]) == ["image", "class", "name", "verdict", "reason"]
         assert len({(row["image"], row["class"]) for row in rows}) == 150
@@ -79,14 +79,14 @@ class TestSample:
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
         assert {(row["image"], row["class"]) for row in rows} < {(row["image"], row["class"]) for row in novel}
 
-    def test_the_seed_decides(self, template, tmp_path):
+    def test_sample_depends_on_the_seed(self, template, tmp_path):
         drawn = []
         for number, seed in enumerate((0, 0, 1)):
-            here = Path(shutil.copytree(template, tmp_path / str(number) / "W"))
-            drawn.append(sample(here, 20, "--seed", seed))
+            copy = Path(shutil.copytree(template, tmp_path / str(number) / "W"))
+            drawn.append(sample(copy, 20, "--seed", seed))
         assert drawn[0] == drawn[1] != drawn[2]
 
-    def test_drawing_again_goes_on_in_the_same_order(self, workspace):
+    def test_sample_again_continues_the_same_order(self, workspace):
         first = sample(workspace)
         (workspace.parent / "sample.csv").unlink()
         more = sample(workspace, 50)
@@ -100,14 +100,14 @@ class TestSample:
         assert not (workspace.parent / "other.csv").exists()
         assert snapshot(workspace) == before
 
-    def test_a_lost_file_is_written_again_without_what_is_judged(self, workspace):
+    def test_sample_again_leaves_out_judged_predictions(self, workspace):
         rows = sample(workspace)
-        run_well(*bring(workspace, judge(rows[:40], workspace.parent / "judged.csv")))
+        run_well(*importing(workspace, judge(rows[:40], workspace.parent / "judged.csv")))
         out = workspace.parent / "again.csv"
         run_well("labels", "sample", *SET, *LABELS, "--again", "--out", out, "-w", workspace)
         assert list(csv.DictReader(out.read_text().splitlines())) == rows[40:]
 
-    def test_a_file_with_verdicts_is_never_overwritten(self, workspace):
+    def test_sample_does_not_overwrite_a_file_with_verdicts(self, workspace):
         path = judge(sample(workspace), workspace.parent / "sample.csv")
         content = path.read_text()
         refused = run("labels", "sample", *SET, *LABELS, "--size", 150, "--out", path, "-w", workspace)
@@ -115,31 +115,31 @@ class TestSample:
         assert path.read_text() == content
 
     @pytest.mark.parametrize("size", [0, -1, 1_000_000])
-    def test_impossible_sizes(self, workspace, size):
+    def test_sample_rejects_impossible_sizes(self, workspace, size):
         before = snapshot(workspace)
         out = workspace.parent / "o.csv"
         ran = run("labels", "sample", *SET, *LABELS, "--size", size, "--out", out, "-w", workspace)
         assert_one_line(ran, "novel predictions can be drawn")
         assert snapshot(workspace) == before and not out.exists()
 
-    def test_no_folder_for_the_file(self, workspace):
+    def test_sample_rejects_a_missing_folder(self, workspace):
         before = snapshot(workspace)
         out = workspace.parent / "none" / "o.csv"
         ran = run("labels", "sample", *SET, *LABELS, "--size", 5, "--out", out, "-w", workspace)
         assert_one_line(ran, "no folder")
         assert snapshot(workspace) == before
 
-    def test_strata_by_score_need_scores(self, workspace):
+    def test_sample_by_score_needs_scores(self, workspace):
         out = workspace.parent / "o.csv"
         ran = run("labels", "sample", *SET, *LABELS, "--size", 5, "--by", "score", "--out", out, "-w", workspace)
         assert_one_line(ran, "no scores", "votes")
 
 
 class TestVerdicts:
-    def test_the_estimate_lies_between_the_bounds(self, workspace):
+    def test_estimate_lies_between_the_bounds(self, workspace):
         before = graded(workspace)
         path = judge(sample(workspace), workspace.parent / "judged.csv")
-        assert "150 new verdicts" in run_well(*bring(workspace, path)).err
+        assert "150 new verdicts" in run_well(*importing(workspace, path)).err
         for model, row in graded(workspace, "--half-width", 0.02).items():
             assert row["multilabel"]["value"] <= row["reviewed"]["value"] <= row["multilabel_upper"]["value"]
             assert row["reviewed"]["low"] < row["reviewed"]["value"] < row["reviewed"]["high"]
@@ -148,8 +148,8 @@ class TestVerdicts:
             assert row["multilabel"]["value"] >= before[model]["multilabel"]["value"]
             assert row["multilabel_upper"]["value"] <= before[model]["multilabel_upper"]["value"]
 
-    def test_more_judgments_for_a_narrower_interval(self, workspace):
-        run_well(*bring(workspace, judge(sample(workspace, 30), workspace.parent / "judged.csv")))
+    def test_narrower_interval_needs_more_judgments(self, workspace):
+        run_well(*importing(workspace, judge(sample(workspace, 30), workspace.parent / "judged.csv")))
         now = graded(workspace)["vgg16"]
         half = (now["reviewed"]["high"] - now["reviewed"]["low"]) / 2
         widths = (0.5, half * 0.99, half * 0.98, 1e-4)
@@ -160,71 +160,72 @@ class TestVerdicts:
         assert graded(workspace)["vgg16"]["judgments_needed"] is None
         assert_one_line(run("grade", *SET, *LABELS, "-w", workspace, "--half-width", 0), "half-width", "above 0")
 
-    def test_judging_all_gives_the_bound_itself(self, workspace):
+    def test_judging_everything_makes_bounds_equal(self, workspace):
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
-        run_well(*bring(workspace, judge(sample(workspace, len(novel)), workspace.parent / "judged.csv")))
+        run_well(*importing(workspace, judge(sample(workspace, len(novel)), workspace.parent / "judged.csv")))
         for rule in ("images", "classes"):
             for row in graded(workspace, "--rule", rule).values():
                 assert row["novel"] == 0
                 assert row["multilabel"] == row["multilabel_upper"]
                 assert row["reviewed"]["value"] == pytest.approx(row["multilabel"]["value"], abs=1e-12)
 
-    def test_only_the_top_of_the_sample_was_judged(self, workspace):
+    def test_partly_judged_sample_is_accepted(self, workspace):
         rows = sample(workspace)
         path = judge(rows[:60], workspace.parent / "judged.csv")
         write(path, [*csv.DictReader(path.read_text().splitlines()), *rows[60:]])
-        assert "60 new verdicts" in run_well(*bring(workspace, path)).err
+        assert "60 new verdicts" in run_well(*importing(workspace, path)).err
         assert all(row["reviewed"] for row in graded(workspace).values())
 
-    def test_they_are_only_ever_added(self, workspace):
+    def test_import_adds_new_verdicts_only(self, workspace):
         rows = sample(workspace)
         first = judge(rows[:50], workspace.parent / "first.csv")
-        run_well(*bring(workspace, first))
+        run_well(*importing(workspace, first))
         stored = snapshot(workspace)
-        assert "0 new verdicts" in run_well(*bring(workspace, first)).err
+        assert "0 new verdicts" in run_well(*importing(workspace, first)).err
         assert snapshot(workspace) == stored
         both = judge(rows[:80], workspace.parent / "both.csv")
-        assert "30 new verdicts" in run_well(*bring(workspace, both)).err
-        del stored["reviews/imagenet-val/v3@1/drawn.json"]  # it counts the files of verdicts
+        assert "30 new verdicts" in run_well(*importing(workspace, both)).err
+        for changed in ("reviews/imagenet-val/v3@1/drawn.json", "contents.json"):  # they list the files of verdicts
+            del stored[changed]
         assert stored.items() < snapshot(workspace).items()
 
-    def test_a_contradiction_is_refused(self, workspace):
+    def test_import_rejects_contradictions(self, workspace):
         rows = sample(workspace)
-        run_well(*bring(workspace, judge(rows[:50], workspace.parent / "first.csv")))
+        run_well(*importing(workspace, judge(rows[:50], workspace.parent / "first.csv")))
         before = snapshot(workspace)
-        other = judge(rows[:80], workspace.parent / "other.csv", seed=2)
-        assert_one_line(run(*bring(workspace, other)), "was judged", "is now", "--correct")
+        contradicting = judge(rows[:80], workspace.parent / "contradicting.csv", seed=2)
+        assert_one_line(run(*importing(workspace, contradicting)), "was judged", "is now", "--correct")
         twice = write(workspace.parent / "twice.csv", [rows[90] | {"verdict": v} for v in ("correct", "wrong")])
-        assert_one_line(run(*bring(workspace, twice)), "both correct and wrong")
+        assert_one_line(run(*importing(workspace, twice)), "both correct and wrong")
         assert snapshot(workspace) == before
 
-    def test_a_correction_is_a_new_row_with_its_reason(self, workspace):
+    def test_correction_is_a_new_row_with_a_reason(self, workspace):
         rows = sample(workspace)
         first = judge(rows[:50], workspace.parent / "first.csv")
-        run_well(*bring(workspace, first))
+        run_well(*importing(workspace, first))
         kept = {path.name: path.read_bytes() for path in workspace.rglob("verdicts-*.parquet")}
         turned = [row | {"verdict": "wrong"} for row in csv.DictReader(first.read_text().splitlines())]
         path = write(workspace.parent / "turned.csv", turned)
         changed = sum(row["verdict"] != "wrong" for row in csv.DictReader(first.read_text().splitlines()))
-        assert_one_line(run(*bring(workspace, path), "--correct", "   "), "the reason of a correction is blank")
-        assert f"{changed} new verdicts" in run_well(*bring(workspace, path), "--correct", "seen at full size").err
-        assert "0 new verdicts" in run_well(*bring(workspace, path)).err
+        assert_one_line(run(*importing(workspace, path), "--correct", "   "), "the reason of a correction is blank")
+        assert f"{changed} new verdicts" in run_well(*importing(workspace, path), "--correct", "seen at full size").err
+        assert "0 new verdicts" in run_well(*importing(workspace, path)).err
         for file in workspace.rglob("verdicts-*.parquet"):
             if file.name in kept:
                 assert file.read_bytes() == kept[file.name]
             else:
                 assert b"seen at full size" in pq.read_schema(file).metadata[b"regrade"]
 
-    def test_verdicts_outside_the_sample_are_refused(self, workspace):
+    def test_import_rejects_verdicts_outside_the_sample(self, workspace):
         rows = sample(workspace)
         drawn = {(row["image"], row["class"]) for row in rows}
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
-        other = next(row for row in novel if (row["image"], row["class"]) not in drawn)
+        not_drawn = next(row for row in novel if (row["image"], row["class"]) not in drawn)
         before = snapshot(workspace)
-        for image, class_id in ((other["image"], other["class"]), (rows[0]["image"], "n01440764")):
+        for image, class_id in ((not_drawn["image"], not_drawn["class"]), (rows[0]["image"], "n01440764")):
             row = {"image": image, "class": class_id, "verdict": "correct"}
             path = write(workspace.parent / "outside.csv", [rows[0] | {"verdict": "correct"}, rows[0] | row])
-            assert_one_line(run(*bring(workspace, path)), "not in the sample", image)
+            assert_one_line(run(*importing(workspace, path)), "not in the sample", image)
         assert snapshot(workspace) == before
 
     @pytest.mark.parametrize(
@@ -237,47 +238,47 @@ class TestVerdicts:
             ({"verdict": " "}, ("no row has a verdict yet",)),
         ],
     )
-    def test_rows_that_cannot_be_read(self, workspace, change, words):
+    def test_import_rejects_invalid_rows(self, workspace, change, words):
         path = write(workspace.parent / "bad.csv", [sample(workspace)[0] | change])
         before = snapshot(workspace)
-        assert_one_line(run(*bring(workspace, path)), *words)
+        assert_one_line(run(*importing(workspace, path)), *words)
         assert snapshot(workspace) == before
 
-    def test_a_file_without_verdicts(self, workspace, tmp_path):
+    def test_import_rejects_a_file_without_verdicts(self, workspace, tmp_path):
         sample(workspace)
         (tmp_path / "bad.csv").write_text("image,class\nx,y\n")
-        assert_one_line(run(*bring(workspace, tmp_path / "bad.csv")), "image, class and verdict")
+        assert_one_line(run(*importing(workspace, tmp_path / "bad.csv")), "image, class and verdict")
 
-    def test_before_a_sample_was_drawn(self, workspace, tmp_path):
+    def test_import_needs_a_sample(self, workspace, tmp_path):
         (tmp_path / "v.csv").write_text("image,class,verdict\nx,y,correct\n")
-        assert_one_line(run(*bring(workspace, tmp_path / "v.csv")), "no sample was drawn", "regrade labels sample")
+        assert_one_line(run(*importing(workspace, tmp_path / "v.csv")), "no sample was drawn", "regrade labels sample")
 
 
 class TestProblematic:
-    def test_the_image_is_left_out_for_everyone(self, workspace):
+    def test_problematic_image_is_left_out_for_all_models(self, workspace):
         before = graded(workspace)
         rows = sample(workspace)
         first = [row for row in rows if row["image"] == rows[0]["image"]]
-        said = [row | {"verdict": "Problematic", "reason": "a drawing"} for row in first]
-        others = [row | {"verdict": "wrong"} for row in rows if row["image"] != rows[0]["image"]]
-        run_well(*bring(workspace, write(workspace.parent / "judged.csv", [*said, *others])))
+        problematic = [row | {"verdict": "Problematic", "reason": "a drawing"} for row in first]
+        wrong = [row | {"verdict": "wrong"} for row in rows if row["image"] != rows[0]["image"]]
+        run_well(*importing(workspace, write(workspace.parent / "judged.csv", [*problematic, *wrong])))
         after = graded(workspace)
         for model in MODELS[1:]:
             assert after[model]["multilabel"]["n"] == before[model]["multilabel"]["n"] - 1
             assert after[model]["reviewed"]["value"] > 0
             assert after[model]["top1"] == before[model]["top1"]
-        told = "left out, as the review finds them problematic: 1 image (a drawing 1)"
+        note = "left out, as the review finds them problematic: 1 image (a drawing 1)"
         for command in (("grade",), ("compare", "vgg16", "resnet50"), ("study", "mistakes")):
-            assert told in run_well(*command, *SET, *LABELS, "-w", workspace).out
+            assert note in run_well(*command, *SET, *LABELS, "-w", workspace).out
         novel = json.loads(run_well("labels", "novel", *SET, *LABELS, "-w", workspace, "--json").out)["novel"]
         assert rows[0]["image"] not in {row["image"] for row in novel}
 
-    def test_the_flow_shows_them_apart(self, workspace):
+    def test_flow_counts_problematic_images_separately(self, workspace):
         rows = sample(workspace)
         words = ("correct", "problematic", "wrong")
         images = {image: words[n % 3] for n, image in enumerate(dict.fromkeys(row["image"] for row in rows))}
         judged = [row | {"verdict": images[row["image"]]} for row in rows]
-        run_well(*bring(workspace, write(workspace.parent / "judged.csv", judged)))
+        run_well(*importing(workspace, write(workspace.parent / "judged.csv", judged)))
         content = json.loads(run_well("study", "mistakes", *SET, *LABELS, "-w", workspace, "--json").out)
         labels = regrade.open(workspace).store.test_set("imagenet-val")
         for row in content["flow"]:
@@ -291,42 +292,42 @@ class TestProblematic:
         shown = run_well("study", "mistakes", *SET, *LABELS, "-w", workspace).out
         assert "now correct" in shown and "now problematic" in shown
 
-    def test_it_is_corrected_like_any_verdict(self, workspace):
+    def test_problematic_verdict_can_be_corrected(self, workspace):
         rows = sample(workspace)
         path = write(workspace.parent / "bad.csv", [rows[0] | {"verdict": "problematic", "reason": "edited"}])
-        run_well(*bring(workspace, path))
+        run_well(*importing(workspace, path))
         assert "(edited 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
         good = write(workspace.parent / "good.csv", [rows[0] | {"verdict": "correct"}])
-        assert_one_line(run(*bring(workspace, good)), "was judged problematic and is now correct", "--correct")
-        run_well(*bring(workspace, good), "--correct", "it is a photograph")
+        assert_one_line(run(*importing(workspace, good)), "was judged problematic and is now correct", "--correct")
+        run_well(*importing(workspace, good), "--correct", "it is a photograph")
         assert "problematic" not in run_well("grade", *SET, *LABELS, "-w", workspace).out
 
-    def test_a_reason_that_comes_later_is_added(self, workspace):
+    def test_import_adds_a_later_reason(self, workspace):
         row = sample(workspace)[0] | {"verdict": "problematic"}
         paths = {
-            reason: write(workspace.parent / f"said {reason}.csv", [row | {"reason": reason}])
+            reason: write(workspace.parent / f"reason {reason}.csv", [row | {"reason": reason}])
             for reason in ("", "edited", "a drawing")
         }
-        assert "1 new verdict\n" in run_well(*bring(workspace, paths[""])).err
-        assert "0 new verdicts, 1 reason added" in run_well(*bring(workspace, paths["edited"])).err
+        assert "1 new verdict\n" in run_well(*importing(workspace, paths[""])).err
+        assert "0 new verdicts, 1 reason added" in run_well(*importing(workspace, paths["edited"])).err
         assert "(edited 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
         for same in (paths["edited"], paths[""]):
-            assert "0 new verdicts\n" in run_well(*bring(workspace, same)).err
-        told = "the reason 'edited' and now has 'a drawing'"
-        assert_one_line(run(*bring(workspace, paths["a drawing"])), told, "--correct")
-        run_well(*bring(workspace, paths["a drawing"]), "--correct", "seen again")
+            assert "0 new verdicts\n" in run_well(*importing(workspace, same)).err
+        message = "the reason 'edited' and now has 'a drawing'"
+        assert_one_line(run(*importing(workspace, paths["a drawing"])), message, "--correct")
+        run_well(*importing(workspace, paths["a drawing"]), "--correct", "seen again")
         assert "(a drawing 1)" in run_well("grade", *SET, *LABELS, "-w", workspace).out
         files = sorted((workspace / "reviews" / "imagenet-val" / "v3@1").glob("verdicts-*.parquet"))
         assert [file.name[9:13] for file in files] == ["0001", "0002", "0003"]
 
-    def test_one_file_with_two_reasons_is_refused(self, workspace):
+    def test_import_rejects_two_reasons_for_one_prediction(self, workspace):
         row = sample(workspace)[0] | {"verdict": "problematic"}
         path = write(workspace.parent / "two.csv", [row | {"reason": "edited"}, row | {"reason": "a drawing"}])
-        assert_one_line(run(*bring(workspace, path)), "has two reasons: 'edited' and 'a drawing'")
+        assert_one_line(run(*importing(workspace, path)), "has two reasons: 'edited' and 'a drawing'")
 
-    def test_verdicts_of_earlier_versions_are_read(self, workspace):
-        """They have no column for reasons."""
-        run_well(*bring(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
+    def test_verdicts_without_a_reason_column_are_read(self, workspace):
+        """Earlier versions wrote no reasons."""
+        run_well(*importing(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
         now = graded(workspace)
         for path in workspace.rglob("verdicts-*.parquet"):
             table, meta = read_parquet(path)
@@ -335,9 +336,9 @@ class TestProblematic:
         assert graded(workspace) == now
 
 
-def test_a_model_that_came_after_the_sample_has_no_estimate(template, workspace):
-    """Its own novel predictions had no chance of being drawn: nothing stands for them."""
-    run_well(*bring(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
+def test_model_added_after_the_sample_has_no_estimate(template, workspace):
+    """Its own novel predictions had no chance of being drawn, so the sample does not represent them."""
+    run_well(*importing(workspace, judge(sample(workspace), workspace.parent / "judged.csv")))
     before = graded(workspace)
     run_well("import", "predictions", template.parent / "fifth.csv", *SET, "-w", workspace)
     after = graded(workspace, "--half-width", 0.02)
@@ -347,10 +348,10 @@ def test_a_model_that_came_after_the_sample_has_no_estimate(template, workspace)
         assert after[model]["reviewed"] == before[model]["reviewed"]
 
 
-def test_the_interval_is_wider_than_of_a_full_review(workspace):
+def test_interval_narrows_with_more_judgments(workspace):
     rows = sample(workspace, 240)
     widths = []
     for upto in (40, 240):
-        run_well(*bring(workspace, judge(rows[:upto], workspace.parent / f"{upto}.csv")))
+        run_well(*importing(workspace, judge(rows[:upto], workspace.parent / f"{upto}.csv")))
         widths.append([r["reviewed"]["high"] - r["reviewed"]["low"] for r in graded(workspace).values()])
     assert np.mean(widths[1]) < np.mean(widths[0])

@@ -1,4 +1,4 @@
-"""The ledger to a file and back, by the command line."""
+"""regrade review export, import, backup, restore and verify."""
 
 import os
 import shutil
@@ -29,24 +29,24 @@ def judged(pets):
 
 def rows(workspace):
     ledger = regrade.open(workspace).ledger
-    found = ledger.rows()
+    stored = ledger.rows()
     ledger.engine.dispose()
-    return found
+    return stored
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
-def test_there_and_back(judged, tmp_path, suffix):
-    file, other = tmp_path / f"ledger.{suffix}", tmp_path / "other"
+def test_export_and_import_preserve_every_row(judged, tmp_path, suffix):
+    file, copy = tmp_path / f"ledger.{suffix}", tmp_path / "copy"
     done = run_well("review", "export", file, "-w", judged)
-    told = "2 people, 1 queue, 2 items, 2 votes, 1 decision"
-    assert done.err == f"{file}: {told}\n"
-    run_well("init", other)
-    assert run_well("review", "import", file, "-w", other).err == f"{file}: {told}; 2 new votes\n"
-    assert rows(other) == rows(judged)
-    assert run_well("review", "import", file, "-w", other).err == f"{file}: {told}; 0 new votes\n"
+    counts = "2 people, 1 queue, 2 items, 2 votes, 1 decision"
+    assert done.err == f"{file}: {counts}\n"
+    run_well("init", copy)
+    assert run_well("review", "import", file, "-w", copy).err == f"{file}: {counts}; 2 new votes\n"
+    assert rows(copy) == rows(judged)
+    assert run_well("review", "import", file, "-w", copy).err == f"{file}: {counts}; 0 new votes\n"
 
 
-def test_what_cannot_be(judged, tmp_path):
+def test_export_and_import_reject_bad_files(judged, tmp_path):
     before = rows(judged)
     run_well("review", "export", tmp_path / "a.csv", "-w", judged)
     assert_one_line(run("review", "export", tmp_path / "a.csv", "-w", judged), "exists already")
@@ -59,7 +59,7 @@ def test_what_cannot_be(judged, tmp_path):
     assert rows(judged) == before
 
 
-def test_an_empty_ledger(pets, tmp_path):
+def test_empty_ledger_can_be_exported_and_imported(pets, tmp_path):
     assert "an empty ledger" in run_well("review", "export", tmp_path / "a.json", "-w", pets).err
     assert run_well("review", "import", tmp_path / "a.json", "-w", pets).err.endswith("0 new votes\n")
 
@@ -102,7 +102,7 @@ def vote_more(workspace, name, *, count=80):
 
 
 def kill(ledger, workspace, tmp_path):
-    """Leave a ledger's files as a server does that is killed: the newest votes are in the -wal."""
+    """Leave a ledger's files as a killed server does: the newest votes are in the -wal file."""
     copies = tmp_path / "killed"
     copies.mkdir()
     for path in workspace.glob("ledger.sqlite*"):
@@ -116,43 +116,43 @@ def kill(ledger, workspace, tmp_path):
 
 @pytest.fixture
 def crashed(judged, tmp_path):
-    """A ledger whose server was killed, and an older backup in place of its file, beside its -wal."""
+    """A ledger whose server was killed, with a -wal file, and an older backup of it."""
     run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
     kill(vote_more(judged, "Cleo"), judged, tmp_path)
     assert (judged / "ledger.sqlite-wal").stat().st_size
     return judged
 
 
-def test_restore_replaces_a_copy_that_an_old_wal_ruins(crashed, tmp_path):
+def test_restore_replaces_a_copy_damaged_by_an_old_wal(crashed, tmp_path):
     backup, ledger = tmp_path / "backup.sqlite", crashed / "ledger.sqlite"
     ledger.unlink()
     shutil.copy(backup, ledger)
     files = {path.name: path.read_bytes() for path in crashed.glob("ledger.sqlite*")}
     done = run_well("review", "restore", backup, "-w", crashed)
-    assert "restored from" in done.err and "3 votes, comments, decisions" in done.err and "check next" in done.err
+    assert "restored from" in done.err and "3 votes, comments, decisions" in done.err and "next steps" in done.err
     assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
     (kept,) = crashed.glob("ledger.sqlite.replaced-*Z")
     assert str(kept) in done.err
     for name, content in files.items():
         assert kept.with_name(name.replace("ledger.sqlite", kept.name)).read_bytes() == content
     assert "novel" in run_well("review", "list", "-w", crashed).out
-    assert "the ledger is whole" in run_well("review", "verify", "-w", crashed).err
+    assert "the ledger is valid" in run_well("review", "verify", "-w", crashed).err
 
 
-def test_malformed_ledger_beside_a_wal_names_restore(judged):
+def test_malformed_ledger_with_a_wal_suggests_restore(judged):
     damage(judged / "ledger.sqlite")
     (judged / "ledger.sqlite-wal").write_bytes(b"of another ledger")
     assert_one_line(run("review", "list", "-w", judged), "malformed", "-wal", "regrade review restore FILE")
 
 
-def test_restore_takes_back_what_it_set_aside_with_its_wal(crashed, tmp_path):
+def test_restore_accepts_a_replaced_ledger_with_its_wal(crashed, tmp_path):
     run_well("review", "restore", tmp_path / "backup.sqlite", "-w", crashed)
     (kept,) = crashed.glob("ledger.sqlite.replaced-*Z")
     assert "163 votes" in run_well("review", "restore", kept, "-w", crashed).err
     assert len(rows(crashed)) > 163
 
 
-def test_restore_of_a_ledger_that_is_gone(crashed, tmp_path):
+def test_restore_replaces_a_missing_ledger(crashed, tmp_path):
     (crashed / "ledger.sqlite").unlink()
     run_well("review", "restore", tmp_path / "backup.sqlite", "-w", crashed)
     assert "novel" in run_well("review", "list", "-w", crashed).out
@@ -167,14 +167,14 @@ sys.stdin.read()
 """
 
 
-def test_restore_refuses_a_ledger_that_another_process_has_open(judged, tmp_path):
+def test_restore_rejects_a_ledger_that_another_process_has_open(judged, tmp_path):
     run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
     before = rows(judged)
     command = [sys.executable, "-c", HOLDING, judged / "ledger.sqlite"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout.readline() == b"open\n"
         assert_one_line(run("review", "restore", tmp_path / "backup.sqlite", "-w", judged), "in use by another process")
-        (judged / "ledger.sqlite").rename(judged / "moved")  # what is left of it beside the path is in use too
+        (judged / "ledger.sqlite").rename(judged / "moved")  # its -shm file at the old path is in use too
         assert_one_line(run("review", "restore", tmp_path / "backup.sqlite", "-w", judged), "in use by another process")
         (judged / "moved").rename(judged / "ledger.sqlite")
         holder.stdin.close()
@@ -182,7 +182,7 @@ def test_restore_refuses_a_ledger_that_another_process_has_open(judged, tmp_path
     assert not list(judged.glob("*.replaced-*")) and not list(judged.glob(".ledger*"))
 
 
-def test_restore_refuses_what_is_not_a_whole_ledger(judged, tmp_path):
+def test_restore_rejects_invalid_backups(judged, tmp_path):
     before = rows(judged)
     bad = tmp_path / "bad.sqlite"
 
@@ -207,16 +207,16 @@ def test_restore_refuses_what_is_not_a_whole_ledger(judged, tmp_path):
     with closing(sqlite3.connect(bad)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     refused("bad.sqlite", "newer regrade")
-    other = regrade.init(tmp_path / "other")
-    other.back_up_ledger(bad)
-    other.ledger.engine.dispose()
+    workspace = regrade.init(tmp_path / "another")
+    workspace.back_up_ledger(bad)
+    workspace.ledger.engine.dispose()
     refused("a copy of another ledger")
     assert_one_line(run("review", "restore", judged / "ledger.sqlite", "-w", judged), "the ledger itself")
     assert rows(judged) == before
     assert not list(judged.glob("*.replaced-*")) and not list(judged.glob(".ledger*"))
 
 
-def test_restore_of_postgres_names_the_tool(judged, tmp_path):
+def test_restore_of_postgres_names_pg_restore(judged, tmp_path):
     run_well("review", "backup", tmp_path / "backup.sqlite", "-w", judged)
     config = judged / "regrade.toml"
     config.write_text(config.read_text().replace('"ledger.sqlite"', '"postgresql://nowhere/none"'))

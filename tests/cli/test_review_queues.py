@@ -1,4 +1,4 @@
-"""regrade review queue, people, mistakes, label, list, assign and agreement, as a user calls them."""
+"""regrade review queue, people, mistakes, label, list, assign and agreement."""
 
 import json
 
@@ -38,7 +38,7 @@ def as_json(*arguments):
     return json.loads(run_well(*arguments, "--json").out)
 
 
-def test_queue(pets_labeled, ledger):
+def test_queue_adds_novel_predictions_once(pets_labeled, ledger):
     done = as_json("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
     assert done == {
         "queue": "novel pets own", "question": "judge", "added": 2, "items": 2, "overlap": 2,
@@ -48,12 +48,12 @@ def test_queue(pets_labeled, ledger):
     assert as_json("review", "queue", *ASK, "-w", pets_labeled)["added"] == 0
 
 
-def test_a_sample_says_how_many_of_how_many(pets_labeled):
+def test_queue_with_size_prints_the_size_of_the_sample(pets_labeled):
     done = run_well("review", "queue", *ASK, "--size", 1, "--by", "nothing", "-w", pets_labeled)
     assert "drawn at random: 1, so far 1 of 2 novel predictions (stratified by nothing)" in done.out
 
 
-def test_people(pets_labeled, ledger, tmp_path):
+def test_people_adds_answers_and_predictions(pets_labeled, ledger, tmp_path):
     file = tmp_path / "ann.csv"
     file.write_text("person,image,class\nann,p0,ship\nann,p1,dog\n")
     run_well("import", "people", file, "-t", "pets", "-w", pets_labeled)
@@ -62,7 +62,7 @@ def test_people(pets_labeled, ledger, tmp_path):
     assert set(ledger.pairs(ledger.queue("people pets own"))) == {("p0", "ship"), ("p0", "cat")}
 
 
-def test_mistakes(pets_labeled, tmp_path):
+def test_mistakes_adds_remaining_mistakes(pets_labeled, tmp_path):
     run_well("labels", "sample", *ASK, "--size", 2, "--out", tmp_path / "s.csv", "-w", pets_labeled)
     file = tmp_path / "v.csv"
     file.write_text("image,class,verdict\np2,cat,wrong\np5,deer,unclear\n")
@@ -71,7 +71,7 @@ def test_mistakes(pets_labeled, tmp_path):
     assert (done["queue"], done["question"], done["added"]) == ("mistakes pets first", "mistake", 1)
 
 
-def test_label(pets_labeled, ledger):
+def test_label_adds_images_of_a_family(pets_labeled, ledger):
     done = as_json("review", "label", "-t", "pets", "--family", "animals", "--size", 3, "--seed", 1, "-w", pets_labeled)
     assert (done["queue"], done["added"]) == ("label pets animals", 3)
     run_well("review", "label", "-t", "pets", "--mode", "training", "-w", pets_labeled)
@@ -79,7 +79,7 @@ def test_label(pets_labeled, ledger):
 
 
 class TestListAndAssign:
-    def test_how_far_queues_are(self, pets_labeled, ledger):
+    def test_list_shows_progress(self, pets_labeled, ledger):
         assert as_json("review", "list", "-w", pets_labeled) == {"queues": []}
         ada, bob = add_people(ledger, "Ada", "Bob")
         run_well("review", "queue", *ASK, "-w", pets_labeled)
@@ -106,13 +106,13 @@ class TestListAndAssign:
             reports.clear(report.id, bob)
         assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["reported"] == 0
 
-    def test_a_queue_for_some(self, pets_labeled, ledger):
+    def test_assign_and_everyone_change_who_sees_the_queue(self, pets_labeled, ledger):
         add_people(ledger, "Ada", "Bob")
         ledger.add_person("Lea", Role.LABELER)
         run_well("review", "queue", *ASK, "--overlap", 2, "-w", pets_labeled)
         done = run_well("review", "assign", "novel pets own", "Ada", "-w", pets_labeled)
         assert "novel pets own is for Ada\n" in done.err
-        assert "an item needs 2 votes, and 1 can give one: regrade review overlap" in done.err
+        assert "each item needs 2 votes, but only 1 can vote: change that with regrade review overlap" in done.err
         assert as_json("review", "list", "-w", pets_labeled)["queues"][0]["assigned"] == ["Ada"]
         assert ledger.queues_of(ledger.person("Bob")) == ()
         done = run_well("review", "assign", "novel pets own", "--everyone", "-w", pets_labeled)
@@ -122,20 +122,20 @@ class TestListAndAssign:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (["novel pets own"], ["say whom the queue is for"]),
-            (["novel pets own", "Ada", "--everyone"], ["say whom the queue is for"]),
+            (["novel pets own"], ["either names of people, or --everyone"]),
+            (["novel pets own", "Ada", "--everyone"], ["either names of people, or --everyone"]),
             (["novel pets own", "Eve"], ["unknown person 'Eve'", "Lea"]),
             (["novel pets own", "Lea"], ["Lea is a labeler", "reviewers"]),
             (["novel", "Lea"], ["did you mean novel pets own"]),
         ],
     )
-    def test_bad_input(self, pets_labeled, ledger, arguments, words):
+    def test_assign_rejects_bad_input(self, pets_labeled, ledger, arguments, words):
         ledger.add_person("Lea", Role.LABELER)
         run_well("review", "queue", *ASK, "-w", pets_labeled)
         assert_one_line(run("review", "assign", *arguments, "-w", pets_labeled), *words)
         assert ledger.assigned(ledger.queue("novel pets own")) == ()
 
-    def test_no_one_to_assign(self, pets_labeled):
+    def test_assign_rejects_people_of_an_empty_team(self, pets_labeled):
         run_well("review", "queue", *ASK, "-w", pets_labeled)
         assert_one_line(run("review", "assign", "novel pets own", "Ada", "-w", pets_labeled), "there are none yet")
 
@@ -151,23 +151,23 @@ class TestAgreement:
                 vote(ledger, queue, person, pair, {"c": "correct", "w": "wrong"}[letter])
         return pets_labeled
 
-    def test_of_a_queue(self, judged):
-        found = as_json("review", "agreement", "novel pets own", "-w", judged)
-        assert found["measures"][0]["equal"]["value"] == 0.5
-        assert [(one["person"], one["with_others"]["n"]) for one in found["reviewers"]] == [("Ada", 2), ("Bob", 2)]
+    def test_agreement_of_one_queue(self, judged):
+        result = as_json("review", "agreement", "novel pets own", "-w", judged)
+        assert result["measures"][0]["equal"]["value"] == 0.5
+        assert [(row["person"], row["with_others"]["n"]) for row in result["reviewers"]] == [("Ada", 2), ("Bob", 2)]
         out = run_well("review", "agreement", "novel pets own", "--show", "reviewers", "-w", judged).out
         assert "Ada" in out and "50.0" in out and "tied" in out
 
-    def test_of_all_queues(self, judged):
+    def test_agreement_of_all_queues(self, judged):
         run_well("review", "label", "-t", "pets", "--mode", "training", "--size", 1, "-w", judged)
         run_well("review", "label", "-t", "pets", "-w", judged)
-        found = as_json("review", "agreement", "-w", judged)["agreement"]
-        assert [one["queue"] for one in found] == ["novel pets own", "label pets"]
+        results = as_json("review", "agreement", "-w", judged)["agreement"]
+        assert [result["queue"] for result in results] == ["novel pets own", "label pets"]
         out = run_well("review", "agreement", "-w", judged).out
         assert "label pets: no item has the votes of two people yet" in out
-        assert_one_line(run("review", "agreement", "--show", "reviewers", "-w", judged), "name it")
+        assert_one_line(run("review", "agreement", "--show", "reviewers", "-w", judged), "needs the name of a queue")
 
-    def test_without_queues(self, pets_labeled):
+    def test_agreement_rejects_unknown_queues(self, pets_labeled):
         assert_one_line(run("review", "agreement", "-w", pets_labeled), "no queue yet")
         assert_one_line(run("review", "agreement", "x", "-w", pets_labeled), "unknown queue 'x'")
 
@@ -188,7 +188,7 @@ class TestAgreement:
         (["label", "-t", "pets", "--overlap", -1], ["overlap of -1"]),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(pets_labeled, ledger, arguments, words):
+def test_bad_input_is_rejected_and_stores_nothing(pets_labeled, ledger, arguments, words):
     before = files(pets_labeled)
     assert_one_line(run("review", *arguments, "-w", pets_labeled), *words)
     assert ledger.rows() == []
@@ -196,5 +196,5 @@ def test_bad_input_is_one_line_and_leaves_nothing(pets_labeled, ledger, argument
 
 
 def files(workspace):
-    """What is stored beside the ledger, whose file changes as SQLite pleases."""
+    """The stored files except the ledger, whose file SQLite may change at any time."""
     return {name: content for name, content in snapshot(workspace).items() if not name.startswith("ledger")}

@@ -1,4 +1,4 @@
-"""regrade serve and regrade team: the link that lets the owner in, and accounts for everyone else."""
+"""regrade serve and regrade team: one-time links, accounts, signals and proxies."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ def port():
 
 @pytest.fixture
 def processes():
-    """Servers to be ended when the test is over."""
+    """Servers that are stopped after the test."""
     running = []
     yield running
     for process in running:
@@ -41,7 +41,7 @@ def processes():
 
 @pytest.fixture
 def started(workspace, port, processes):
-    """Starts a server and gives what it printed first."""
+    """Starts a server and returns the first line it prints."""
 
     def start(*options):
         command = [sys.executable, "-m", "regrade", "serve", "--port", str(port), "-w", str(workspace), *options]
@@ -56,7 +56,7 @@ def new_browser():
     return urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
 
 
-def test_links_let_their_owner_in_without_an_account_or_a_restart(started, port, workspace):
+def test_links_sign_in_once_without_an_account(started, port, workspace):
     link = started()
     assert link.startswith(f"http://127.0.0.1:{port}/enter/")
     browser = new_browser()
@@ -69,18 +69,18 @@ def test_links_let_their_owner_in_without_an_account_or_a_restart(started, port,
     assert "Hello, " in new_browser().open(another).read().decode()
 
 
-class TestEnd:
-    """A server that is told to end does so, whoever is connected, and leaves its ledger closed."""
+class TestStop:
+    """A server stops on a signal, even with open connections, and closes its ledger."""
 
     @pytest.fixture
     def serving(self, started, processes, workspace, run_warm):
-        """A server with accounts, which has been asked for a page."""
+        """A running server with accounts."""
         assert run_warm("team", "add", "Ada", "--role", "owner", "-w", workspace).code == 0
         started("--accounts")
         return processes[-1]
 
     @pytest.mark.parametrize("number, code", [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-    def test_signals_end_it_with_open_connections(self, serving, port, workspace, number, code):
+    def test_signals_stop_the_server_with_open_connections(self, serving, port, workspace, number, code):
         with closing(http.client.HTTPConnection("127.0.0.1", port)) as idle:
             idle.request("GET", "/sign-in")
             assert idle.getresponse().read()
@@ -90,11 +90,11 @@ class TestEnd:
         assert (serving.returncode, err) == (code, "")
         assert sorted(path.name for path in workspace.glob("ledger*")) == ["ledger.json", "ledger.sqlite"]
 
-    def test_a_request_that_never_ends_does_not_hold_it_up(self, serving, port):
+    def test_incomplete_request_does_not_block_the_stop(self, serving, port):
         with socket.create_connection(("127.0.0.1", port)) as line:
             head = "POST /sign-in HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
             line.sendall((head + "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n").encode())
-            assert line.recv(100).startswith(b"HTTP/1.1 100")  # the server reads what does not come
+            assert line.recv(100).startswith(b"HTTP/1.1 100")  # the server waits for the body
             serving.send_signal(signal.SIGTERM)
             _, err = serving.communicate(timeout=HANG_LIMIT)
             assert serving.returncode == 0
@@ -136,7 +136,7 @@ main()
     "where",
     ["typer", "regrade.cli.options", "regrade.workspace", "sqlalchemy", "regrade.app", "uvicorn", "bind"],
 )
-def test_control_c_while_it_starts_shows_nothing(workspace, port, where):
+def test_ctrl_c_during_the_start_prints_nothing(workspace, port, where):
     arguments = [where, "serve", "--port", str(port), "-w", str(workspace)]
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPT, *arguments], capture_output=True, text=True, timeout=HANG_LIMIT, check=False
@@ -145,14 +145,14 @@ def test_control_c_while_it_starts_shows_nothing(workspace, port, where):
 
 
 @pytest.mark.parametrize("proxy", ["nginx", "10.0.0.0/40"])
-def test_a_proxy_has_an_address(workspace, proxy):
+def test_proxy_must_be_an_address(workspace, proxy):
     done = run("serve", "--proxy", proxy, "-w", workspace)
     assert done.code == 1
     assert done.err.startswith("error: no proxy has the address")
 
 
 @pytest.mark.parametrize("options, secure", [((), True), (("--proxy", "10.0.0.0/8"), False)])
-def test_headers_of_a_trusted_proxy_are_believed(started, workspace, port, options, secure):
+def test_headers_of_a_trusted_proxy_are_used(started, workspace, port, options, secure):
     link = run_well(
         "team", "add", "Ada", "--role", "owner", "--address", f"http://127.0.0.1:{port}", "-w", workspace
     ).out
@@ -166,14 +166,14 @@ def test_headers_of_a_trusted_proxy_are_believed(started, workspace, port, optio
         assert ("Secure" in answer.headers["set-cookie"]) is secure
 
 
-def test_an_address_that_others_reach_needs_an_owner(workspace):
+def test_public_address_needs_an_owner_account(workspace):
     for options in (("--host", "0.0.0.0"), ("--accounts",)):
         done = run("serve", *options, "-w", workspace)
         assert done.code == 1
         assert done.err.startswith("error: people need accounts") and "regrade team add" in done.err
 
 
-def test_a_port_that_is_taken_is_told(workspace, port):
+def test_used_port_is_rejected(workspace, port):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", port))
         taken.listen()
@@ -182,7 +182,7 @@ def test_a_port_that_is_taken_is_told(workspace, port):
     assert done.err == f"error: port {port} of 127.0.0.1 cannot be used: Address already in use\n"
 
 
-def test_people_are_added_invited_and_closed(workspace):
+def test_team_adds_invites_and_closes_people(workspace):
     added = run_well("team", "add", "Ada Lovelace", "--role", "owner", "-w", workspace)
     assert re.fullmatch(r"http://127\.0\.0\.1:8765/join/[\w-]{32}\n", added.out)
     again = run_well("team", "invite", "Ada Lovelace", "--address", "https://grades.example/", "-w", workspace)
@@ -200,16 +200,16 @@ def test_people_are_added_invited_and_closed(workspace):
 
 
 @pytest.mark.parametrize(
-    "command, said",
+    "command, message",
     [
-        (("team", "add", "Ada"), "someone is called 'Ada' already"),
-        (("team", "add", "  "), "a person has a name"),
+        (("team", "add", "Ada"), "there is a person 'Ada' already"),
+        (("team", "add", "  "), "the name of a person must not be empty"),
         (("team", "invite", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
         (("team", "close", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
         (("team", "sign-out", "Adda"), "unknown person 'Adda'; did you mean Ada?"),
     ],
 )
-def test_bad_names_are_one_line(workspace, command, said):
+def test_team_rejects_bad_names(workspace, command, message):
     run_well("team", "add", "Ada", "-w", workspace)
     done = run(*command, "-w", workspace)
-    assert (done.code, done.err.splitlines()[0].removeprefix("error: ")) == (1, said)
+    assert (done.code, done.err.splitlines()[0].removeprefix("error: ")) == (1, message)

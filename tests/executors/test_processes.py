@@ -1,4 +1,4 @@
-"""Calls in processes of their own: the same answers, and none is lost with a process."""
+"""`ProcessPerThread` returns the results of a function, even if its processes die."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from running import run_process
 
 from regrade.executors import processes
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 
 FUNCTIONS = """
 import os
@@ -21,8 +21,8 @@ def pid(_):
     return os.getpid()
 
 def loud(number):
-    print("a word from a library", flush=True)
-    os.write(1, b"another from further below\\n")
+    print("output of a library", flush=True)
+    os.write(1, b"output of native code\\n")
     return number + 1
 
 def ones(size):
@@ -38,7 +38,7 @@ class Counting:
         return self.count
 
 class Mortal:
-    "Dies in any other process than its own, once it has answered a few times."
+    "Dies in any other process than its own, after a few calls."
     def __init__(self, after):
         self.home, self.left = os.getpid(), after
 
@@ -56,7 +56,7 @@ def refuse(number):
 
 @pytest.fixture
 def functions(tmp_path, monkeypatch):
-    """A module that other processes find too."""
+    """A module that other processes can import too."""
     (tmp_path / "helper_functions.py").write_text(FUNCTIONS)
     monkeypatch.syspath_prepend(tmp_path)
     import helper_functions
@@ -65,83 +65,83 @@ def functions(tmp_path, monkeypatch):
     del sys.modules["helper_functions"]
 
 
-def test_every_thread_has_a_process_of_its_own(functions):
+def test_each_thread_has_its_own_process(functions):
     together = threading.Barrier(3)
 
-    def two(_):
+    def call_twice(_):
         first = helpers(0)
         together.wait(30)
         return first, helpers(0)
 
-    with Helpers(functions.pid) as helpers, ThreadPoolExecutor(3) as pool:
-        pairs = list(pool.map(two, range(3)))
+    with ProcessPerThread(functions.pid) as helpers, ThreadPoolExecutor(3) as pool:
+        pairs = list(pool.map(call_twice, range(3)))
     assert all(first == second for first, second in pairs)
     assert len({os.getpid(), *(first for first, _ in pairs)}) == 4
 
 
-def test_the_function_is_sent_once(functions):
-    with Helpers(functions.Counting()) as helpers:
+def test_function_is_sent_once(functions):
+    with ProcessPerThread(functions.Counting()) as helpers:
         assert [helpers(0) for _ in range(4)] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("size", [0, 1, 10_000_000])
-def test_answers_of_any_size(functions, size):
-    with Helpers(functions.ones) as helpers:
+def test_results_may_have_any_size(functions, size):
+    with ProcessPerThread(functions.ones) as helpers:
         np.testing.assert_array_equal(helpers(size), np.ones(size, np.uint8))
 
 
-def test_a_function_of_any_size(functions):
-    with Helpers(functions.Counting(5_000_000)) as helpers:
+def test_function_may_have_any_size(functions):
+    with ProcessPerThread(functions.Counting(5_000_000)) as helpers:
         assert [helpers(0), helpers(0)] == [1, 2]
 
 
-def test_what_is_printed_does_not_get_between_the_answers(functions, capfd):
-    with Helpers(functions.loud) as helpers:
+def test_printed_output_does_not_mix_with_results(functions, capfd):
+    with ProcessPerThread(functions.loud) as helpers:
         assert [helpers(number) for number in range(5)] == [1, 2, 3, 4, 5]
     assert capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_process_that_dies_is_replaced_by_the_thread_for_good(functions, after):
-    with Helpers(functions.Mortal(after)) as helpers:
-        given = [helpers(number) for number in range(6)]
-    assert [number for number, _ in given] == list(range(6))
-    assert [process == os.getpid() for _, process in given] == [False] * after + [True] * (6 - after)
+def test_thread_calls_the_function_itself_after_its_process_died(functions, after):
+    with ProcessPerThread(functions.Mortal(after)) as helpers:
+        results = [helpers(number) for number in range(6)]
+    assert [number for number, _ in results] == list(range(6))
+    assert [process == os.getpid() for _, process in results] == [False] * after + [True] * (6 - after)
 
 
 @pytest.mark.parametrize("weight", [0, 5_000_000])
-def test_one_that_dies_at_once_is_replaced_too(functions, monkeypatch, weight):
-    def stillborn():
+def test_thread_calls_the_function_itself_if_its_process_dies_at_once(functions, monkeypatch, weight):
+    def exited_process():
         process = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process.wait(30)
         return process
 
-    monkeypatch.setattr(processes, "_started", stillborn)
-    with Helpers(functions.Counting(weight)) as helpers:
+    monkeypatch.setattr(processes, "_started", exited_process)
+    with ProcessPerThread(functions.Counting(weight)) as helpers:
         assert [helpers(0), helpers(0)] == [1, 2]
 
 
 @pytest.mark.usefixtures("capfd")
-def test_what_the_function_raises_is_raised_here(functions):
-    with Helpers(functions.refuse) as helpers:
+def test_errors_of_the_function_are_raised_in_the_caller(functions):
+    with ProcessPerThread(functions.refuse) as helpers:
         for _ in range(2):
             with pytest.raises(ValueError, match="7 is too many"):
                 helpers(7)
 
 
-def test_at_the_end_no_process_is_left(functions):
-    with Helpers(functions.pid) as helpers, ThreadPoolExecutor(2) as pool:
+def test_exit_ends_all_processes(functions):
+    with ProcessPerThread(functions.pid) as helpers, ThreadPoolExecutor(2) as pool:
         list(pool.map(helpers, range(8)))
         assert 1 <= len(helpers._all) <= 2 and all(process.poll() is None for process in helpers._all)
     assert all(process.returncode == 0 for process in helpers._all)
 
 
-def test_none_is_started_before_it_is_needed(functions):
-    with Helpers(functions.pid) as helpers:
+def test_no_process_starts_before_the_first_call(functions):
+    with ProcessPerThread(functions.pid) as helpers:
         assert helpers._all == []
 
 
-def test_report_command_draws_in_processes_of_its_own(pets):
+def test_report_command_draws_figures_in_processes(pets):
     pytest.importorskip("vl_convert")
     ran = run_process("report", "drawn", "-w", pets)
     assert ran.code == 0 and "Warning" not in ran.err, ran.err

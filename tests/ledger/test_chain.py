@@ -1,4 +1,4 @@
-"""The hash chain: whatever is changed, removed or added past the ledger is noticed."""
+"""The hash chain and the schema checks detect rows and tables that were changed by bypassing the ledger."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from regrade.ledger.schema import APPEND_ONLY
 
 
 def fill(ledger: Ledger) -> Ledger:
-    """A ledger with votes, a comment, a decision and an entry of the guide."""
+    """Add votes, a comment, a decision and a guide entry to a ledger."""
     panel = [ledger.add_person(name, Role.REVIEWER) for name in ("Ada", "Bob", "Cleo")]
     queue = ledger.open_queue("novel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
     ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(3)])
@@ -34,12 +34,12 @@ def filled(ledger):
 
 
 def chain_problems(ledger: Ledger, **options) -> list[str]:
-    """What is wrong with the chain, without the triggers that a test has removed."""
+    """The problems of a ledger, except the triggers that a test has removed."""
     return [problem for problem in ledger.problems(**options) if "trigger" not in problem]
 
 
-def changed(ledger: Ledger, *statements: str) -> None:
-    """Change a ledger as someone would who first removes what protects it."""
+def tamper(ledger: Ledger, *statements: str) -> None:
+    """Remove the triggers that protect a ledger and run SQL statements."""
     with ledger.engine.begin() as connection:
         for table in (*(table.name for table in APPEND_ONLY), "chain"):
             if connection.dialect.name == "postgresql":
@@ -51,19 +51,19 @@ def changed(ledger: Ledger, *statements: str) -> None:
             connection.execute(text(statement))
 
 
-def test_chain_of_an_untouched_ledger_is_whole(filled):
+def test_problems_is_empty_for_an_untouched_ledger(filled):
     assert filled.problems() == ()
     assert filled.last_link().position == 6
 
 
 @pytest.mark.parametrize("seconds", [None, 0, 0.0, -0.0, 3, 2.0, 1e-300, 0.1, 123456789.0])
-def test_chain_is_whole_whatever_time_a_vote_takes(ledger, panel, queue, seconds):
+def test_chain_is_valid_for_any_vote_time(ledger, panel, queue, seconds):
     ledger.add_items(queue, [NewItem("a.jpg", "cat")])
     ledger.vote(1, panel[0], VoteContent("only", "correct", seconds=seconds))
     assert ledger.problems() == ()
 
 
-def test_chain_of_an_empty_ledger_is_whole(ledger):
+def test_problems_is_empty_for_an_empty_ledger(ledger):
     assert ledger.problems() == ()
     assert ledger.last_link().position == 0
 
@@ -96,43 +96,43 @@ def test_chain_of_an_empty_ledger_is_whole(ledger):
     ],
 )
 def test_chain_names_the_first_row_that_was_tampered_with(filled, statement, problem):
-    changed(filled, statement)
+    tamper(filled, statement)
     assert any(problem in line for line in chain_problems(filled)), chain_problems(filled)
     assert any("trigger vote" in line for line in filled.problems())
 
 
-def test_chain_that_was_cut_off_is_noticed_by_a_noted_link(filled):
+def test_truncated_chain_is_detected_by_a_noted_link(filled):
     noted = filled.last_link()
-    changed(filled, "DELETE FROM guide_entry", "DELETE FROM chain WHERE position = 6")
+    tamper(filled, "DELETE FROM guide_entry", "DELETE FROM chain WHERE position = 6")
     assert chain_problems(filled) == []
     assert any("link 6, which was noted" in line for line in chain_problems(filled, noted=[noted]))
 
 
-def test_noted_link_that_is_still_there_is_no_problem(filled):
+def test_problems_accepts_a_noted_link_that_exists(filled):
     noted = filled.last_link()
     filled.comment(1, filled.person("Cleo"), "more")
     assert filled.problems(noted=[noted]) == ()
     assert filled.problems(noted=[ChainLink(3, "another")]) != ()
 
 
-def test_chain_of_rows_read_back_is_whole(filled, tmp_path, new_files):
+def test_import_extends_the_chain(filled, tmp_path, new_files):
     copy = Ledger.open(new_files.put(tmp_path / "copy.sqlite"))
-    copy.read_back(filled.rows())
+    copy.import_rows(filled.rows())
     assert copy.problems() == ()
     assert copy.last_link().position == filled.last_link().position
-    copy.read_back(filled.rows())
+    copy.import_rows(filled.rows())
     assert copy.last_link().position == filled.last_link().position
     copy.engine.dispose()
 
 
-def test_rows_of_an_older_ledger_are_linked_by_their_time(filled):
-    changed(filled, "DELETE FROM chain")
+def test_link_everything_orders_rows_by_time(filled):
+    tamper(filled, "DELETE FROM chain")
     with writing(filled.engine) as connection:
         link_everything(connection)
     assert chain_problems(filled) == []
 
 
-def test_chain_of_votes_at_once_is_whole(ledger, queue):
+def test_chain_is_valid_after_concurrent_votes(ledger, queue):
     people = [ledger.add_person(f"P{number}", Role.REVIEWER) for number in range(8)]
     ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(12)])
 
@@ -190,20 +190,23 @@ def test_upsert_cannot_change_a_row(filled):
             ("DROP TRIGGER vote_no_update", "CREATE TRIGGER vote_no_update BEFORE UPDATE ON vote BEGIN SELECT 1; END"),
             "the trigger vote_no_update was changed",
         ),
-        (("CREATE TRIGGER mine AFTER INSERT ON vote BEGIN SELECT 1; END",), "the trigger mine is not the ledger's own"),
+        (
+            ("CREATE TRIGGER mine AFTER INSERT ON vote BEGIN SELECT 1; END",),
+            "the trigger mine is not part of the ledger",
+        ),
         (("DROP INDEX uq_vote_first",), "the index uq_vote_first is missing"),
         (
             ("DROP INDEX uq_vote_first", "CREATE UNIQUE INDEX uq_vote_first ON vote (id)"),
             "the index uq_vote_first was changed",
         ),
-        (("CREATE VIEW votes AS SELECT * FROM vote",), "the view votes is not the ledger's own"),
-        (("CREATE TABLE extra (id INTEGER)",), "the table extra is not the ledger's own"),
+        (("CREATE VIEW votes AS SELECT * FROM vote",), "the view votes is not part of the ledger"),
+        (("CREATE TABLE extra (id INTEGER)",), "the table extra is not part of the ledger"),
         (("ALTER TABLE comment ADD COLUMN hidden INTEGER",), "the table comment was changed"),
         (("ALTER TABLE comment RENAME COLUMN at TO moment",), "the table comment was changed"),
         (("ANALYZE",), None),
     ],
 )
-def test_schema_that_differs_from_that_of_a_new_ledger_is_named(tmp_path, new_files, statements, problem):
+def test_problems_names_changes_of_the_schema(tmp_path, new_files, statements, problem):
     ledger = fill(Ledger.open(new_files.put(tmp_path / "ledger.sqlite")))
     with ledger.engine.begin() as connection:
         for statement in statements:
@@ -214,12 +217,12 @@ def test_schema_that_differs_from_that_of_a_new_ledger_is_named(tmp_path, new_fi
 
 
 POSTGRES_CHANGES = {
-    "ALTER TABLE comment ADD COLUMN hidden INTEGER": "the column comment.hidden is not the ledger's own",
+    "ALTER TABLE comment ADD COLUMN hidden INTEGER": "the column comment.hidden is not part of the ledger",
     "ALTER TABLE comment DROP COLUMN text": "the column comment.text is missing",
     "ALTER TABLE vote ALTER COLUMN item_id DROP NOT NULL": "the column vote.item_id was changed",
     "ALTER TABLE vote ALTER COLUMN seconds TYPE text": "the column vote.seconds was changed",
     "DROP INDEX uq_vote_first": "the index uq_vote_first of vote is missing",
-    "CREATE INDEX mine ON vote (answer)": "the index mine of vote is not the ledger's own",
+    "CREATE INDEX mine ON vote (answer)": "the index mine of vote is not part of the ledger",
     "ALTER TABLE vote DROP CONSTRAINT fk_vote_item_id": "the foreign key fk_vote_item_id of vote is missing",
     "ALTER TABLE item DROP CONSTRAINT uq_item_queue_id_place":
         "the constraint uq_item_queue_id_place of item is missing",
@@ -227,13 +230,13 @@ POSTGRES_CHANGES = {
     "ALTER TABLE queue DROP CONSTRAINT ck_queue_overlap, ADD CONSTRAINT ck_queue_overlap CHECK (overlap >= 0)":
         "the check ck_queue_overlap of queue was changed",
     "ALTER TABLE comment DROP CONSTRAINT pk_comment": "the primary key of comment was changed",
-    "CREATE RULE mine AS ON INSERT TO comment DO INSTEAD NOTHING": "the rule mine of comment is not the ledger's own",
+    "CREATE RULE mine AS ON INSERT TO comment DO INSTEAD NOTHING": "the rule mine of comment is not part of the ledger",
     "DROP TABLE skip": "the table skip is missing",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("statement", POSTGRES_CHANGES)
-def test_postgres_schema_that_differs_from_that_of_a_new_ledger_is_named(postgres_database, statement):
+def test_problems_names_changes_of_the_postgres_schema(postgres_database, statement):
     ledger = Ledger.open(postgres_database.renewed())
     assert ledger.problems() == ()
     with ledger.engine.connect() as connection:
@@ -242,7 +245,7 @@ def test_postgres_schema_that_differs_from_that_of_a_new_ledger_is_named(postgre
     ledger.engine.dispose()
 
 
-def test_postgres_database_may_be_shared(postgres_database):
+def test_problems_ignores_unknown_tables_in_postgres(postgres_database):
     ledger = Ledger.open(postgres_database.renewed())
     with ledger.engine.connect() as connection:
         connection.execute(text("CREATE TABLE theirs (id INTEGER)"))
@@ -250,7 +253,7 @@ def test_postgres_database_may_be_shared(postgres_database):
     ledger.engine.dispose()
 
 
-def test_missing_table_is_named(tmp_path):
+def test_problems_names_a_missing_table(tmp_path):
     ledger = fill(Ledger.open(tmp_path / "ledger.sqlite"))
     with ledger.engine.begin() as connection:
         connection.execute(text("DROP TABLE skip"))

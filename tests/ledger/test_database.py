@@ -1,4 +1,4 @@
-"""Opening a ledger: made where there is none, brought up to date, refused when it is newer or cannot be reached."""
+"""Opening a ledger: created, migrated, or rejected if it is newer or cannot be reached."""
 
 import sqlite3
 from contextlib import closing
@@ -15,12 +15,12 @@ from regrade.ledger.database import open_database, writing, writing_unsynced
 from regrade.ledger.schema import metadata
 
 
-def test_migrations_make_the_tables_that_the_code_knows(ledger):
+def test_migrations_create_the_current_schema(ledger):
     with ledger.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
 
-def test_what_was_written_is_there_after_opening_again(place):
+def test_open_reads_what_was_written_before(place):
     first = Ledger.open(place)
     ada = first.add_person("Ada", Role.OWNER)
     first.engine.dispose()
@@ -29,15 +29,15 @@ def test_what_was_written_is_there_after_opening_again(place):
     again.engine.dispose()
 
 
-def test_an_older_ledger_is_brought_up_to_date(tmp_path, new_files):
-    engine = open_database(made_older(new_files.put(tmp_path / "ledger.sqlite")))
+def test_open_migrates_an_older_ledger(tmp_path, new_files):
+    engine = open_database(downgraded(new_files.put(tmp_path / "ledger.sqlite")))
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
     engine.dispose()
 
 
-def made_older(path):
-    """Bring a ledger in a file back to the form before the newest one."""
+def downgraded(path):
+    """Give a ledger in a file the schema before the newest one."""
     with closing(sqlite3.connect(path)) as client, client:
         client.execute("ALTER TABLE item DROP COLUMN needed")
         client.execute("DROP TABLE overlap_change")
@@ -46,8 +46,8 @@ def made_older(path):
 
 
 @pytest.mark.parametrize("mode", ["WAL", "DELETE"])
-@pytest.mark.parametrize("change", [made_older, Path], ids=["older", "newest"])
-def test_checking_a_ledger_leaves_its_file_as_it_is(tmp_path, new_files, change, mode):
+@pytest.mark.parametrize("change", [downgraded, Path], ids=["older", "newest"])
+def test_unchanged_does_not_modify_the_file(tmp_path, new_files, change, mode):
     path = change(new_files.put(tmp_path / "ledger.sqlite"))
     with closing(sqlite3.connect(path)) as client:
         client.execute(f"PRAGMA journal_mode={mode}")
@@ -59,15 +59,15 @@ def test_checking_a_ledger_leaves_its_file_as_it_is(tmp_path, new_files, change,
     assert path.stat().st_mode == status.st_mode and list(tmp_path.iterdir()) == [path]
 
 
-def test_checking_an_older_ledger_names_what_is_wrong(tmp_path, new_files):
-    path = made_older(new_files.put(tmp_path / "ledger.sqlite"))
+def test_unchanged_checks_an_older_ledger(tmp_path, new_files):
+    path = downgraded(new_files.put(tmp_path / "ledger.sqlite"))
     with closing(sqlite3.connect(path)) as client, client:
         client.execute("DROP TRIGGER vote_no_update")
     with Ledger.unchanged(path) as ledger:
         assert ledger.problems() == ("the trigger vote_no_update is missing",)
 
 
-def test_checking_a_ledger_cannot_write_to_it(place):
+def test_unchanged_rejects_writes(place):
     Ledger.open(place).engine.dispose()
     with (
         Ledger.unchanged(place) as ledger,
@@ -76,7 +76,7 @@ def test_checking_a_ledger_cannot_write_to_it(place):
         ledger.add_person("Ada", Role.OWNER)
 
 
-def test_checking_an_older_ledger_in_postgres_says_what_to_do(postgres_database):
+def test_unchanged_rejects_an_older_ledger_in_postgres(postgres_database):
     place = postgres_database.renewed()
     engine = open_database(place)
     with engine.connect() as connection:
@@ -91,7 +91,7 @@ def test_checking_an_older_ledger_in_postgres_says_what_to_do(postgres_database)
     engine.dispose()
 
 
-def test_a_newer_ledger_is_refused(place):
+def test_open_rejects_a_newer_ledger(place):
     engine = open_database(place)
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -100,7 +100,7 @@ def test_a_newer_ledger_is_refused(place):
         open_database(place)
 
 
-def test_places_that_are_none(tmp_path):
+def test_open_rejects_invalid_places(tmp_path):
     with pytest.raises(StoreError, match="no folder"):
         open_database(tmp_path / "missing" / "ledger.sqlite")
     with pytest.raises(InputError, match="not in mysql"):
@@ -110,7 +110,7 @@ def test_places_that_are_none(tmp_path):
         open_database(tmp_path / "text.sqlite")
 
 
-def test_a_password_is_not_told():
+def test_errors_do_not_show_the_password():
     with pytest.raises(StoreError) as caught:
         open_database("postgresql://ada:secret@127.0.0.1:1/ledger?connect_timeout=1")
     assert "secret" not in str(caught.value)
@@ -137,9 +137,9 @@ def test_only_unsynced_transactions_do_not_wait_for_the_disk(tmp_path, new_files
     engine.dispose()
 
 
-@pytest.mark.parametrize(("unused", "pings"), [(3600.0, 0), (0.0, 3)])
-def test_connections_are_tested_only_after_a_while(postgres_database, monkeypatch, unused, pings):
-    monkeypatch.setattr(database, "_UNUSED", unused)
+@pytest.mark.parametrize(("max_idle", "pings"), [(3600.0, 0), (0.0, 3)])
+def test_connections_are_tested_only_after_they_were_idle(postgres_database, monkeypatch, max_idle, pings):
+    monkeypatch.setattr(database, "_MAX_IDLE", max_idle)
     ledger = Ledger.open(postgres_database.renewed())
     tested = []
     ping = ledger.engine.dialect.do_ping

@@ -1,4 +1,4 @@
-"""A database that fails raises errors of regrade, whenever it fails; nothing is half-written, and it recovers."""
+"""Database failures raise errors of regrade; nothing is partly written, and the ledger recovers."""
 
 import sqlite3
 from threading import Event, Thread
@@ -15,7 +15,7 @@ from regrade.ledger.database import open_database, writing
 
 @pytest.fixture
 def path(tmp_path, new_files):
-    """A ledger in SQLite with someone in it, closed."""
+    """A closed ledger in SQLite with one person."""
     ledger = Ledger.open(new_files.put(tmp_path / "ledger.sqlite"))
     ledger.add_person("Ada", Role.OWNER)
     ledger.engine.dispose()
@@ -33,7 +33,7 @@ def reconnect(ledger):
     ledger.engine.dispose()
 
 
-def test_write_to_a_read_only_database_is_refused_and_reading_goes_on(opened):
+def test_read_only_database_rejects_writes_and_allows_reads(opened):
     reconnect(opened)
     with read_only():
         with pytest.raises(LedgerRefused, match=r"the ledger .*ledger.sqlite cannot be written: .*read-only"):
@@ -43,7 +43,7 @@ def test_write_to_a_read_only_database_is_refused_and_reading_goes_on(opened):
     assert opened.add_person("Bob", Role.OWNER).name == "Bob"
 
 
-def test_write_to_a_full_disk_is_refused_and_leaves_nothing(opened):
+def test_full_disk_rejects_writes_completely(opened):
     reconnect(opened)
     with full(), pytest.raises(LedgerRefused, match="the disk is full"):
         for number in range(1000):
@@ -91,14 +91,14 @@ def test_commit_errors_are_translated(opened, monkeypatch):
     assert len(opened.people()) == 1
 
 
-def test_errors_of_a_statement_stay_what_they_are(opened):
+def test_errors_in_statements_are_not_translated(opened):
     with pytest.raises(OperationalError, match="syntax error"), opened.engine.connect() as connection:
         connection.execute(text("SELEKT 1"))
     with pytest.raises(IntegrityError), writing(opened.engine) as connection:
         connection.execute(text("INSERT INTO person (name, role, joined) VALUES ('Ada', 'owner', '')"))
 
 
-def test_open_of_damaged_files(path):
+def test_open_rejects_damaged_files(path):
     damage(path)
     with pytest.raises(LedgerDamaged, match="malformed"):
         Ledger.open(path).people()
@@ -107,13 +107,13 @@ def test_open_of_damaged_files(path):
         open_database(path)
 
 
-def test_open_of_a_folder(tmp_path):
+def test_open_rejects_a_folder(tmp_path):
     (tmp_path / "ledger.sqlite").mkdir()
     with pytest.raises(LedgerUnavailable, match="cannot be opened"):
         open_database(tmp_path / "ledger.sqlite")
 
 
-def test_write_to_a_locked_database_gives_up(path, monkeypatch):
+def test_write_to_a_locked_database_times_out(path, monkeypatch):
     monkeypatch.setattr(database, "_WAIT", 0.05)
     ledger = Ledger.open(path)
     writer = sqlite3.connect(path, isolation_level=None)
@@ -126,7 +126,7 @@ def test_write_to_a_locked_database_gives_up(path, monkeypatch):
     ledger.engine.dispose()
 
 
-def test_write_gives_up_where_a_thread_of_this_process_holds_the_turn(opened, monkeypatch):
+def test_write_times_out_if_another_thread_is_writing(opened, monkeypatch):
     monkeypatch.setattr(database, "_WAIT", 0.05)
     holding, done = Event(), Event()
 
@@ -150,17 +150,17 @@ class TestPostgres:
     def place(self, place):
         return place
 
-    def test_a_transaction_that_loses_its_connection_leaves_nothing(self, ledger):
+    def test_transaction_that_loses_its_connection_is_rolled_back(self, ledger):
         with pytest.raises(LedgerUnavailable, match="does not answer"), writing(ledger.engine) as connection:
             connection.execute(text("INSERT INTO person (name, role, joined) VALUES ('Bob', 'owner', '')"))
-            number = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+            process_id = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
             with ledger.engine.connect() as second:
-                second.execute(text(f"SELECT pg_terminate_backend({number})"))
+                second.execute(text(f"SELECT pg_terminate_backend({process_id})"))
             connection.execute(text("SELECT 1"))
         assert ledger.people() == ()
         assert ledger.add_person("Ada", Role.OWNER).name == "Ada"
 
-    def test_idle_connections_that_were_ended_are_replaced(self, ledger):
+    def test_closed_idle_connections_are_replaced(self, ledger):
         connections = [ledger.engine.connect() for _ in range(3)]
         for connection in connections:
             connection.execute(text("SELECT 1"))
@@ -170,7 +170,7 @@ class TestPostgres:
             connection.execute(text(ended + "AND pid <> pg_backend_pid()"))
         assert [ledger.people() for _ in range(5)] == [()] * 5
 
-    def test_a_read_only_database_refuses_writes(self, ledger):
+    def test_read_only_database_rejects_writes(self, ledger):
         with ledger.engine.connect() as connection:
             name = connection.execute(text("SELECT current_database()")).scalar_one()
             connection.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
@@ -180,14 +180,14 @@ class TestPostgres:
             ledger.add_person("Ada", Role.OWNER)
         assert ledger.people() == ()
 
-    def test_a_missing_table_is_damage(self, ledger):
+    def test_missing_table_raises_ledger_damaged(self, ledger):
         with ledger.engine.begin() as connection:
             connection.execute(text("DROP TABLE assignment"))
         with pytest.raises(LedgerDamaged, match="assignment"):
             ledger.queues_of(ledger.add_person("Ada", Role.OWNER))
 
 
-def test_a_server_that_is_not_there_is_unavailable():
+def test_missing_server_raises_ledger_unavailable():
     with pytest.raises(LedgerUnavailable, match="cannot be opened"):
         open_database("postgresql://ada:secret@127.0.0.1:1/ledger")
     with pytest.raises(StoreError) as caught:

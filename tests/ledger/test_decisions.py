@@ -1,6 +1,7 @@
-"""Decisions: at once when all agree, otherwise after discussion, by what most say."""
+"""Decisions: by unanimous votes, or after discussion by majority."""
 
 import pytest
+from judging import disputed_items
 
 from regrade.core import AlreadyStored, InputError, UndefinedError
 from regrade.ledger import NewItem, Question, VoteContent
@@ -8,7 +9,7 @@ from regrade.ledger import NewItem, Question, VoteContent
 
 @pytest.fixture
 def voted(ledger, queue, panel):
-    """Let the panel vote on a new item, and give it."""
+    """Adds an item, casts the panel's votes on it and returns it."""
 
     def vote(*answers, name="a.jpg"):
         ledger.add_items(queue, [NewItem(name, "n01")])
@@ -20,20 +21,20 @@ def voted(ledger, queue, panel):
     return vote
 
 
-def test_a_unanimous_panel_has_decided(ledger, voted):
+def test_unanimous_votes_decide(ledger, voted):
     decision = ledger.decision(voted("wrong", "wrong", "wrong").id)
     assert (decision.answer, decision.reached, decision.person_id) == ("wrong", "unanimously", None)
 
 
-def test_otherwise_the_item_is_open_for_discussion(ledger, queue, panel, voted):
+def test_different_votes_are_disputed_until_they_agree(ledger, queue, panel, voted):
     item = voted("wrong", "wrong", "correct")
     assert ledger.decision(item.id) is None
-    assert ledger.disputed(queue) == (ledger.item(item.id),)
+    assert disputed_items(ledger, queue) == [ledger.item(item.id)]
     ledger.comment(item.id, panel[2], "see the tail: https://example.org/tails")
     assert [comment.person_id for comment in ledger.comments(item.id)] == [panel[2].id]
     ledger.vote(item.id, panel[2], VoteContent("again", "wrong", why="convinced"))
     assert ledger.decision(item.id).reached == "unanimously"
-    assert ledger.disputed(queue) == ()
+    assert disputed_items(ledger, queue) == []
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def test_otherwise_the_item_is_open_for_discussion(ledger, queue, panel, voted):
         (("problematic", "problematic", "wrong"), ("problematic", "by majority")),
     ],
 )
-def test_what_most_say_is_locked(ledger, panel, voted, answers, expected):
+def test_lock_decides_by_majority(ledger, panel, voted, answers, expected):
     item = voted(*answers)
     decision = ledger.lock(item.id, panel[1], why="talked it over")
     assert (decision.answer, decision.reached) == expected
@@ -53,18 +54,18 @@ def test_what_most_say_is_locked(ledger, panel, voted, answers, expected):
         ledger.lock(item.id, panel[1])
 
 
-def test_nothing_is_decided_before_all_have_voted(ledger, panel, voted):
+def test_lock_rejects_an_item_with_missing_votes(ledger, panel, voted):
     item = voted("wrong", "wrong")
     assert ledger.decision(item.id) is None
     with pytest.raises(InputError, match="votes are missing on this item \\(1\\)"):
         ledger.lock(item.id, panel[0])
 
 
-def test_a_decision_stands_until_it_is_taken_back_with_a_reason(ledger, panel, voted):
+def test_reopen_needs_a_reason_and_allows_new_votes(ledger, panel, voted):
     item = voted("wrong", "wrong", "wrong")
-    with pytest.raises(AlreadyStored, match="opened again"):
+    with pytest.raises(AlreadyStored, match="reopen it"):
         ledger.vote(item.id, panel[0], VoteContent("late", "correct", why="hm"))
-    with pytest.raises(InputError, match="say why"):
+    with pytest.raises(InputError, match="give a reason"):
         ledger.reopen(item.id, panel[0], why=" ")
     ledger.reopen(item.id, panel[0], why="a second object was missed")
     assert ledger.decision(item.id) is None
@@ -79,13 +80,13 @@ def test_a_decision_stands_until_it_is_taken_back_with_a_reason(ledger, panel, v
     ]
 
 
-def test_a_ballot_that_arrives_again_after_the_decision_is_still_the_same_vote(ledger, panel, voted):
+def test_vote_is_idempotent_after_the_decision(ledger, panel, voted):
     item = voted("wrong", "wrong", "wrong")
     again = ledger.vote(item.id, panel[2], VoteContent("a.jpg Cleo", "wrong"))
     assert again.answer == "wrong"
 
 
-def test_kinds_of_mistakes_in_a_tie_stay_open(ledger, panel):
+def test_lock_rejects_a_tie_between_mistake_categories(ledger, panel):
     queue = ledger.open_queue("mistakes", Question.MISTAKE, test_set="val", labels="real@1", overlap=2)
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
@@ -98,7 +99,7 @@ def test_kinds_of_mistakes_in_a_tie_stay_open(ledger, panel):
     assert (decision.answer, decision.severity, decision.reached) == ("fine-grained", "borderline", "by majority")
 
 
-def test_labels_are_everyone_s_own(ledger, panel):
+def test_labels_are_never_decided_or_disputed(ledger, panel):
     queue = ledger.open_queue("label", Question.LABEL, test_set="val", overlap=1)
     ledger.add_items(queue, [NewItem("a.jpg")])
     item = ledger.next_item(queue, panel[0])
@@ -108,10 +109,10 @@ def test_labels_are_everyone_s_own(ledger, panel):
     assert (progress.answered, progress.disputed) == (1, 0)
 
 
-def test_progress(ledger, queue, voted):
+def test_progress_counts_items_and_votes(ledger, queue, voted):
     voted("wrong", "wrong", "wrong")
     voted("wrong", "correct", "wrong", name="b.jpg")
     voted("wrong", name="c.jpg")
-    found = ledger.progress(queue)
-    assert (found.items, found.answered, found.decided, found.disputed) == (3, 2, 1, 1)
-    assert found.by_person == {"Ada": 3, "Bob": 2, "Cleo": 2}
+    progress = ledger.progress(queue)
+    assert (progress.items, progress.answered, progress.decided, progress.disputed) == (3, 2, 1, 1)
+    assert progress.by_person == {"Ada": 3, "Bob": 2, "Cleo": 2}

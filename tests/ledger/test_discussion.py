@@ -1,10 +1,10 @@
-"""Discussions of many items at once: who sees what, in what order, and what is asked for."""
+"""Discussions: filters, order and visibility of items, votes and comments."""
 
 import pytest
 
 from regrade.core import AlreadyStored, UndefinedError, UnknownName
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Discussions, NewItem, Question, Stage, TopicFilter, VoteContent, verdict_of
+from regrade.ledger import Discussions, NewItem, Question, Stage, TopicFilter, VoteContent, panel_decision
 
 
 @pytest.fixture
@@ -14,32 +14,32 @@ def discussions(ledger):
 
 @pytest.fixture
 def items(ledger, queue, panel):
-    """Five items, in the order of the queue: disputed, unanimous, without a vote, disputed and talked over, locked."""
-    said = {
+    """Five items, in the order of the queue: disputed, unanimous, incomplete, disputed with a comment, locked."""
+    answers = {
         "a": "wrong wrong correct",
         "b": "wrong wrong wrong",
         "c": "wrong",
         "d": "unclear wrong correct",
         "e": "wrong wrong correct",
     }
-    ledger.add_items(queue, [NewItem(f"{name}.jpg", "n01" if name < "d" else "n02") for name in said])
-    asked = {}
-    while (found := ledger.next_item(queue, panel[0], after=None)) is not None:
-        name = found.example[0]
-        asked[name] = found.id
-        for person, answer in zip(panel, said[name].split(), strict=False):
-            ledger.vote(found.id, person, VoteContent(f"{name} {person.name}", answer))
-    ledger.comment(asked["d"], panel[1], "look at the tail")
-    ledger.lock(asked["e"], panel[2], why="enough")
-    return asked
+    ledger.add_items(queue, [NewItem(f"{name}.jpg", "n01" if name < "d" else "n02") for name in answers])
+    item_ids = {}
+    while (item := ledger.next_item(queue, panel[0], after=None)) is not None:
+        name = item.example[0]
+        item_ids[name] = item.id
+        for person, answer in zip(panel, answers[name].split(), strict=False):
+            ledger.vote(item.id, person, VoteContent(f"{name} {person.name}", answer))
+    ledger.comment(item_ids["d"], panel[1], "look at the tail")
+    ledger.lock(item_ids["e"], panel[2], why="enough")
+    return item_ids
 
 
 def names(topics):
-    return "".join(one.item.example[0] for one in topics)
+    return "".join(topic.item.example[0] for topic in topics)
 
 
 @pytest.mark.usefixtures("items")
-def test_lists(discussions, queue):
+def test_topics_filters_by_stage_class_and_answer(discussions, queue):
     assert names(discussions.topics(queue, TopicFilter())) == "ad"
     assert names(discussions.topics(queue, TopicFilter(Stage.DECIDED))) == "be"
     assert names(discussions.topics(queue, TopicFilter(), start=1, count=1)) == "d"
@@ -51,25 +51,25 @@ def test_lists(discussions, queue):
 
 
 @pytest.mark.usefixtures("items")
-def test_topics_have_votes_comments_and_the_decision(discussions, queue, panel):
+def test_topics_include_votes_comments_and_decisions(discussions, queue, panel):
     first, second = discussions.topics(queue, TopicFilter())
-    assert [one.answer for one in first.votes] == ["wrong", "wrong", "correct"]
+    assert [vote.answer for vote in first.votes] == ["wrong", "wrong", "correct"]
     assert (first.comments, second.comments, first.decision) == (0, 1, None)
     unanimous, locked = discussions.topics(queue, TopicFilter(Stage.DECIDED))
     assert (unanimous.decision.person_id, locked.decision.person_id) == (None, panel[2].id)
 
 
-def test_a_change_counts_once(ledger, discussions, queue, panel, items):
+def test_topics_show_current_votes_only(ledger, discussions, queue, panel, items):
     ledger.vote(items["a"], panel[2], VoteContent("again", "unclear", why="hm"))
     ledger.reopen(items["e"], panel[0], why="more to say")
     a, _, e = discussions.topics(queue, TopicFilter())
-    assert sorted(one.answer for one in a.votes) == ["unclear", "wrong", "wrong"]
+    assert sorted(vote.answer for vote in a.votes) == ["unclear", "wrong", "wrong"]
     assert e.decision is None
     seen = discussions.seen_by(items["a"], panel[0])
     assert (len(seen.votes), len(seen.standing)) == (4, 3)
 
 
-def test_before_and_after(discussions, items):
+def test_before_and_after_return_neighbors(discussions, items):
     assert discussions.after(items["a"], TopicFilter()) == items["d"]
     assert discussions.after(items["d"], TopicFilter()) is None
     assert discussions.before(items["d"], TopicFilter()) == items["a"]
@@ -78,39 +78,39 @@ def test_before_and_after(discussions, items):
         discussions.after(10**6, TopicFilter())
 
 
-def test_blind_until_all_have_voted(ledger, discussions, panel, items):
+def test_seen_by_hides_others_until_all_have_voted(ledger, discussions, panel, items):
     ledger.comment(items["c"], panel[0], "said too early")
     for person, own in ((panel[0], 1), (panel[1], 0)):
         seen = discussions.seen_by(items["c"], person)
         assert (seen.open, len(seen.votes), seen.comments, seen.decisions) == (False, own, (), ())
 
 
-def test_blind_again_when_a_vote_is_taken_back(ledger, discussions, queue, panel, items):
+def test_seen_by_hides_others_after_a_vote_is_taken_back(ledger, discussions, queue, panel, items):
     ledger.take_back(items["b"], panel[0], key="back", why="a slip")
     seen = discussions.seen_by(items["b"], panel[1])
-    assert [one.person_id for one in seen.votes] == [panel[1].id]
+    assert [vote.person_id for vote in seen.votes] == [panel[1].id]
     assert (seen.decisions, seen.decision) == ((), None)
     assert names(discussions.topics(queue, TopicFilter(Stage.DECIDED))) == "e"
 
 
-def test_a_verdict_is_locked_only_as_it_was_seen(ledger, discussions, panel, items):
+def test_lock_rejects_votes_that_were_not_seen(ledger, discussions, panel, items):
     newest = discussions.seen_by(items["a"], panel[0]).standing[-1].id
     ledger.vote(items["a"], panel[0], VoteContent("again", "correct", why="looked"))
-    with pytest.raises(AlreadyStored, match="changed their vote since"):
+    with pytest.raises(AlreadyStored, match="a vote on this item has changed"):
         ledger.lock(items["a"], panel[1], seen=newest)
-    newest = max(one.id for one in discussions.seen_by(items["a"], panel[0]).standing)
+    newest = max(vote.id for vote in discussions.seen_by(items["a"], panel[0]).standing)
     assert ledger.lock(items["a"], panel[1], seen=newest).answer == "correct"
 
 
-def test_words_said_twice_at_once_are_said_once(ledger, panel, items):
+def test_comment_ignores_a_repeated_comment(ledger, panel, items):
     tail = "look at the tail"
     for person, text in ((1, tail), (1, f" {tail} "), (0, tail), (1, tail)):
         ledger.comment(items["d"], panel[person], text)
-    assert [one.person_id for one in ledger.comments(items["d"])] == [panel[n].id for n in (1, 0, 1)]
+    assert [comment.person_id for comment in ledger.comments(items["d"])] == [panel[n].id for n in (1, 0, 1)]
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("votes", "expected"),
     [
         ([(NO_MISTAKE, None)] * 3, (NO_MISTAKE, None, "unanimously")),
         ([(NO_MISTAKE, None), (NO_MISTAKE, None), ("fine-grained", "major")], (NO_MISTAKE, None, "by majority")),
@@ -126,11 +126,11 @@ def test_words_said_twice_at_once_are_said_once(ledger, panel, items):
         ([("fine-grained", "major")] * 2, ("fine-grained", "major", "unanimously")),
     ],
 )
-def test_who_sees_no_mistake_has_no_say_in_how_grave_it_is(said, expected):
-    verdict, severity = verdict_of(Question.MISTAKE, said)
-    assert (verdict.answer, severity, verdict.reached.value) == expected
+def test_panel_decision_ignores_no_mistake_votes_for_the_severity(votes, expected):
+    decision, severity = panel_decision(Question.MISTAKE, votes)
+    assert (decision.answer, severity, decision.reached.value) == expected
 
 
-def test_a_tie_with_no_mistake_stays_open():
+def test_panel_decision_rejects_a_tie_with_no_mistake():
     with pytest.raises(UndefinedError, match="as many say fine-grained and no mistake"):
-        verdict_of(Question.MISTAKE, [(NO_MISTAKE, None), ("fine-grained", "major")])
+        panel_decision(Question.MISTAKE, [(NO_MISTAKE, None), ("fine-grained", "major")])

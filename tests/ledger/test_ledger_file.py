@@ -1,4 +1,4 @@
-"""The file of a ledger: found whatever it is called, never begun anew by accident, copied while it is written to."""
+"""The file of a ledger: paths, lost and replaced files, damage, and backups."""
 
 import os
 import resource
@@ -24,7 +24,7 @@ def ledger(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["a?b", "50%25", "a#b", "with blank", "ümlaut", "a&mode=ro", "file:x", "a;b", "'\""])
-def test_ledger_is_at_its_path_whatever_the_folder_is_called(tmp_path, folder):
+def test_open_accepts_any_characters_in_the_path(tmp_path, folder):
     place = tmp_path / folder / f"{folder}.sqlite"
     place.parent.mkdir()
     ledger = Ledger.open(place)
@@ -37,29 +37,29 @@ def test_ledger_is_at_its_path_whatever_the_folder_is_called(tmp_path, folder):
     again.engine.dispose()
 
 
-def test_writes_wait_until_the_disk_has_them(ledger, tmp_path):
+def test_connections_sync_every_commit(ledger, tmp_path):
     ledger.engine.dispose()
     with closing(connect(tmp_path / "ledger.sqlite", wait=1)) as connection:
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
 
-def test_emptied_ledger_is_refused(ledger, tmp_path):
+def test_open_rejects_an_empty_file(ledger, tmp_path):
     ledger.engine.dispose()
     (tmp_path / "ledger.sqlite").write_bytes(b"")
     with pytest.raises(StoreError, match=r"ledger\.sqlite is empty: restore it"):
         Ledger.open(tmp_path / "ledger.sqlite")
 
 
-def test_ledger_of_which_only_the_wal_is_left_is_refused(ledger, tmp_path):
+def test_open_rejects_a_leftover_wal_file(ledger, tmp_path):
     ledger.add_person("Ada", Role.OWNER)  # the connection stays open, and so does the -wal
     (tmp_path / "ledger.sqlite").rename(tmp_path / "away")
-    with pytest.raises(StoreError, match=r"is gone, and ledger\.sqlite-wal is left"):
+    with pytest.raises(StoreError, match=r"is missing, only ledger\.sqlite-wal is left"):
         Ledger.open(tmp_path / "ledger.sqlite")
     (tmp_path / "away").rename(tmp_path / "ledger.sqlite")
 
 
 @pytest.mark.parametrize("loss", ["removed", "replaced", "emptied"])
-def test_vote_into_a_lost_file_is_not_acknowledged(ledger, tmp_path, loss):
+def test_write_to_a_lost_file_raises(ledger, tmp_path, loss):
     path = tmp_path / "ledger.sqlite"
     ledger.add_person("Ada", Role.OWNER)
     kept = path.read_bytes()
@@ -73,7 +73,7 @@ def test_vote_into_a_lost_file_is_not_acknowledged(ledger, tmp_path, loss):
         ledger.add_person("Bob", Role.OWNER)
 
 
-def test_ledger_that_is_gone_is_not_made_anew_by_reading_it(ledger, tmp_path):
+def test_reading_a_missing_ledger_does_not_create_it(ledger, tmp_path):
     ledger.add_person("Ada", Role.OWNER)
     ledger.engine.dispose()
     for file in tmp_path.glob("ledger.sqlite*"):
@@ -83,25 +83,25 @@ def test_ledger_that_is_gone_is_not_made_anew_by_reading_it(ledger, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_another_ledger_in_the_place_of_one_in_use_is_refused(ledger, tmp_path):
+def test_ledger_replaced_while_in_use_is_rejected(ledger, tmp_path):
     ledger.identity()
-    other = Ledger.open(tmp_path / "other.sqlite")
-    other.identity()
-    other.engine.dispose()
+    replacement = Ledger.open(tmp_path / "replacement.sqlite")
+    replacement.identity()
+    replacement.engine.dispose()
     ledger.engine.dispose()
-    (tmp_path / "other.sqlite").rename(tmp_path / "ledger.sqlite")
+    (tmp_path / "replacement.sqlite").rename(tmp_path / "ledger.sqlite")
     for _ in range(2):
-        with pytest.raises(LedgerUnavailable, match="exchanged for another one"):
+        with pytest.raises(LedgerUnavailable, match="replaced by another one"):
             ledger.queues()
 
 
-@pytest.mark.parametrize("word", ["mode = 'dxamination'", "question = 'lable'"])
-def test_word_that_was_never_written_is_damage(ledger, word):
+@pytest.mark.parametrize("assignment", ["mode = 'dxamination'", "question = 'lable'"])
+def test_invalid_enum_value_raises_ledger_damaged(ledger, assignment):
     ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
     with ledger.engine.begin() as connection:
         connection.exec_driver_sql("PRAGMA ignore_check_constraints = ON")
-        connection.exec_driver_sql(f"UPDATE queue SET {word}")
-    with pytest.raises(LedgerDamaged, match="stands for"):
+        connection.exec_driver_sql(f"UPDATE queue SET {assignment}")
+    with pytest.raises(LedgerDamaged, match="instead of"):
         ledger.queues()
 
 
@@ -116,7 +116,7 @@ def test_word_that_was_never_written_is_damage(ledger, word):
         ("answer = cast(x'ff' AS text)", ""),
     ],
 )
-def test_value_of_a_wrong_type_is_damage(tmp_path, change, column):
+def test_value_of_a_wrong_type_raises_ledger_damaged(tmp_path, change, column):
     ledger = Ledger.open(tmp_path / "ledger.sqlite")
     ada = ledger.add_person("Ada", Role.REVIEWER)
     queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
@@ -133,7 +133,7 @@ def test_value_of_a_wrong_type_is_damage(tmp_path, change, column):
     ledger.engine.dispose()
 
 
-def test_ledger_that_was_put_back_is_used_again(ledger, tmp_path):
+def test_ledger_that_was_put_back_works_again(ledger, tmp_path):
     path = tmp_path / "ledger.sqlite"
     ledger.add_person("Ada", Role.OWNER)
     ledger.back_up(tmp_path / "copy.sqlite")
@@ -146,7 +146,7 @@ def test_ledger_that_was_put_back_is_used_again(ledger, tmp_path):
     assert [person.name for person in ledger.people()] == ["Ada", "Cleo"]
 
 
-def test_ledgers_created_at_once_are_one(tmp_path):
+def test_open_concurrently_creates_one_ledger(tmp_path):
     barrier = threading.Barrier(6)
 
     def create(number: int) -> str:
@@ -166,7 +166,7 @@ def test_ledgers_created_at_once_are_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
 
 
-def test_backup_while_votes_arrive_is_a_whole_ledger(ledger, tmp_path):
+def test_backup_during_votes_is_a_valid_ledger(ledger, tmp_path):
     person = ledger.add_person("Ada", Role.OWNER)
     queue = ledger.open_queue("q", Question.JUDGE, test_set="val", labels="own@1")
     ledger.add_items(queue, [NewItem(f"{number}.jpg", "cat") for number in range(200)])
@@ -175,7 +175,7 @@ def test_backup_while_votes_arrive_is_a_whole_ledger(ledger, tmp_path):
     def vote() -> int:
         for number in range(200):
             item = ledger.next_item(queue, person)
-            ledger.vote(item.id, person, VoteContent(f"ballot {number}", "correct"))
+            ledger.vote(item.id, person, VoteContent(f"vote {number}", "correct"))
             if stop.is_set():
                 return number + 1
         return 200
@@ -197,19 +197,19 @@ def test_backup_while_votes_arrive_is_a_whole_ledger(ledger, tmp_path):
     assert not list(tmp_path.glob(".*")) and not list(tmp_path.glob("copy*-wal"))
 
 
-def test_backup_refuses_a_file_that_exists(ledger, tmp_path):
+def test_backup_rejects_an_existing_file(ledger, tmp_path):
     (tmp_path / "copy.sqlite").write_text("mine")
     with pytest.raises(AlreadyStored, match="exists already"):
         ledger.back_up(tmp_path / "copy.sqlite")
     assert (tmp_path / "copy.sqlite").read_text() == "mine"
 
 
-def test_backup_needs_a_name(ledger):
-    with pytest.raises(InputError, match="give its name"):
+def test_backup_needs_a_file_name(ledger):
+    with pytest.raises(InputError, match="needs a file name"):
         ledger.back_up(Path())
 
 
-def test_backup_on_a_full_disk_is_one_line_and_leaves_nothing(ledger, tmp_path):
+def test_backup_on_a_full_disk_raises_and_leaves_no_file(ledger, tmp_path):
     (folder := tmp_path / "copies").mkdir()
     before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, before[1]))
@@ -229,8 +229,8 @@ def test_backup_of_postgres_names_the_tool(postgres):
     ledger.engine.dispose()
 
 
-def test_identity_stays_with_the_ledger(tmp_path):
-    first, other = Ledger.open(tmp_path / "a.sqlite"), Ledger.open(tmp_path / "b.sqlite")
-    assert first.identity() == first.identity() != other.identity()
+def test_identity_is_unique_and_constant(tmp_path):
+    first, second = Ledger.open(tmp_path / "a.sqlite"), Ledger.open(tmp_path / "b.sqlite")
+    assert first.identity() == first.identity() != second.identity()
     first.engine.dispose()
-    other.engine.dispose()
+    second.engine.dispose()

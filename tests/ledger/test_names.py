@@ -1,4 +1,4 @@
-"""Names of people and queues: what does not show, or could be taken for another's, is refused in one line."""
+"""Names of people and queues: invisible characters and similar names are rejected."""
 
 import pytest
 from running import assert_one_line, run, run_well
@@ -9,8 +9,8 @@ from regrade.ledger import Ledger, Question, Role
 
 BAD = {
     "a\nb": "U+000A", "a\tb": "U+0009", "a\u200bb": "U+200B", "a\u202eb": "U+202E", "\ufeffa": "U+FEFF",
-    " Ada": "spaces", "Ada ": "spaces", "\u3000Ada": "spaces", "x" * 81: "at most 80 characters",
-    "": "has a name", "  ": "has a name",
+    " Ada": "a space", "Ada ": "a space", "\u3000Ada": "a space", "x" * 81: "at most 80 characters",
+    "": "must not be empty", "  ": "must not be empty",
 }  # fmt: skip
 
 
@@ -22,7 +22,7 @@ def ledger(tmp_path):
     ledger.engine.dispose()
 
 
-def test_names_that_do_not_show_are_refused(ledger):
+def test_names_with_invisible_characters_are_rejected(ledger):
     for name, reason in BAD.items():
         with pytest.raises(InputError) as person_error:
             ledger.add_person(name, Role.REVIEWER)
@@ -33,16 +33,16 @@ def test_names_that_do_not_show_are_refused(ledger):
     assert len(ledger.people()) == 1 and ledger.queues() == ()
 
 
-def test_name_like_another_is_refused_and_names_the_other(ledger):
+def test_add_person_rejects_a_similar_name(ledger):
     ledger.add_person("Zoë", Role.REVIEWER)
     for name, same in {"ada": "Ada", "A da": "Ada", "\uff21da": "Ada", "A\u200dda": "Ada", "ZOE\u0308": "Zoë"}.items():
-        with pytest.raises(AlreadyStored, match=f"someone is called '{same}' already"):
+        with pytest.raises(AlreadyStored, match=f"there is a person '{same}' already"):
             ledger.add_person(name, Role.REVIEWER)
     ledger.add_person("Zoe", Role.REVIEWER)
     ledger.add_person("نیلوفر\u200cزاده", Role.REVIEWER)
 
 
-def test_queue_name_like_another_is_refused_and_names_both(ledger):
+def test_open_queue_rejects_a_similar_name(ledger):
     ledger.open_queue("first round", Question.JUDGE, test_set="val")
     for name in ("First round", "first  round", "firstround", "first\xa0round"):
         with pytest.raises(InputError) as error:
@@ -53,16 +53,16 @@ def test_queue_name_like_another_is_refused_and_names_both(ledger):
     ledger.open_queue("second round", Question.JUDGE, test_set="val")
 
 
-def test_import_refuses_such_names(ledger):
+def test_import_rejects_invalid_and_similar_names(ledger):
     row = {"kind": "person", "role": "reviewer", "at": "2026-01-31T12:00:00Z"}
     for name, kind in {"a\u202eb": FormatError, "ADA": AlreadyStored}.items():
         with pytest.raises(kind):
-            ledger.read_back([{**row, "person": name}])
-    assert ledger.read_back([{**row, "person": "Ada", "role": "owner"}]) == 0
+            ledger.import_rows([{**row, "person": name}])
+    assert ledger.import_rows([{**row, "person": "Ada", "role": "owner"}]) == 0
 
 
-def test_team_add_refuses_such_names_in_one_line(tmp_path):
+def test_team_add_rejects_invalid_and_similar_names(tmp_path):
     regrade.init(tmp_path / "W")
     run_well("team", "add", "Ada", "-w", tmp_path / "W")
-    for name, reason in {"a\u202eb": "U+202E", "a\nb": "U+000A", "ADA": "someone is called 'Ada' already"}.items():
+    for name, reason in {"a\u202eb": "U+202E", "a\nb": "U+000A", "ADA": "there is a person 'Ada' already"}.items():
         assert_one_line(run("team", "add", name, "-w", tmp_path / "W"), reason)

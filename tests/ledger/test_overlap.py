@@ -1,8 +1,9 @@
-"""Another number of votes for a queue that people work on: what is complete stays, what is open follows."""
+"""Changing the overlap of a queue: complete items are unchanged, open items follow."""
 
 import itertools
 
 import pytest
+from judging import disputed_items
 
 from regrade.core import InputError
 from regrade.ledger import MOST_VOTES, Ledger, NewItem, Question, VoteContent
@@ -22,7 +23,7 @@ def items(ledger, queue):
     return [1, 2, 3, 4]
 
 
-def test_fewer_votes_complete_and_decide_items(ledger, queue, panel, items):
+def test_lower_overlap_completes_and_decides_items(ledger, queue, panel, items):
     ada, bob, cleo = panel
     for person in panel:
         vote(ledger, items[0], person, "correct")
@@ -35,12 +36,12 @@ def test_fewer_votes_complete_and_decide_items(ledger, queue, panel, items):
     assert (change.decided, change.unchanged) == (1, 1)
     assert [ledger.item(item).missing for item in items] == [0, 0, 0, 2]
     assert ledger.decision(items[1]).answer == "correct"
-    assert [item.id for item in ledger.disputed(ledger.queue("novel"))] == [items[2]]
+    assert [item.id for item in disputed_items(ledger, ledger.queue("novel"))] == [items[2]]
     assert ledger.queue("novel").overlap == 2
     assert ledger.next_item(queue, cleo).id == items[3]
 
 
-def test_more_votes_are_asked_of_open_items_only(ledger, queue, panel, items):
+def test_higher_overlap_changes_open_items_only(ledger, queue, panel, items):
     for person in panel[:2]:
         vote(ledger, items[0], person, "correct")
         vote(ledger, items[1], person, "correct" if person is panel[0] else "wrong")
@@ -51,13 +52,13 @@ def test_more_votes_are_asked_of_open_items_only(ledger, queue, panel, items):
     assert {ledger.next_item(queue, panel[2]).id for _ in range(3)} <= {items[2], items[3]}
 
 
-def test_items_that_are_added_later_need_the_new_number(ledger, queue):
+def test_overlap_applies_to_items_added_later(ledger, queue):
     ledger.change_overlap(queue, 1)
     ledger.add_items(queue, [NewItem("new.jpg", "cat")])
     assert ledger.item(1).missing == 1
 
 
-def test_votes_given_blind_stay_independent(ledger, queue, panel, items):
+def test_lower_overlap_keeps_votes_independent(ledger, queue, panel, items):
     for person in panel[:2]:
         vote(ledger, items[0], person, "correct")
     ledger.change_overlap(queue, 1)
@@ -65,18 +66,18 @@ def test_votes_given_blind_stay_independent(ledger, queue, panel, items):
     assert ledger.item(items[0]).needed == 2
 
 
-def test_vote_after_the_reveal_is_not_independent_when_more_are_needed(ledger, queue, panel, items):
+def test_vote_after_the_reveal_is_not_independent(ledger, queue, panel, items):
     ada, bob, cleo = panel
     for person, answer in ((ada, "correct"), (bob, "wrong")):
         vote(ledger, items[0], person, answer)
     ledger.change_overlap(queue, 2)
     ledger.change_overlap(ledger.queue("novel"), 3)
-    vote(ledger, items[0], cleo, "wrong")  # who could see what the others say
-    assert [one.person for one in ledger.independent_votes(queue)] == ["Ada", "Bob"]
+    vote(ledger, items[0], cleo, "wrong")  # who could see the other votes
+    assert [vote.person for vote in ledger.independent_votes(queue)] == ["Ada", "Bob"]
     assert ledger.is_revealed(items[0], cleo)
 
 
-def test_trial_changes_nothing(ledger, queue, panel, items):
+def test_dry_run_changes_nothing(ledger, queue, panel, items):
     vote(ledger, items[0], panel[0], "correct")
     change = ledger.change_overlap(queue, 1, dry_run=True)
     assert (change.completed, change.decided) == (1, 1)
@@ -85,7 +86,7 @@ def test_trial_changes_nothing(ledger, queue, panel, items):
     assert ledger.problems() == ()
 
 
-def test_labels_are_completed_and_never_decided(ledger, panel):
+def test_lower_overlap_never_decides_labels(ledger, panel):
     queue = ledger.open_queue("exam", Question.LABEL, test_set="val", overlap=2)
     ledger.add_items(queue, [NewItem("a.jpg")])
     vote(ledger, 1, panel[0], "cat")
@@ -94,7 +95,7 @@ def test_labels_are_completed_and_never_decided(ledger, panel):
     assert ledger.decision(1) is None
 
 
-def test_pending_items_follow_the_change(ledger, queue, panel, items):
+def test_overlap_change_updates_pending_items(ledger, queue, panel, items):
     vote(ledger, items[0], panel[0], "correct")
     pending = PendingItems(ledger.engine)
     bob = panel[1]
@@ -103,21 +104,21 @@ def test_pending_items_follow_the_change(ledger, queue, panel, items):
     assert pending.of(bob, {queue.id: PendingUntil.SETTLED})[queue.id].tolist() == [False, True, True, True]
 
 
-def test_needed_votes_are_taken_along(ledger, queue, panel, items, tmp_path):
+def test_import_includes_needed_votes(ledger, queue, panel, items, tmp_path):
     vote(ledger, items[0], panel[0], "correct")
     ledger.change_overlap(queue, 1)
     copy = Ledger.open(tmp_path / "copy.sqlite")
-    copy.read_back(ledger.rows())
+    copy.import_rows(ledger.rows())
     assert [copy.item(item).missing for item in items] == [0, 1, 1, 1]
     older = [{key: value for key, value in row.items() if key != "needed"} for row in ledger.rows()]
     again = Ledger.open(tmp_path / "older.sqlite")
-    again.read_back(older)
+    again.import_rows(older)
     assert [again.item(item).missing for item in items] == [0, 1, 1, 1]
     for opened in (copy, again):
         opened.engine.dispose()
 
 
 @pytest.mark.parametrize("votes", [0, -1, MOST_VOTES + 1])
-def test_overlap_refuses_numbers_no_database_takes(ledger, queue, votes):
+def test_change_overlap_rejects_numbers_out_of_range(ledger, queue, votes):
     with pytest.raises(InputError, match="between 1 and"):
         ledger.change_overlap(queue, votes)

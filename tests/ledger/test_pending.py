@@ -1,4 +1,4 @@
-"""Which items are pending for someone, as votes come, are taken back, and items are added."""
+"""Pending items of a person as votes are cast and retracted and items are added."""
 
 import itertools
 from random import Random
@@ -12,7 +12,7 @@ from regrade.ledger import NewItem, Question, Role
 from regrade.ledger import pending as pending_module
 from regrade.ledger.pending import PendingItems, PendingUntil
 from regrade.ledger.schema import item
-from regrade.ledger.voting import standing_votes
+from regrade.ledger.voting import current_votes_on
 
 
 @pytest.fixture
@@ -25,11 +25,11 @@ def places(tracked, person, queue, until):
 
 
 def expected(ledger, person, queue, until):
-    """The same, item by item."""
+    """The pending places, computed item by item."""
     with ledger.engine.connect() as connection:
         rows = connection.execute(select(item).where(item.c.queue_id == queue.id).order_by(item.c.place)).mappings()
         for row in rows.all():
-            answered = any(one["person_id"] == person.id for one in standing_votes(connection, row["id"]))
+            answered = any(vote["person_id"] == person.id for vote in current_votes_on(connection, row["id"]))
             pending = {
                 PendingUntil.ANSWERED: not answered,
                 PendingUntil.SETTLED: not answered and row["missing"] > 0,
@@ -65,12 +65,12 @@ def test_pending_items_return_when_a_vote_is_taken_back(ledger, panel, tracked):
     assert places(tracked, panel[1], queue, PendingUntil.SETTLED) == [0]
 
 
-def test_pending_items_of_an_empty_queue_and_of_none(queue, panel, tracked):
+def test_pending_items_of_no_queue_or_an_empty_queue(queue, panel, tracked):
     assert places(tracked, panel[0], queue, PendingUntil.SETTLED) == []
     assert tracked.of(panel[0], {}) == {}
 
 
-@pytest.mark.parametrize("limits", [(64, 5_000), (0, 0)], ids=["incremental", "read anew"])
+@pytest.mark.parametrize("limits", [(64, 5_000), (0, 0)], ids=["incremental", "full read"])
 def test_pending_items_equal_a_full_scan_after_any_events(ledger, panel, tracked, monkeypatch, limits):
     monkeypatch.setattr(pending_module, "_OVERLAP", limits[0])
     monkeypatch.setattr(pending_module, "_MOST_NEW", limits[1])
@@ -80,22 +80,23 @@ def test_pending_items_equal_a_full_scan_after_any_events(ledger, panel, tracked
         ledger.open_queue("label", Question.LABEL, test_set="set", overlap=3),
     ]
     people = [*panel, ledger.add_person("Leo", Role.REVIEWER)]
-    asked = []
+    added = []
     for _ in range(60):
         queue, person = rng.choice(queues), rng.choice(people)
         match rng.choice(["add", "vote", "vote", "vote", "back"]):
             case "add":
                 pair = (f"image {next(examples)}", "cat" if queue.question is Question.JUDGE else "")
                 ledger.add_items(queue, [NewItem(*pair)])
-                asked.append((queue, pair))
-            case "vote" if asked:
-                target, pair = rng.choice(asked)
+                added.append((queue, pair))
+            case "vote" if added:
+                target, pair = rng.choice(added)
                 if ledger.decision(item_of(ledger, target, *pair)) is None:
                     vote(ledger, target, person, pair, rng.choice(["correct", "wrong"]), why="a change")
             case "back" if (last := ledger.last_vote_of(person, queue)) is not None:
                 ledger.take_back(last.item_id, person, key=f"back {next(keys)}", why="slip")
         viewer = rng.choice(people)
-        wanted = {one.id: rng.choice(list(PendingUntil)) for one in queues}
-        for one, pending in tracked.of(viewer, wanted).items():
-            queue = next(each for each in queues if each.id == one)
-            assert np.flatnonzero(pending).tolist() == list(expected(ledger, viewer, queue, wanted[one]))
+        until = {queue.id: rng.choice(list(PendingUntil)) for queue in queues}
+        pending = tracked.of(viewer, until)
+        for queue in queues:
+            full_scan = list(expected(ledger, viewer, queue, until[queue.id]))
+            assert np.flatnonzero(pending[queue.id]).tolist() == full_scan

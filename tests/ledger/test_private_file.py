@@ -1,4 +1,4 @@
-"""The files of a ledger are for their owner alone, from the moment they are there."""
+"""The files of a ledger are readable by their owner only, from the moment they are created."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ from regrade.ledger import Ledger, Role
 
 @pytest.fixture
 def wide_umask():
-    """New files may be read by everyone unless they say otherwise."""
+    """New files are readable by everyone by default."""
     before = os.umask(0)
     yield
     os.umask(before)
@@ -39,7 +39,7 @@ def test_open_through_a_dangling_link_creates_a_private_file(tmp_path):
     assert modes(tmp_path / "disk") == {"real.sqlite": "0o600"}
 
 
-def test_open_tightens_an_existing_ledger_and_says_so_once(tmp_path, caplog):
+def test_open_restricts_an_existing_ledger_and_logs_it_once(tmp_path, caplog):
     path = tmp_path / "ledger.sqlite"
     first = Ledger.open(path)
     first.add_person("Ada", Role.OWNER)
@@ -55,7 +55,7 @@ def test_open_tightens_an_existing_ledger_and_says_so_once(tmp_path, caplog):
     assert len([record for record in caplog.records if record.name == "regrade.ledger.private_file"]) == 1
 
 
-def test_open_warns_where_it_cannot_tighten(tmp_path, caplog, monkeypatch):
+def test_open_warns_if_it_cannot_restrict_the_file(tmp_path, caplog, monkeypatch):
     path = tmp_path / "ledger.sqlite"
     Ledger.open(path).engine.dispose()
     path.chmod(0o640)
@@ -67,14 +67,14 @@ def test_open_warns_where_it_cannot_tighten(tmp_path, caplog, monkeypatch):
     Ledger.open(path).engine.dispose()
     (record,) = [record for record in caplog.records if record.name == "regrade.ledger.private_file"]
     assert record.levelno == logging.WARNING
-    assert "can be read by other users (mode 640)" in record.getMessage()
+    assert "is readable by other users (mode 640)" in record.getMessage()
     assert "permission is denied" in record.getMessage()
 
 
-def test_open_where_no_file_can_be_made_is_one_line(tmp_path, monkeypatch):
+def test_open_raises_if_no_file_can_be_created(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("regrade.ledger.ledger_file.os.open", refuse)
-    with pytest.raises(LedgerRefused, match="cannot be made: the disk is read-only"):
+    with pytest.raises(LedgerRefused, match="cannot be created: the disk is read-only"):
         Ledger.open(tmp_path / "ledger.sqlite")

@@ -1,4 +1,4 @@
-"""Who is asked what next: own order, leases, as many people as an item wants, and time that does not grow."""
+"""The order of a queue: shuffled per person, with leases and a limited number of people per item."""
 
 from itertools import pairwise
 
@@ -11,7 +11,7 @@ from regrade.ledger.queue_order import LEASE, own_order
 
 
 def answer_all(ledger, queue, person):
-    """The images someone is asked about until there are none, each answered."""
+    """Answer every item a person is given, and return their images in order."""
     seen = []
     while (item := ledger.next_item(queue, person)) is not None:
         seen.append(item.example)
@@ -23,7 +23,7 @@ def images(count):
     return [NewItem(f"{number}.jpg", "n01") for number in range(count)]
 
 
-def test_everyone_gets_every_item_once_in_an_order_of_their_own(ledger, queue, panel):
+def test_next_item_gives_each_person_every_item_in_their_own_order(ledger, queue, panel):
     assert ledger.add_items(queue, images(30)) == 30
     orders = [answer_all(ledger, queue, person) for person in panel]
     assert all(sorted(order) == sorted(f"{n}.jpg" for n in range(30)) for order in orders)
@@ -31,7 +31,7 @@ def test_everyone_gets_every_item_once_in_an_order_of_their_own(ledger, queue, p
     assert orders[0] != [f"{n}.jpg" for n in range(30)]
 
 
-def test_an_item_goes_to_as_many_people_as_it_wants(ledger, panel):
+def test_next_item_gives_an_item_to_as_many_people_as_needed(ledger, panel):
     queue = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
     ledger.add_items(queue, images(90))
     seen = [image for person in panel for image in answer_all(ledger, queue, person)]
@@ -39,7 +39,7 @@ def test_an_item_goes_to_as_many_people_as_it_wants(ledger, panel):
     assert all(seen.count(image) == 2 for image in set(seen))
 
 
-def test_an_item_is_kept_for_whom_it_was_given_to(ledger, panel, clock):
+def test_next_item_reserves_the_item_until_the_lease_expires(ledger, panel, clock):
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, images(1))
     item = ledger.next_item(queue, panel[0])
@@ -50,7 +50,7 @@ def test_an_item_is_kept_for_whom_it_was_given_to(ledger, panel, clock):
     assert ledger.next_item(queue, panel[0]) is None
 
 
-def test_who_comes_late_with_a_vote_is_still_heard(ledger, panel, clock):
+def test_vote_after_the_lease_expired_counts(ledger, panel, clock):
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, images(1))
     item = ledger.next_item(queue, panel[0])
@@ -60,7 +60,7 @@ def test_who_comes_late_with_a_vote_is_still_heard(ledger, panel, clock):
     assert ledger.decision(item.id).answer == "correct"
 
 
-def test_what_was_taken_back_comes_again(ledger, panel):
+def test_next_item_returns_an_item_after_its_vote_is_taken_back(ledger, panel):
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, images(1))
     queue_of_two = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
@@ -72,8 +72,8 @@ def test_what_was_taken_back_comes_again(ledger, panel):
     assert ledger.next_item(queue_of_two, panel[0]).id == item.id
 
 
-def test_what_is_decided_is_kept_for_no_one(ledger, panel):
-    """Whoever held it would be asked again and again, and refused each time."""
+def test_decision_ends_all_leases(ledger, panel):
+    """Otherwise its holder would get it again and again, and every vote would be rejected."""
     queue = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
     ledger.add_items(queue, images(1))
     item = ledger.next_item(queue, panel[0])
@@ -83,7 +83,7 @@ def test_what_is_decided_is_kept_for_no_one(ledger, panel):
     assert ledger.next_item(queue, panel[0]) is None
 
 
-def test_taking_back_twice_does_not_keep_an_item_that_was_answered_again(ledger, panel):
+def test_repeated_take_back_does_not_lease_an_answered_item(ledger, panel):
     queue = ledger.open_queue("two", Question.JUDGE, test_set="val", labels="real@1", overlap=2)
     ledger.add_items(queue, images(1))
     item = ledger.next_item(queue, panel[0])
@@ -94,7 +94,7 @@ def test_taking_back_twice_does_not_keep_an_item_that_was_answered_again(ledger,
     assert ledger.next_item(queue, panel[1]) == ledger.item(item.id)
 
 
-def test_new_items_come_after_the_old_ones_and_only_once(ledger, queue, panel):
+def test_add_items_appends_and_skips_stored_items(ledger, queue, panel):
     ledger.add_items(queue, images(3))
     first = answer_all(ledger, queue, panel[0])
     assert ledger.add_items(queue, [*images(5), NewItem("0.jpg", "n02"), NewItem("0.jpg", "n02")]) == 3
@@ -103,17 +103,17 @@ def test_new_items_come_after_the_old_ones_and_only_once(ledger, queue, panel):
     assert ledger.add_items(queue, images(5)) == 0
 
 
-def test_the_last_items_of_a_long_queue_are_found(ledger, panel):
+def test_next_item_finds_the_last_items_of_a_long_queue(ledger, panel):
     queue = ledger.open_queue("long", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, images(290))
-    for number in range(285):  # all but a few are done by one, so that the other's own order is nearly all behind
+    for number in range(285):  # one person completes nearly all items, so that few are left in the other's order
         item = ledger.next_item(queue, panel[0])
         ledger.vote(item.id, panel[0], VoteContent(str(number), "correct"))
     assert len(answer_all(ledger, queue, panel[1])) == 5
 
 
-def test_names_are_taken_once(ledger, queue, panel):
-    with pytest.raises(AlreadyStored, match="someone is called 'Ada' already"):
+def test_names_are_unique_and_looked_up_exactly(ledger, queue, panel):
+    with pytest.raises(AlreadyStored, match="there is a person 'Ada' already"):
         ledger.add_person("Ada", Role.LABELER)
     with pytest.raises(AlreadyStored, match="queue 'novel' already"):
         ledger.open_queue("novel", Question.LABEL, test_set="val")
@@ -128,27 +128,27 @@ def test_names_are_taken_once(ledger, queue, panel):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 1025])
-def test_an_own_order_has_every_place_once(size):
+def test_own_place_is_a_permutation(size):
     assert sorted(own_place(turn, size=size, key="Ada") for turn in range(size)) == list(range(size))
 
 
-def test_own_orders_look_shuffled():
+def test_own_place_shuffles_differently_per_key():
     orders = [[own_place(turn, size=500, key=key) for turn in range(500)] for key in ("Ada", "Bob")]
     for order in orders:
-        rising = sum(one < two for one, two in pairwise(order))
+        rising = sum(first < second for first, second in pairwise(order))
         assert 210 < rising < 290
-    same = sum(one == two for one, two in zip(*orders, strict=True))
+    same = sum(first == second for first, second in zip(*orders, strict=True))
     assert same < 8
 
 
-def test_blocks_come_one_after_another():
+def test_own_order_goes_block_by_block():
     places = list(own_order([(10, 5), (0, 10)], 0, key="Ada"))
     assert sorted(places[:10]) == list(range(10))
     assert sorted(places[10:]) == list(range(10, 15))
     assert list(own_order([(0, 10), (10, 5)], 12, key="Ada")) == places[12:]
 
 
-def test_the_item_after_the_one_at_hand_is_the_one_that_comes_then(ledger, queue, panel):
+def test_next_item_after_predicts_the_following_item(ledger, queue, panel):
     ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(5)])
     seen = []
     item = ledger.next_item(queue, panel[0])
@@ -162,7 +162,7 @@ def test_the_item_after_the_one_at_hand_is_the_one_that_comes_then(ledger, queue
     assert len(set(seen)) == 5
 
 
-def test_what_is_left_and_how_long_it_takes(ledger, queue, panel):
+def test_pace_counts_open_items_and_takes_the_median_time(ledger, queue, panel):
     ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(5)])
     assert ledger.pace(queue, panel[0]) == Pace(5, None)
     for seconds in (1.0, 9.0, 2.0):
@@ -173,7 +173,7 @@ def test_what_is_left_and_how_long_it_takes(ledger, queue, panel):
     assert ledger.pace(queue, panel[1]) == Pace(5, None)
 
 
-def test_what_others_have_finished_is_not_left(ledger, panel):
+def test_pace_leaves_out_items_completed_by_others(ledger, panel):
     queue = ledger.open_queue("alone", Question.JUDGE, test_set="val")
     ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(3)])
     item = ledger.next_item(queue, panel[0])
@@ -181,12 +181,12 @@ def test_what_others_have_finished_is_not_left(ledger, panel):
     assert ledger.pace(queue, panel[1]).left == 2
 
 
-def test_a_queue_is_for_those_it_was_given_to(ledger, queue, panel):
+def test_queue_for_rejects_people_who_may_not_work_on_it(ledger, queue, panel):
     labeler = ledger.add_person("Leo", Role.LABELER)
     assert ledger.queue_for(panel[0], queue.id) == queue
-    for who, number in ((labeler, queue.id), (panel[0], 99)):
+    for person, queue_id in ((labeler, queue.id), (panel[0], 99)):
         with pytest.raises(UnknownName):
-            ledger.queue_for(who, number)
+            ledger.queue_for(person, queue_id)
     ledger.assign(queue, [panel[1]])
     assert ledger.queue_for(panel[1], queue.id) == queue
     with pytest.raises(UnknownName):

@@ -1,4 +1,4 @@
-"""Unreadable images and skipped items: who is given what again, when, and that no report is lost."""
+"""Reports of unreadable images, and skipped items."""
 
 import pytest
 
@@ -14,13 +14,13 @@ def reports(ledger, clock):
 
 @pytest.fixture
 def items(ledger, queue):
-    """Four items of a queue for three people."""
+    """A queue with four items that need three votes each."""
     ledger.add_items(queue, [NewItem(f"{number}.jpg", "n01") for number in range(4)])
     return queue
 
 
-def given(ledger, queue, person):
-    """The images someone is given until there are none, each answered."""
+def answer_all(ledger, queue, person):
+    """Answer every item a person is given, and return their images in order."""
     images = []
     while (item := ledger.next_item(queue, person)) is not None:
         images.append(item.example)
@@ -28,28 +28,28 @@ def given(ledger, queue, person):
     return images
 
 
-def test_report_keeps_an_item_from_its_reporter_until_it_is_cleared(ledger, queue, panel, items, reports):
+def test_reported_item_is_withheld_from_its_reporter_until_cleared(ledger, queue, panel, items, reports):
     first = ledger.next_item(items, panel[0])
     added = reports.add(first.id, panel[0], " half of it is gray ")
     assert (added.queue, added.example, added.person) == (queue.name, first.example, "Ada")
     assert added.text == "half of it is gray"
-    assert first.example not in given(ledger, queue, panel[0])
-    assert first.example in given(ledger, queue, panel[1])
+    assert first.example not in answer_all(ledger, queue, panel[0])
+    assert first.example in answer_all(ledger, queue, panel[1])
     assert ledger.pace(queue, panel[0]).left == 0
     reports.clear(added.id, panel[2])
     assert ledger.pace(queue, panel[0]).left == 1
-    assert given(ledger, queue, panel[0]) == [first.example]
+    assert answer_all(ledger, queue, panel[0]) == [first.example]
 
 
-def test_report_ends_a_lease_that_comes_back_by_undo(ledger, queue, panel, items, reports):
+def test_reported_item_is_not_returned_by_take_back(ledger, queue, panel, items, reports):
     first = ledger.next_item(items, panel[0])
     ledger.vote(first.id, panel[0], VoteContent("slip", "correct"))
     reports.add(first.id, panel[0])
     ledger.take_back(first.id, panel[0], key="undo")
-    assert first.example not in given(ledger, queue, panel[0])
+    assert first.example not in answer_all(ledger, queue, panel[0])
 
 
-def test_report_twice_is_one_report(ledger, panel, items, reports):
+def test_add_report_is_idempotent(ledger, panel, items, reports):
     item = ledger.next_item(items, panel[0])
     added = reports.add(item.id, panel[0])
     assert reports.add(item.id, panel[0], "still gray") == added
@@ -62,21 +62,21 @@ def test_report_twice_is_one_report(ledger, panel, items, reports):
     assert reports.add(item.id, panel[0]).id != added.id
 
 
-def test_report_of_an_unknown_item_or_a_clear_of_an_unknown_report_raises(panel, reports):
+def test_reports_reject_unknown_ids(panel, reports):
     with pytest.raises(UnknownName, match="item"):
         reports.add(99, panel[0])
     with pytest.raises(UnknownName, match="report"):
         reports.clear(99, panel[0])
 
 
-def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel, items, reports, tmp_path):
+def test_import_adds_and_clears_reports(ledger, panel, items, reports, tmp_path):
     item = ledger.next_item(items, panel[0])
     added = reports.add(item.id, panel[0], "gray")
     copy = Ledger(open_database(tmp_path / "copy.sqlite"))
-    copy.read_back(ledger.rows())
+    copy.import_rows(ledger.rows())
     assert copy.rows() == ledger.rows()
     reports.clear(added.id, panel[1])
-    copy.read_back(ledger.rows())
+    copy.import_rows(ledger.rows())
     assert copy.rows() == ledger.rows()
     row = next(row for row in copy.rows() if row["kind"] == "report")
     assert (row["person"], row["text"], row["cleared_by"]) == ("Ada", "gray", "Bob")
@@ -84,19 +84,19 @@ def test_reports_are_read_back_and_cleared_when_they_are_elsewhere(ledger, panel
     copy.engine.dispose()
 
 
-def test_skip_brings_an_item_back_when_it_is_asked_for(ledger, queue, panel, items):
+def test_return_skipped_brings_items_back(ledger, queue, panel, items):
     first = ledger.next_item(items, panel[0])
     ledger.skip(first.id, panel[0])
     ledger.skip(first.id, panel[0])
-    assert first.example not in given(ledger, queue, panel[0])
+    assert first.example not in answer_all(ledger, queue, panel[0])
     assert ledger.skipped(queue, panel[0]) == 1
     assert ledger.pace(queue, panel[0]).left == 1
     ledger.return_skipped(queue, panel[0])
     assert ledger.skipped(queue, panel[0]) == 0
-    assert given(ledger, queue, panel[0]) == [first.example]
+    assert answer_all(ledger, queue, panel[0]) == [first.example]
 
 
-def test_skip_keeps_an_item_for_no_one(ledger, panel):
+def test_skip_ends_the_lease(ledger, panel):
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val")
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
@@ -107,7 +107,7 @@ def test_skip_keeps_an_item_for_no_one(ledger, panel):
     assert ledger.skipped(queue, panel[0]) == 0
 
 
-def test_undo_gives_a_skipped_item_at_once(ledger, queue, panel, items):
+def test_take_back_returns_a_skipped_item(ledger, queue, panel, items):
     first = ledger.next_item(items, panel[0])
     ledger.skip(first.id, panel[0])
     ledger.vote(first.id, panel[0], VoteContent("from the panel", "correct"))

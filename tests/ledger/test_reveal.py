@@ -1,6 +1,7 @@
-"""The reveal: once all votes on an item were in, a change of one's vote needs a reason, however it is made."""
+"""The reveal: after all votes on an item were cast, changing a vote needs a reason."""
 
 import pytest
+from judging import visible_votes
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded
 from regrade.ledger import Mode, NewItem, Question, Role, VoteContent
@@ -23,19 +24,19 @@ def vote_all(ledger, item, people, answers):
         ledger.vote(item, person, VoteContent(f"{person.name} first", answer))
 
 
-def standing(ledger, item, viewer):
-    return [vote.answer for vote in ledger.votes_seen_by(item, viewer)]
+def visible_answers(ledger, item, viewer):
+    return [vote.answer for vote in visible_votes(ledger, item, viewer)]
 
 
 @pytest.mark.parametrize("answers", [("correct", "wrong", "wrong"), ("wrong", "wrong", "wrong")])
 @pytest.mark.parametrize("reason", ["", "   ", "undone at once"])
 def test_take_back_after_reveal_needs_a_reason(ledger, panel, item, answers, reason):
     vote_all(ledger, item, panel, answers)
-    decided = ledger.decision(item)
-    with pytest.raises(ReasonNeeded, match="say why"):
+    decision = ledger.decision(item)
+    with pytest.raises(ReasonNeeded, match="give a reason"):
         ledger.take_back(item, panel[2], key="undo", why=reason)
-    assert standing(ledger, item, panel[0]) == list(answers)
-    assert ledger.decision(item) == decided
+    assert visible_answers(ledger, item, panel[0]) == list(answers)
+    assert ledger.decision(item) == decision
     taken = ledger.take_back(item, panel[2], key="undo", why="there is a tail")
     assert (taken.answer, taken.why) == (None, "there is a tail")
     assert ledger.decision(item) is None
@@ -44,7 +45,7 @@ def test_take_back_after_reveal_needs_a_reason(ledger, panel, item, answers, rea
 def test_vote_after_a_revealed_take_back_needs_a_reason(ledger, panel, item):
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[2], key="undo", why="there is a tail")
-    with pytest.raises(ReasonNeeded, match="say why"):
+    with pytest.raises(ReasonNeeded, match="give a reason"):
         ledger.vote(item, panel[2], VoteContent("anew", "correct"))
     assert ledger.item(item).missing == 1
     again = ledger.vote(item, panel[2], VoteContent("anew", "correct", why="there is a tail"))
@@ -59,7 +60,7 @@ def test_take_back_before_reveal_needs_no_reason(ledger, panel, item):
     assert ledger.vote(item, panel[1], VoteContent("anew", "wrong")).why == ""
 
 
-def test_first_vote_after_someone_else_took_theirs_back_needs_no_reason(ledger, panel, item):
+def test_first_vote_of_another_person_needs_no_reason(ledger, panel, item):
     fourth = ledger.add_person("Dora", Role.REVIEWER)
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[2], key="undo", why="no idea")
@@ -76,8 +77,8 @@ def test_is_revealed_stays_true_after_a_vote_is_taken_back(ledger, panel, item):
         ledger.take_back(item, panel[0], key="another undo")
 
 
-def test_take_back_of_a_lone_vote_needs_no_reason(ledger, panel):
-    """An item for one person has no other votes to be seen."""
+def test_take_back_of_the_only_vote_needs_no_reason(ledger, panel):
+    """An item that needs one vote has no other votes to see."""
     queue = ledger.open_queue("alone", Question.JUDGE, test_set="val")
     item = add_item(ledger, queue)
     ledger.vote(item, panel[0], VoteContent("slip", "correct"))
@@ -98,7 +99,7 @@ def test_take_back_of_a_lone_vote_needs_no_reason(ledger, panel):
         (Mode.TRAINING, Role.REVIEWER, False),
     ],
 )
-def test_labels_are_revealed_to_those_who_can_see_them(ledger, panel, mode, role, revealed):
+def test_is_revealed_depends_on_mode_and_role(ledger, panel, mode, role, revealed):
     queue = ledger.open_queue("labels", Question.LABEL, test_set="val", overlap=2, mode=mode)
     person = ledger.add_person("Leo", role)
     item = add_item(ledger, queue)
@@ -107,21 +108,21 @@ def test_labels_are_revealed_to_those_who_can_see_them(ledger, panel, mode, role
     assert ledger.is_revealed(item, person) is revealed
 
 
-def test_undo_is_of_the_vote_that_was_meant(ledger, panel, item):
+def test_take_back_retracts_only_the_named_vote(ledger, panel, item):
     ledger.vote(item, panel[0], VoteContent("first", "correct"))
     ledger.vote(item, panel[0], VoteContent("changed", "wrong", why="looked again"))
-    with pytest.raises(AlreadyStored, match="changed since"):
+    with pytest.raises(AlreadyStored, match="changed elsewhere"):
         ledger.take_back(item, panel[0], key="undo", undone="first")
-    assert standing(ledger, item, panel[0]) == ["wrong"]
+    assert visible_answers(ledger, item, panel[0]) == ["wrong"]
     taken = ledger.take_back(item, panel[0], key="undo", undone="changed")
-    assert standing(ledger, item, panel[0]) == []
+    assert visible_answers(ledger, item, panel[0]) == []
     for key in ("undo", "the same undo in another tab"):
         assert ledger.take_back(item, panel[0], key=key, undone="changed") == taken
     with pytest.raises(InputError, match="no vote on this item"):
         ledger.take_back(item, panel[1], key="another", undone="never cast")
 
 
-def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, item):
+def test_independent_votes_leave_out_votes_after_the_reveal(ledger, queue, panel, item):
     vote_all(ledger, item, panel, ("correct", "wrong", "wrong"))
     ledger.take_back(item, panel[0], key="undo", why="saw the others")
     ledger.vote(item, panel[0], VoteContent("anew", "wrong", why="saw the others"))
@@ -140,5 +141,5 @@ def test_independent_votes_are_those_before_the_reveal(ledger, queue, panel, ite
         ([(1, "a"), (1, None), (2, "a"), (2, None)], 1, True),
     ],
 )
-def test_was_complete_counts_people_with_a_vote(votes, needed, complete):
+def test_was_complete_counts_voters(votes, needed, complete):
     assert was_complete(votes, needed=needed, person_id=1) is complete

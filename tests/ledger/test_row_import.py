@@ -1,8 +1,9 @@
-"""Taking a ledger along: what is read back is the same state, and reading twice adds nothing."""
+"""Import of rows restores the same state and is idempotent."""
 
 import random
 
 import pytest
+from judging import disputed_items
 
 from regrade.core import FormatError, MismatchError
 from regrade.ledger import Ledger, NewItem, Question, VoteContent
@@ -10,8 +11,9 @@ from regrade.ledger.database import open_database
 
 
 @pytest.fixture
-def other(tmp_path, new_files):
-    opened = Ledger(open_database(new_files.put(tmp_path / "other.sqlite")))
+def copy(tmp_path, new_files):
+    """An empty ledger to import into."""
+    opened = Ledger(open_database(new_files.put(tmp_path / "copy.sqlite")))
     yield opened
     opened.engine.dispose()
 
@@ -27,7 +29,7 @@ def lively(ledger, queue, panel):
             ledger.vote(item.id, person, VoteContent(f"{person.name} {item.id}", answer, seconds=chance.random()))
             if chance.random() < 0.2 and ledger.decision(item.id) is None:
                 ledger.vote(item.id, person, VoteContent(f"{person.name} {item.id} b", "wrong", why="slip"))
-    disputed = ledger.disputed(queue)
+    disputed = disputed_items(ledger, queue)
     for item in disputed[::2]:
         ledger.comment(item.id, panel[0], f"of {item.example}")
         ledger.lock(item.id, panel[1], why="talked")
@@ -35,58 +37,57 @@ def lively(ledger, queue, panel):
     return ledger
 
 
-def test_read_back_is_the_same_state(lively, queue, other):
+def test_import_restores_the_same_state(lively, queue, copy):
     rows = lively.rows()
     votes = sum(row["kind"] == "vote" for row in rows)
     assert votes > 60
-    assert other.read_back(rows) == votes
-    assert other.rows() == rows
-    assert other.progress(other.queue("novel")) == lively.progress(queue)
-    assert [item.example for item in other.disputed(other.queue("novel"))] == [
-        item.example for item in lively.disputed(queue)
-    ]
+    assert copy.import_rows(rows) == votes
+    assert copy.rows() == rows
+    assert copy.progress(copy.queue("novel")) == lively.progress(queue)
+    disputed = [item.example for item in disputed_items(lively, queue)]
+    assert [item.example for item in disputed_items(copy, copy.queue("novel"))] == disputed
 
 
-def test_reading_twice_adds_nothing(lively, other):
+def test_import_is_idempotent(lively, copy):
     rows = lively.rows()
-    other.read_back(rows)
-    assert other.read_back(rows) == 0
-    assert other.rows() == rows
-    assert lively.read_back(rows) == 0
+    copy.import_rows(rows)
+    assert copy.import_rows(rows) == 0
+    assert copy.rows() == rows
+    assert lively.import_rows(rows) == 0
     assert lively.rows() == rows
 
 
-def test_two_halves_join(lively, other):
-    """A ledger that went on elsewhere comes home: its new votes are added to what is here."""
+def test_import_adds_later_votes_to_earlier_ones(lively, copy):
+    """Importing a ledger again adds only its new votes."""
     rows = lively.rows()
     votes = [row for row in rows if row["kind"] == "vote"]
     early = [row for row in rows if row["kind"] in ("person", "queue", "item")] + votes[:30]
-    assert other.read_back(early) == 30
-    assert other.read_back(rows) == len(votes) - 30
-    assert other.rows() == rows
+    assert copy.import_rows(early) == 30
+    assert copy.import_rows(rows) == len(votes) - 30
+    assert copy.rows() == rows
 
 
-def test_a_queue_that_asks_something_else(lively, other):
-    other.open_queue("novel", Question.LABEL, test_set="val")
-    with pytest.raises(MismatchError, match="asks something else"):
-        other.read_back(lively.rows())
-    assert other.people() == ()
+def test_import_rejects_a_queue_with_another_question(lively, copy):
+    copy.open_queue("novel", Question.LABEL, test_set="val")
+    with pytest.raises(MismatchError, match="with another question"):
+        copy.import_rows(lively.rows())
+    assert copy.people() == ()
 
 
-def test_rows_of_something_else(other):
-    with pytest.raises(FormatError, match="not a 'cat'"):
-        other.read_back([{"kind": "cat"}])
+def test_import_rejects_an_unknown_kind(copy):
+    with pytest.raises(FormatError, match="not 'cat'"):
+        copy.import_rows([{"kind": "cat"}])
 
 
-def test_a_decision_without_a_vote_that_stands_has_no_authors(ledger, queue, panel, other):
-    """No ledger writes such rows, but a file may hold them."""
+def test_current_decisions_without_current_votes_have_no_authors(ledger, queue, panel, copy):
+    """No ledger writes such rows, but a file may contain them."""
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
     ledger.vote(item.id, panel[0], VoteContent("said", "correct"))
     ledger.vote(item.id, panel[0], VoteContent("back", None, why="slip"))
     place = {"queue": queue.name, "example": "a.jpg", "class": "n01"}
-    decided = {"answer": "correct", "severity": None, "reached": "unanimously", "why": "", "last_vote": "said"}
-    row = {"kind": "decision", **place, "person": None, **decided, "at": queue.opened}
-    other.read_back([*ledger.rows(), row])
-    (outcome,) = other.outcomes(other.queue(queue.name))
-    assert (outcome.answer, outcome.by) == ("correct", ())
+    decision = {"answer": "correct", "severity": None, "reached": "unanimously", "why": "", "last_vote": "said"}
+    row = {"kind": "decision", **place, "person": None, **decision, "at": queue.opened}
+    copy.import_rows([*ledger.rows(), row])
+    (current,) = copy.current_decisions(copy.queue(queue.name))
+    assert (current.answer, current.by) == ("correct", ())

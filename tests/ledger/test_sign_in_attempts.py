@@ -1,4 +1,4 @@
-"""Sign-in attempts: counted before the password is checked, by address and account, in a table that stays small."""
+"""Sign-in attempts are counted by address and account, in a table of bounded size."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -21,8 +21,8 @@ def stored(attempts):
         return connection.execute(select(func.count()).select_from(table)).scalar_one()
 
 
-class StandingClock:
-    """A clock that goes on only when it is set."""
+class StoppedClock:
+    """A clock that advances only when it is set."""
 
     def __init__(self, start):
         self.time = start
@@ -32,25 +32,25 @@ class StandingClock:
 
 
 @pytest.fixture
-def standing(ledger, clock):
-    """Attempts at a time that stands still, and its clock."""
-    still = StandingClock(clock.time)
-    return SignInAttempts(ledger.engine, clock=still), still
+def attempts_and_clock(ledger, clock):
+    """Attempts with a stopped clock, and the clock."""
+    stopped = StoppedClock(clock.time)
+    return SignInAttempts(ledger.engine, clock=stopped), stopped
 
 
-def test_reserve_doubles_the_wait_up_to_fifteen_minutes(standing):
-    attempts, still = standing
+def test_reserve_doubles_the_wait_up_to_fifteen_minutes(attempts_and_clock):
+    attempts, stopped = attempts_and_clock
     waits = []
     for _ in range(18):
         waits.append(attempts.reserve("10.0.0.1", "Rita"))
         if waits[-1] > 0:
-            still.time += timedelta(seconds=waits[-1])
+            stopped.time += timedelta(seconds=waits[-1])
             assert attempts.reserve("10.0.0.1", "Rita") == 0
     assert waits == [0] * 5 + [1, 2, 4, 8, 16, 32, 64, 128, 256, 512] + [900] * 3
 
 
-def test_reserve_counts_concurrent_attempts_one_by_one(standing):
-    attempts, _ = standing
+def test_reserve_counts_concurrent_attempts_one_by_one(attempts_and_clock):
+    attempts, _ = attempts_and_clock
     barrier = Barrier(12)
 
     def reserve(_):
@@ -63,30 +63,30 @@ def test_reserve_counts_concurrent_attempts_one_by_one(standing):
     assert set(waits) == {0, 1}
 
 
-def test_reserve_elsewhere_does_not_keep_the_owner_out(standing):
-    attempts, _ = standing
+def test_attempts_from_other_addresses_do_not_lock_the_owner_out(attempts_and_clock):
+    attempts, _ = attempts_and_clock
     for network in range(40):
         while attempts.reserve(f"10.0.{network}.1", "Rita") == 0:
             pass
     assert attempts.reserve("192.0.2.7", "Rita") == 0
 
 
-def test_reserve_of_one_account_leaves_others_at_the_address_alone(standing):
-    attempts, _ = standing
+def test_reserve_counts_accounts_at_an_address_separately(attempts_and_clock):
+    attempts, _ = attempts_and_clock
     while attempts.reserve("10.0.0.1", "Rita") == 0:
         pass
     assert attempts.reserve("10.0.0.1", "Rob") == 0
 
 
-def test_reserve_limits_an_address_over_all_accounts(standing):
-    attempts, _ = standing
+def test_reserve_limits_an_address_over_all_accounts(attempts_and_clock):
+    attempts, _ = attempts_and_clock
     waits = [attempts.reserve("10.0.0.1", f"person {number}") for number in range(60)]
     assert waits.count(0) == sign_in_attempts.FREE_FOR_ADDRESS
     assert attempts.reserve("10.0.0.2", "person 1") == 0
 
 
-def test_succeeded_starts_the_account_over_and_takes_one_from_the_address(standing):
-    attempts, _ = standing
+def test_succeeded_resets_the_account_and_uncounts_one_attempt_of_the_address(attempts_and_clock):
+    attempts, _ = attempts_and_clock
     for number in range(49):
         attempts.reserve("10.0.0.1", f"person {number}")
     for _ in range(3):
@@ -114,8 +114,8 @@ def test_reserve_keeps_a_bounded_number_of_rows(attempts, monkeypatch):
 
 
 def test_reserve_is_shared_by_servers(ledger, clock):
-    still = StandingClock(clock.time)
-    first, second = (SignInAttempts(ledger.engine, clock=still) for _ in range(2))
+    stopped = StoppedClock(clock.time)
+    first, second = (SignInAttempts(ledger.engine, clock=stopped) for _ in range(2))
     waits = [server.reserve("10.0.0.1", "Rita") for _ in range(4) for server in (first, second)]
     assert waits.count(0) == sign_in_attempts.FREE_FOR_ACCOUNT
 

@@ -1,4 +1,4 @@
-"""The statements of a vote and of the next item, in each database."""
+"""The number of SQL statements for a vote and for the next item, in each database."""
 
 from counted_statements import counted
 

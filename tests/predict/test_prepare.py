@@ -14,7 +14,7 @@ from predicting import RECIPE, Counted, noisy
 from skipping import skip
 
 from regrade.core import InputError, Orientation
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 from regrade.models import Resizer, framed, preprocess
 from regrade.predict import PreparationOptions, default_workers, prepare, prepare_all
 from regrade.testsets import open_images
@@ -57,7 +57,7 @@ def test_no_more_than_so_many_are_in_flight(source, counted, ahead):
 
 def test_processes_give_the_same_as_threads(source, monkeypatch):
     started = []
-    monkeypatch.setattr(prepare, "Helpers", lambda one: started.append(one) or Helpers(one))
+    monkeypatch.setattr(prepare, "ProcessPerThread", lambda one: started.append(one) or ProcessPerThread(one))
     images = open_images(source)
     few, many = (
         list(prepare_all(images, source, PREPARING, range(40), workers=2, ahead=9, processes=processes))

@@ -11,7 +11,7 @@ from regrade.app.site import Site
 from regrade.app.views import score_words
 from regrade.core import UndefinedError
 from regrade.core.panel import NO_MISTAKE
-from regrade.ledger import Decision, Discussion, Discussions, Item, Person, Question, Queue, Vote, verdict_of
+from regrade.ledger import Decision, Discussion, Discussions, Item, Person, Question, Queue, Vote, panel_decision
 
 
 def panel_state(site: Site, queue: Queue, item: Item, viewer: Person) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _verdict(queue: Queue, seen: Discussion) -> dict[str, Any] | None:
     if not seen.open or seen.decision is not None or not seen.standing:
         return None
     try:
-        found, severity = verdict_of(queue.question, [(one.answer or "", one.severity) for one in seen.standing])
+        found, severity = panel_decision(queue.question, [(one.answer or "", one.severity) for one in seen.standing])
     except UndefinedError as tie:
         return {"answer": None, "severity": None, "reached": None, "tie": str(tie)}
     return {"answer": found.answer, "severity": severity, "reached": found.reached.value, "tie": ""}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from regrade.ledger.text_validation import is_whole
+from regrade.ledger.schema import is_valid_text
 
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # Hangul fillers and the empty braille pattern
 
@@ -22,7 +22,7 @@ def is_visible(text: str) -> bool:
 
 
 def _storable(text: str) -> str:
-    if not is_whole(text):
+    if not is_valid_text(text):
         raise ValueError("a text has whole letters only")
     return text if is_visible(text) else ""
 

@@ -1,4 +1,4 @@
-"""regrade review: what people are asked, by whom, and how far they agree."""
+"""regrade review: queues of items for people to review, and their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.cli.review_list import assign, list_, overlap
 from regrade.cli.review_publish import publish
 from regrade.cli.review_queue import label, mistakes, people, queue
 
-app = typer.Typer(help="Queues of what people are to judge or label, and what comes of it.", no_args_is_help=True)
+app = typer.Typer(help="Create review queues, follow their progress, and publish their results.", no_args_is_help=True)
 app.command("queue")(queue)
 app.command("people")(people)
 app.command("mistakes")(mistakes)

@@ -1,4 +1,4 @@
-"""regrade review agreement: how far reviewers agree."""
+"""regrade review agreement: agreement between reviewers."""
 
 from __future__ import annotations
 
@@ -21,32 +21,35 @@ class Show(StrEnum):
 
 @shown
 def agreement(
-    queue: Annotated[str | None, typer.Argument(help="The queue; all of them unless given.")] = None,
+    queue: Annotated[str | None, typer.Argument(help="The queue (default: all queues).")] = None,
     show: Annotated[
-        Show, typer.Option(help="panel: how far all agree. reviewers: everyone in a queue against the others.")
+        Show,
+        typer.Option(
+            help="panel: agreement of all reviewers. reviewers: each reviewer of a queue compared with the others."
+        ),
     ] = Show.panel,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Measure how far reviewers agree: equal answers, Fleiss' kappa, Krippendorff's alpha, each against the others.
+    """Measure agreement between reviewers: equal answers, Fleiss' kappa and Krippendorff's alpha.
 
-    What counts is what people said before anyone could see the others' votes: discussion makes agreement.
+    Only independent votes count, which were cast before the reviewers could see each other's votes.
     """
     from dataclasses import replace
 
     from regrade.core import InputError
 
-    here = opened(workspace)
+    opened_workspace = opened(workspace)
     if queue is not None:
-        found = here.agreement(queue)
-        return CommandResult(found.table() if show is Show.panel else found.reviewer_table(), found.as_dict())
+        result = opened_workspace.agreement(queue)
+        return CommandResult(result.table() if show is Show.panel else result.reviewer_table(), result.as_dict())
     if show is Show.reviewers:
-        raise InputError("reviewers are those of one queue: name it")
-    names = [one.name for one in here.readable_ledger.queues() if one.mode.value != "training"]
+        raise InputError("--show reviewers needs the name of a queue")
+    names = [queue.name for queue in opened_workspace.readable_ledger.queues() if queue.mode.value != "training"]
     if not names:
-        raise InputError("there is no queue yet whose answers count: fill one with regrade review queue")
-    results = [here.agreement(name) for name in names]
-    tables = [one.table() for one in results]
+        raise InputError("there is no queue yet whose answers count: create one with regrade review queue")
+    results = [opened_workspace.agreement(name) for name in names]
+    tables = [result.table() for result in results]
     rows = tuple(row for table in tables for row in table.rows)
-    notes = tables[0].notes[:1] + tuple(f"{one.queue}: {reason}" for one in results for reason in one.reasons)
-    whole = replace(tables[0], title="agreement", rows=rows, notes=notes)
-    return CommandResult(whole, {"agreement": [one.as_dict() for one in results]})
+    notes = tables[0].notes[:1] + tuple(f"{result.queue}: {reason}" for result in results for reason in result.reasons)
+    combined = replace(tables[0], title="agreement", rows=rows, notes=notes)
+    return CommandResult(combined, {"agreement": [result.as_dict() for result in results]})

@@ -1,4 +1,4 @@
-"""regrade review export, import, backup, restore and verify: all that people said, taken along, copied and checked."""
+"""regrade review export, import, backup, restore and verify: the ledger as a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def export(
     file: Annotated[Path, typer.Argument(help="The file to write: .csv, .json or .parquet.")],
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Write the whole ledger to a file: people, queues, votes, comments, decisions and the guide, with author and time.
+    """Export the ledger to a file: people, queues, votes, comments, decisions and the guide, with authors and times.
 
-    Passwords, invitations and other secrets stay where they are.
+    Passwords, invitations and other secrets are not exported.
     """
     say(f"{file}: {_rows_in_words(opened(workspace).export_ledger(file))}")
 
@@ -36,56 +36,56 @@ def backup(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Copy a ledger in SQLite, accounts included, as it is at one moment; people can go on voting meanwhile.
+    """Back up a ledger in SQLite, including accounts, in a consistent state, while people go on voting.
 
-    `regrade review restore` puts the copy in the place of a ledger that was lost. A ledger in PostgreSQL is backed up
-    with pg_dump.
+    `regrade review restore` restores the backup. Use pg_dump for a ledger in PostgreSQL.
     """
     opened(workspace).back_up_ledger(file)
-    say(f"{file}: a copy of the ledger, readable by you only")
+    say(f"{file}: backup of the ledger, readable by you only")
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `regrade review backup` wrote.")],
+    file: Annotated[Path, typer.Argument(help="The file that `regrade review backup` wrote.")],
     older: Annotated[
-        bool, typer.Option("--older", help="Accept a backup that lacks votes which were published already.")
+        bool, typer.Option("--older", help="Accept a backup without some of the votes that were already published.")
     ] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Put a backup in the place of a ledger in SQLite; the ledger that is there is kept under a new name.
+    """Restore a ledger in SQLite from a backup; the existing ledger is kept under a new name.
 
-    Stop `regrade serve` first. The backup is checked before anything is moved. A ledger in PostgreSQL is restored with
-    pg_restore.
+    Stop `regrade serve` first. The backup is checked before anything is moved. Use pg_restore for a ledger in
+    PostgreSQL.
     """
-    done = opened(workspace).restore_ledger(file, older=older)
-    say(f"{done.path}: restored from {file}, with {amount(done.links, 'vote, comment, decision or edit', _ENTRIES)}")
-    if done.kept is not None:
-        say(f"the ledger before it is kept as {done.kept}, with its -wal and -shm files if it had any")
-    if done.is_older:
-        say("what is published holds votes that this ledger does not have: publish its queues again")
-    say("check next: `regrade verify`, and `regrade review list` for votes that must be given again")
+    result = opened(workspace).restore_ledger(file, older=older)
+    entries = amount(result.links, "vote, comment, decision or edit", _ENTRIES)
+    say(f"{result.path}: restored from {file}, with {entries}")
+    if result.kept is not None:
+        say(f"the previous ledger is kept as {result.kept}, with its -wal and -shm files if it had any")
+    if result.is_older:
+        say("the published files contain votes that this ledger does not have: publish its queues again")
+    say("next steps: run `regrade verify`, and `regrade review list` to see which votes must be cast again")
 
 
 def verify(workspace: WorkspaceOption = Path()) -> None:
-    """Check the ledger: its database, what protects it from changes, and the hash chain over all that people said."""
+    """Check the ledger: its database, the triggers that protect it, and the hash chain over votes and decisions."""
     from regrade.core import StoreError
 
     problems = opened(workspace).ledger_problems()
     if problems:
         raise StoreError(f"{amount(len(problems), 'problem')} in the ledger: {'; '.join(problems)}")
-    say("the ledger is whole: nothing that people said, nor what it is about, was changed, removed or added past it")
+    say("the ledger is valid: no vote, comment, decision or guide entry was changed, removed or added outside of it")
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="What `regrade review export` wrote.")],
+    file: Annotated[Path, typer.Argument(help="The file that `regrade review export` wrote.")],
     as_json: JsonOption = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add what an exported ledger holds to this one, all of it or nothing; what is here already is passed over."""
-    done = opened(workspace).import_ledger(file)
-    line = f"{file}: {_rows_in_words(done.rows)}; {amount(done.new_votes, 'new vote')}"
-    report_import([line], (), {"rows": dict(done.rows), "new_votes": done.new_votes}, as_json=as_json)
+    """Import an exported ledger into this one, completely or not at all; rows that exist already are skipped."""
+    result = opened(workspace).import_ledger(file)
+    line = f"{file}: {_rows_in_words(result.rows)}; {amount(result.new_votes, 'new vote')}"
+    report_import([line], (), {"rows": dict(result.rows), "new_votes": result.new_votes}, as_json=as_json)
 
 
 def _rows_in_words(counts: Mapping[str, int]) -> str:
-    return ", ".join(amount(number, *_NOUNS[kind]) for kind, number in counts.items()) or "an empty ledger"
+    return ", ".join(amount(count, *_NOUNS[kind]) for kind, count in counts.items()) or "an empty ledger"

@@ -1,4 +1,4 @@
-"""regrade review list, assign and overlap: how far queues are, whose they are, and how many votes items need."""
+"""regrade review list, assign and overlap: the progress, the people and the overlap of queues."""
 
 from __future__ import annotations
 
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 def list_(
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """List the queues: what they ask, how far they are, how many images people reported as unreadable, and who has
-    answered how much.
-    """
+    """List the queues with their question, progress, unreadable images, and number of votes by person."""
     from regrade.core import Column, Table
 
     ledger = opened(workspace).readable_ledger
-    found = [_as_dict(ledger, queue) for queue in ledger.queues()]
-    headings = {"overlap": "people an item", "disputed": "to discuss", "reported": "unreadable",
+    queues = [_as_dict(ledger, queue) for queue in ledger.queues()]
+    headings = {"overlap": "votes per item", "disputed": "to discuss", "reported": "unreadable",
                 "by_person": "votes by", "assigned": "for"}  # fmt: skip
     keys = ("queue", "question", "test_set", "items", "overlap", "answered", "decided", "disputed", "reported",
             "by_person", "assigned")  # fmt: skip
@@ -36,54 +34,54 @@ def list_(
             {
                 **row,
                 "question": row["question"] + (", training" if row["mode"] == "training" else ""),
-                "by_person": ", ".join(f"{who} {votes:,}" for who, votes in row["by_person"].items()),
+                "by_person": ", ".join(f"{person} {votes:,}" for person, votes in row["by_person"].items()),
                 "assigned": ", ".join(row["assigned"]) or "everyone",
             }[key]
             for key in keys
         )
-        for row in found
+        for row in queues
     )
     columns = tuple(Column(key, headings.get(key, key.replace("_", " "))) for key in keys)
-    return CommandResult(Table("queues", columns, rows), {"queues": found})
+    return CommandResult(Table("queues", columns, rows), {"queues": queues})
 
 
 def assign(
     queue: Annotated[str, typer.Argument(help="The queue.")],
-    people: Annotated[list[str] | None, typer.Argument(metavar="PERSON...", help="Whom it is for.")] = None,
-    everyone: Annotated[bool, typer.Option("--everyone", help="Give it to everyone whose role allows it.")] = False,
+    people: Annotated[list[str] | None, typer.Argument(metavar="PERSON...", help="Names of the people.")] = None,
+    everyone: Annotated[bool, typer.Option("--everyone", help="Open it to everyone whose role allows it.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Give a queue to these people and no one else; until then it is for everyone whose role allows its question.
+    """Assign a queue to these people only; a queue that is not assigned is open to everyone whose role allows it.
 
-    Labelers label; judging and reviewing mistakes, which show what models say, is for reviewers and owners.
+    Labelers can only label: the other questions show predictions of models and are for reviewers and owners.
     """
     from regrade.core import InputError
 
     names = people or []
     if bool(names) == everyone:
-        raise InputError("say whom the queue is for: names of people, or --everyone")
+        raise InputError("give either names of people, or --everyone")
     ledger = opened(workspace).ledger
-    found = ledger.queue(queue)
-    ledger.assign(found, [ledger.person(name) for name in dict.fromkeys(names)])
-    given = ledger.assigned(found)
-    say(f"{queue} is for {', '.join(one.name for one in given) or 'everyone whose role allows it'}")
-    if given and len(given) < found.overlap:
+    assigned_queue = ledger.queue(queue)
+    ledger.assign(assigned_queue, [ledger.person(name) for name in dict.fromkeys(names)])
+    assignees = ledger.assigned(assigned_queue)
+    say(f"{queue} is for {', '.join(person.name for person in assignees) or 'everyone whose role allows it'}")
+    if assignees and len(assignees) < assigned_queue.overlap:
         say(
-            f"an item needs {amount(found.overlap, 'vote')}, and {len(given)} can give one: "
-            f"regrade review overlap {found.name!r} {len(given)} changes that"
+            f"each item needs {amount(assigned_queue.overlap, 'vote')}, but only {len(assignees)} can vote: "
+            f"change that with regrade review overlap {assigned_queue.name!r} {len(assignees)}"
         )
 
 
 def overlap(
     queue: Annotated[str, typer.Argument(help="The queue.")],
-    votes: Annotated[int, typer.Argument(min=1, help="How many votes an item needs.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    votes: Annotated[int, typer.Argument(min=1, help="Number of votes per item.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Change how many votes the items of a queue need, while people work on it.
+    """Change the number of votes per item of a queue, while people work on it.
 
-    That holds for items that votes are missing on and for those that are added later; an item with all its votes keeps
-    them. Where fewer votes are needed, items that have them are decided at once if all agree, or go to discussion.
+    This applies to items with missing votes and to items that are added later; complete items are unchanged. If the new
+    number makes an item complete, it is decided if all votes agree, and is to be discussed otherwise.
     """
     ledger = opened(workspace).ledger
     change = ledger.change_overlap(ledger.queue(queue), votes, dry_run=dry_run)
@@ -106,5 +104,5 @@ def _as_dict(ledger: Ledger, queue: Queue) -> dict[str, Any]:
         "disputed": progress.disputed,
         "reported": progress.reported,
         "by_person": progress.by_person,
-        "assigned": [one.name for one in ledger.assigned(queue)],
+        "assigned": [person.name for person in ledger.assigned(queue)],
     }

@@ -1,4 +1,4 @@
-"""regrade review queue, people, mistakes, label: what is put before people."""
+"""regrade review queue, people, mistakes and label: fill review queues."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from regrade.cli.output import watching, watching_images
 if TYPE_CHECKING:
     from regrade.workspace import QueueResult
 
-Name = Annotated[str | None, typer.Option(help="The queue's name; a queue that is there is added to.")]
+Name = Annotated[str | None, typer.Option(help="Name of the queue; items are added to an existing queue.")]
 Overlap = Annotated[
     int | None,
-    typer.Option(help="How many people an item is for; as many as there are reviewers, 3 at most, unless given."),
+    typer.Option(help="Number of votes per item (default: one per reviewer, at most 3)."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="The seed of the random choice.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
 
 
 class LabelMode(StrEnum):
-    """What is told after an answer."""
+    """Whether people are shown the correct classes after an answer."""
 
     examination = "examination"
     training = "training"
@@ -36,19 +36,20 @@ def queue(
     test_set: TestSetOption,
     labels: LabelSet,
     model: Annotated[list[str], typer.Option(help="Only these models. May be repeated.")] = [],
-    size: Annotated[int | None, typer.Option(help="Draw so many at random, instead of all.")] = None,
+    size: Annotated[int | None, typer.Option(help="Size of a random sample (default: all novel predictions).")] = None,
     by: Annotated[
-        By | None, typer.Option(help="Strata of the sample: how many models agree (the default), their score, or none.")
+        By | None,
+        typer.Option(help="Strata of the sample: number of models that agree (default), their score, or none."),
     ] = None,
     seed: Seed = 0,
     name: Name = None,
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Ask whether novel predictions are right: those that no one has judged, and no other queue asks about.
+    """Queue novel predictions, which are not judged yet and not in another queue: are they correct?
 
-    Call it again when models were added: only what is new enters. With --size it is a random sample that speaks for the
-    rest, in the order of `regrade labels sample`; further calls go on in it.
+    Run it again after adding models: only new predictions are added. --size draws a random sample, from which the
+    results for all novel predictions are estimated, in the order of `regrade labels sample`; further calls continue it.
     """
     return _shown(
         opened(workspace).queue_novel(
@@ -68,9 +69,9 @@ def people(
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Ask whether people's novel answers are right, blind: models' answers are seeded among them.
+    """Queue novel answers of people, mixed with predictions of models, for a blind review: are they correct?
 
-    Every image has an answer of a person and one of a random model, and nothing tells them apart.
+    Every image has an answer of a person and a prediction of a random model, and reviewers cannot tell them apart.
     """
     return _shown(
         opened(workspace).queue_people(
@@ -88,9 +89,9 @@ def mistakes(
     overlap: Overlap = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Ask of what kind each remaining mistake of a model is, and how grave.
+    """Queue the remaining mistakes of a model: what category are they, and how severe?
 
-    Unclear and collapsed classes are no mistakes; what is novel has to be judged first.
+    Unclear and collapsed classes are not mistakes; novel predictions have to be judged first.
     """
     return _shown(opened(workspace).queue_mistakes(test_set, labels=labels, model=model, name=name, overlap=overlap))
 
@@ -98,21 +99,21 @@ def mistakes(
 @shown
 def label(
     test_set: TestSetOption,
-    size: Annotated[int | None, typer.Option(help="How many images to draw; all unless given.")] = None,
+    size: Annotated[int | None, typer.Option(help="Number of images to draw (default: all).")] = None,
     family: Annotated[
-        str | None, typer.Option(help="Only images labeled as one of a family: dogs, insects, terrier, a WordNet id.")
+        str | None,
+        typer.Option(help="Only images labeled with a class of a family: dogs, insects, terrier, a WordNet id."),
     ] = None,
     mode: Annotated[
-        LabelMode, typer.Option(help="training: people are told what is right, and nothing is counted.")
+        LabelMode,
+        typer.Option(help="training: people are shown the correct classes, and their answers are not counted."),
     ] = LabelMode.examination,
     seed: Seed = 0,
     name: Name = None,
-    overlap: Annotated[
-        int | None, typer.Option(help="How many people a image is for; everyone there is unless given.")
-    ] = None,
+    overlap: Annotated[int | None, typer.Option(help="Number of people per image (default: everyone).")] = None,
     workspace: WorkspaceOption = Path(),
 ) -> CommandResult:
-    """Ask which class images are of, drawn at random; further calls draw further ones."""
+    """Queue images drawn at random: which class are they? Further calls draw more images."""
     return _shown(
         opened(workspace).queue_labels(
             test_set, size=size, family=family, mode=mode.value, seed=seed, name=name, overlap=overlap,
@@ -121,5 +122,5 @@ def label(
     )  # fmt: skip
 
 
-def _shown(done: QueueResult) -> CommandResult:
-    return CommandResult(done.table(), done.as_dict())
+def _shown(result: QueueResult) -> CommandResult:
+    return CommandResult(result.table(), result.as_dict())

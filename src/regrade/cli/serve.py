@@ -15,26 +15,29 @@ from regrade.cli.output import watching_images
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; others than this machine's need accounts.")
+        str, typer.Option(help="Address to listen on; any address other than this machine's requires accounts.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8765,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8765,
     accounts: Annotated[
-        bool, typer.Option("--accounts", help="Let everyone sign in, here too: for a server behind a proxy.")
+        bool,
+        typer.Option(
+            "--accounts", help="Require everyone to sign in, also on this machine: for a server behind a proxy."
+        ),
     ] = False,
     proxies: Annotated[
         list[str] | None,
         typer.Option(
             "--proxy",
-            help="Address or network of a proxy whose X-Forwarded-For and X-Forwarded-Proto headers are believed; may "
-            "be repeated (default: this machine).",
+            help="Address or network of a trusted proxy, whose X-Forwarded-For and X-Forwarded-Proto headers are used. "
+            "May be repeated (default: this machine).",
         ),
     ] = None,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Open the browser app: label, judge, discuss and decide, write the guide, look behind every number.
+    """Start the browser app: label, judge, discuss and decide, edit the guide, explore results.
 
-    On this machine it prints a link that lets you in once and needs no account; `regrade team link` prints another one.
-    On any other address everyone signs in: `regrade team add NAME` makes an account and prints an invitation.
+    On this machine it prints a link that signs you in once without an account; `regrade team link` prints another one.
+    On any other address everyone signs in: `regrade team add NAME` creates an account and prints an invitation.
     """
     from regrade.core import MissingExtra
 

@@ -1,4 +1,4 @@
-"""regrade team: who may come into the browser app, and as what."""
+"""regrade team: people, their roles and their accounts."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from regrade.cli.output import say
 if TYPE_CHECKING:
     from regrade.ledger import Ledger, Member, Person
 
-app = typer.Typer(help="The people of a workspace and their accounts.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="The person's name.")]
-Address = Annotated[str, typer.Option(help="Where the app is reached, for the link that is printed.")]
+app = typer.Typer(help="Manage the people of a workspace and their accounts.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="Name of the person.")]
+Address = Annotated[str, typer.Option(help="URL of the app, for the printed link.")]
 _HERE = "http://127.0.0.1:8765"
 
 
 class RoleName(StrEnum):
-    """What someone may do."""
+    """The roles of people."""
 
     owner = "owner"
     reviewer = "reviewer"
@@ -32,11 +32,11 @@ class RoleName(StrEnum):
 @app.command("list")
 @shown
 def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
-    """List everyone: their roles, whether they are invited, have joined or are closed, and when they were last seen."""
+    """List everyone with their role, the state of their account, and when they were last seen."""
     from regrade.core import Column, Table
     from regrade.core.amounts import ago
     from regrade.ledger import Accounts
-    from regrade.ledger.clock import now_in_utc
+    from regrade.ledger.schema import now_in_utc
 
     members, now = Accounts(opened(workspace).readable_ledger.engine).members(), now_in_utc()
     rows = tuple(
@@ -53,11 +53,11 @@ def list_(workspace: WorkspaceOption = Path()) -> CommandResult:
 @app.command()
 def add(
     name: Name,
-    role: Annotated[RoleName, typer.Option(help="What they may do.")] = RoleName.reviewer,
+    role: Annotated[RoleName, typer.Option(help="Role of the person.")] = RoleName.reviewer,
     address: Address = _HERE,
     workspace: WorkspaceOption = Path(),
 ) -> None:
-    """Add someone, and print the link by which they choose a password: it works once, for a week."""
+    """Add a person and print an invitation link to choose a password; it works once, within a week."""
     from regrade.ledger import Role
 
     ledger = opened(workspace).ledger
@@ -66,24 +66,24 @@ def add(
 
 @app.command()
 def invite(name: Name, address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
-    """Print a new link for someone: the old one is lost, or the password, or the account was closed."""
+    """Print a new invitation link: for a lost link, a lost password, or a closed account."""
     ledger = opened(workspace).ledger
     _print_invitation(ledger, ledger.person(name), address)
 
 
 @app.command()
 def close(name: Name, workspace: WorkspaceOption = Path()) -> None:
-    """Let someone in no more, from now on: sessions and invitations end; all they said stays."""
+    """Close an account: its sessions and invitations end; the person's votes and comments are kept."""
     from regrade.ledger import Accounts
 
     ledger = opened(workspace).ledger
     Accounts(ledger.engine).close(ledger.person(name))
-    say(f"{name} cannot sign in any more; `regrade team invite` opens the account again")
+    say(f"{name} can no longer sign in; `regrade team invite` reopens the account")
 
 
 @app.command("sign-out")
 def sign_out(name: Name, workspace: WorkspaceOption = Path()) -> None:
-    """Sign someone out of every browser; their password stays."""
+    """Sign a person out of every browser; the password is kept."""
     from regrade.ledger import Accounts
 
     ledger = opened(workspace).ledger
@@ -93,9 +93,9 @@ def sign_out(name: Name, workspace: WorkspaceOption = Path()) -> None:
 
 @app.command()
 def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
-    """Print another link for `regrade serve` on this machine: it lets you in without an account, once, within a day.
+    """Print another sign-in link for `regrade serve` on this machine; it works once, within a day, without an account.
 
-    The server need not be started again. One that asks for accounts takes no such link.
+    The server does not need a restart. A server that requires accounts does not accept such links.
     """
     from regrade.ledger import OneTimeLinks
 
@@ -103,14 +103,14 @@ def link(address: Address = _HERE, workspace: WorkspaceOption = Path()) -> None:
 
 
 def _as_dict(member: Member) -> dict[str, Any]:
-    moments = {
+    times = {
         "added": member.person.joined, "invited": member.invited, "expires": member.expires, "seen": member.seen,
     }  # fmt: skip
     return {
         "name": member.person.name,
         "role": member.person.role.value,
         "account": member.state.value,
-        **{name: None if moment is None else moment.isoformat() for name, moment in moments.items()},
+        **{name: None if time is None else time.isoformat() for name, time in times.items()},
         "browsers": member.browsers,
     }
 
@@ -118,6 +118,6 @@ def _as_dict(member: Member) -> dict[str, Any]:
 def _print_invitation(ledger: Ledger, person: Person, address: str) -> None:
     from regrade.ledger import Accounts
 
-    word = Accounts(ledger.engine).invite(person)
-    say(f"an invitation for {person.name}, good for a week and for one use:")
-    typer.echo(f"{address.rstrip('/')}/join/{word}")
+    token = Accounts(ledger.engine).invite(person)
+    say(f"invitation for {person.name}; it works once, within a week:")
+    typer.echo(f"{address.rstrip('/')}/join/{token}")

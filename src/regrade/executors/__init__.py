@@ -1,6 +1,6 @@
-"""Executors: the same work on more machines than one, nothing lost and nothing twice."""
+"""Executors: run tasks on several machines, each task exactly once even if workers fail."""
 
-from regrade.executors.pool import Lost, WorkerPool, done_by
+from regrade.executors.pool import WorkerLost, WorkerPool, run_tasks
 from regrade.executors.ray_cluster import RayCluster, RayWorkerPool, WorkerSlot
 
-__all__ = ["Lost", "RayCluster", "RayWorkerPool", "WorkerPool", "WorkerSlot", "done_by"]
+__all__ = ["RayCluster", "RayWorkerPool", "WorkerLost", "WorkerPool", "WorkerSlot", "run_tasks"]

@@ -1,4 +1,4 @@
-"""Work handed out to workers that may be lost: every task is done exactly once, whoever does it in the end."""
+"""Run tasks on a pool of workers that may fail: every task yields exactly one result."""
 
 from __future__ import annotations
 
@@ -13,62 +13,62 @@ Worker = TypeVar("Worker", bound=Hashable)
 Task = TypeVar("Task", bound=Hashable)
 
 AHEAD = 2
-"""Tasks a worker has at a time: one at work, and the next one already there."""
+"""Tasks submitted to a worker at a time: the running one and the next one."""
 
-PATIENCE = 5
-"""How many workers may be lost over one task before it is given up."""
+MAX_LOSSES = 5
+"""Number of workers that may be lost on one task before it is given up."""
 
 
-class Lost(Exception):
-    """A worker is gone, and with it what it was at."""
+class WorkerLost(Exception):
+    """A worker has failed, and the result of its task is lost."""
 
 
 class WorkerPool(ABC, Generic[Worker]):
-    """Workers, as an executor provides them."""
+    """A pool of workers; subclasses implement it for an executor."""
 
     @abstractmethod
     def workers(self) -> list[Worker]:
-        """Those that are ready now; new ones may turn up, lost ones are left out."""
+        """The workers that are ready now, without lost ones; new ones may appear at any time."""
 
     @abstractmethod
     def submit(self, worker: Worker, method: str, *arguments: Any) -> Any:
-        """Have a worker do something; returns what stands for the answer until it is there."""
+        """Call a method of a worker; returns a future."""
 
     @abstractmethod
     def wait(self, pending: Iterable[Any]) -> list[Any]:
-        """Some of the pending answers that are there, after a moment at most; maybe none."""
+        """The futures that have finished, possibly none; returns after a short time at most."""
 
     @abstractmethod
-    def answer(self, finished: Any) -> Any:
-        """The answer itself; raises what the worker raised, or `Lost`."""
+    def result(self, finished: Any) -> Any:
+        """The result of a finished future; raises what the worker raised, or `WorkerLost`."""
 
     @abstractmethod
     def lose(self, worker: Worker, why: str) -> None:
-        """A worker was found to be gone: look for another."""
+        """Remove a lost worker, and replace it if possible."""
 
 
-def done_by(
-    crew: WorkerPool[Worker], tasks: Iterable[Task], method: str, arguments: Callable[[Worker, Task], tuple[Any, ...]]
+def run_tasks(
+    pool: WorkerPool[Worker], tasks: Iterable[Task], method: str, arguments: Callable[[Worker, Task], tuple[Any, ...]]
 ) -> Iterator[tuple[Task, Any]]:
-    """Each task with its answer, in the order in which they are done; what a lost worker was at is done again."""
+    """Yield each task with its result, in the order of completion; tasks of a lost worker are run again."""
     waiting, losses = deque(tasks), Counter[Task]()
-    at_work: dict[Any, tuple[Worker, Task]] = {}
-    while waiting or at_work:
-        load = Counter(worker for worker, _ in at_work.values())
-        for worker in sorted(crew.workers(), key=lambda one: load[one]):
+    running: dict[Any, tuple[Worker, Task]] = {}
+    while waiting or running:
+        load = Counter(worker for worker, _ in running.values())
+        for worker in sorted(pool.workers(), key=lambda worker: load[worker]):
             while waiting and load[worker] < AHEAD:
                 task = waiting.popleft()
-                at_work[crew.submit(worker, method, *arguments(worker, task))] = worker, task
+                running[pool.submit(worker, method, *arguments(worker, task))] = worker, task
                 load[worker] += 1
-        for finished in crew.wait(at_work):
-            worker, task = at_work.pop(finished)
+        for finished in pool.wait(running):
+            worker, task = running.pop(finished)
             try:
-                yield task, crew.answer(finished)
-            except Lost as error:
-                crew.lose(worker, str(error))
+                yield task, pool.result(finished)
+            except WorkerLost as error:
+                pool.lose(worker, str(error))
                 losses[task] += 1
-                if losses[task] >= PATIENCE:
+                if losses[task] >= MAX_LOSSES:
                     raise ExecutorError(
-                        f"{PATIENCE} workers were lost over the same work, the last one: {error}"
+                        f"{MAX_LOSSES} workers were lost on the same task, the last one: {error}"
                     ) from None
                 waiting.appendleft(task)

@@ -1,4 +1,4 @@
-"""Calls made in processes of their own, one a thread that calls: threads alone would wait for one another."""
+"""Run a function in subprocesses, one per calling thread, so that threads do not block each other."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from contextlib import suppress
 from typing import Any, Self
 
 
-class Helpers:
-    """Stands for a function; what a thread asks of it is answered by that thread's own process.
+class ProcessPerThread:
+    """Wraps a function: each thread that calls it runs it in its own subprocess.
 
-    The function goes to each process once. A process that dies is replaced by the thread itself, for good.
+    The function is sent to each process once. If a process dies, its thread calls the function itself from then on.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
-        self._sent = pickle.dumps(function)
+        self._pickled = pickle.dumps(function)
         self._own = threading.local()
         self._all: list[subprocess.Popen[bytes]] = []
         self._starting = threading.Lock()
@@ -33,12 +33,12 @@ class Helpers:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     with suppress(OSError):
-                        pipe.close()  # at the end of its input a process ends by itself
+                        pipe.close()  # a process exits at the end of its input
         for process in self._all:
             process.wait()
 
     def __call__(self, argument: Any) -> Any:
-        """The answer of this thread's process."""
+        """The result of the function, computed in this thread's process."""
         process = self._process()
         if process is None:
             return self._function(argument)
@@ -55,8 +55,8 @@ class Helpers:
             self._own.process = _started()
             with self._starting:
                 self._all.append(self._own.process)
-            with suppress(OSError):  # of one that died at once its first answer will tell
-                self._own.process.stdin.write(self._sent)
+            with suppress(OSError):  # a process that died at once is noticed by the first call
+                self._own.process.stdin.write(self._pickled)
         return self._own.process
 
 
@@ -66,17 +66,17 @@ def _started() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        start_new_session=True,  # so that a stop from the keyboard reaches the one that asked first
+        start_new_session=True,  # Ctrl-C must interrupt the parent process only
     )
 
 
 def serve() -> None:
-    """In the other process: answer until there is nothing more to answer."""
-    given, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    sys.stdout = sys.stderr  # what libraries print must not get between the answers
+    """Main loop of a subprocess: read arguments and write results until the input ends."""
+    arguments, results = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    sys.stdout = sys.stderr  # output of libraries must not mix with the results
     os.dup2(2, 1)
     with suppress(EOFError, BrokenPipeError):
-        function = pickle.load(given)
+        function = pickle.load(arguments)
         while True:
-            pickle.dump(function(pickle.load(given)), answers, protocol=pickle.HIGHEST_PROTOCOL)
-            answers.flush()
+            pickle.dump(function(pickle.load(arguments)), results, protocol=pickle.HIGHEST_PROTOCOL)
+            results.flush()

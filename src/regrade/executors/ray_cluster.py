@@ -1,4 +1,4 @@
-"""A Ray cluster: one worker a GPU, or a CPU, on every machine of it."""
+"""Workers on a Ray cluster: one per GPU or per CPU of every machine."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from regrade.core import ExecutorError, RegradeError
-from regrade.executors.pool import AHEAD, Lost, WorkerPool
+from regrade.executors.pool import AHEAD, WorkerLost, WorkerPool
 from regrade.executors.ray_connection import connected, first_line
 
-_DEATHS = 2  # on one seat before it stays empty
-_MOMENT = 1.0  # seconds to wait for an answer before looking for new machines
-_PATIENCE = 120.0  # seconds without any worker before the run is given up
+_MAX_DEATHS = 2  # workers that may die in one slot before it stays empty
+_POLL = 1.0  # seconds to wait for a result before looking for new machines
+_TIMEOUT = 120.0  # seconds without any ready worker before the run is given up
 
 
 @dataclass(frozen=True)
 class WorkerSlot:
-    """One worker's place: on which machine, the how-manieth there, and after how many others who died on it.
+    """The slot of a worker: the machine, the index on it, and the number of workers that died in it before.
 
-    The last tells a new worker from the one before it, of which bad news may still come in.
+    The last distinguishes a new worker from its predecessor, whose errors may still arrive.
     """
 
     node: str
@@ -31,9 +31,9 @@ class WorkerSlot:
 
 
 class RayCluster:
-    """A connection to a cluster; without an address to one that runs here, or else to one started for the purpose.
+    """A Ray cluster; without an address, the one on this machine, which is started if none is running.
 
-    ``per_machine`` is how many workers a machine takes at most; each holds the model in memory once.
+    ``per_machine`` limits the workers per machine; each loads its own copy of the model.
     """
 
     def __init__(self, address: str | None = None, *, per_machine: int | None = None) -> None:
@@ -41,104 +41,107 @@ class RayCluster:
         self.per_machine = per_machine
 
     @contextmanager
-    def crew(self, make: Callable[[], Any], *, gpus: bool, said: Callable[[Any], None]) -> Iterator[RayWorkerPool]:
-        """Workers made by ``make`` on every machine; ``said`` is told what each says of itself (`hello`) first."""
+    def pool(self, make: Callable[[], Any], *, gpus: bool, on_ready: Callable[[Any], None]) -> Iterator[RayWorkerPool]:
+        """Start workers, created by ``make``, on every machine.
+
+        ``on_ready`` is called with the result of each worker's `hello` method when it is ready.
+        """
         with connected(self.address):
-            crew = RayWorkerPool(make, gpus=gpus, per_machine=self.per_machine, said=said)
-            crew.check_room()
+            pool = RayWorkerPool(make, gpus=gpus, per_machine=self.per_machine, on_ready=on_ready)
+            pool.check_room()
             try:
-                yield crew
+                yield pool
             finally:
-                crew.dismiss()
+                pool.stop()
 
 
 class RayWorkerPool(WorkerPool[WorkerSlot]):
-    """Workers as Ray actors. Every machine keeps one CPU free of them, for reading."""
+    """Workers as Ray actors. One CPU of every machine is left free for reading images."""
 
     def __init__(
-        self, make: Callable[[], Any], *, gpus: bool, per_machine: int | None, said: Callable[[Any], None]
+        self, make: Callable[[], Any], *, gpus: bool, per_machine: int | None, on_ready: Callable[[Any], None]
     ) -> None:
         self._make = make
         self._gpus = gpus
         self._per_machine = per_machine
-        self._said = said
-        self._hired: dict[WorkerSlot, Any] = {}
-        self._greetings: dict[Any, WorkerSlot] = {}
-        self._greeted: dict[WorkerSlot, Any] = {}
+        self._on_ready = on_ready
+        self._actors: dict[WorkerSlot, Any] = {}
+        self._starting: dict[Any, WorkerSlot] = {}
+        self._infos: dict[WorkerSlot, Any] = {}
         self._deaths = Counter[tuple[str, int]]()
         self._looked = 0.0
         self._last_seen = time.monotonic()
 
     def check_room(self) -> None:
-        """Raise where no machine has room for a worker, rather than wait for ever."""
+        """Raise if no machine has enough CPUs or GPUs for a worker, instead of waiting forever."""
         import ray
 
-        if self._seats():
+        if self._slots():
             return
-        what = "a GPU and two CPUs" if self._gpus else "two CPUs"
-        have = ", ".join(
+        required = "a GPU and two CPUs" if self._gpus else "two CPUs"
+        resources = ", ".join(
             f"{node['NodeManagerAddress']}: {_count(node, 'CPU')} CPUs, {_count(node, 'GPU')} GPUs"
             for node in ray.nodes()
             if node["Alive"]
         )
         raise ExecutorError(
-            f"no machine of the cluster has {what}, one CPU for a worker and one left for reading ({have}): "
-            "start it with more, e.g. ray start --num-cpus"
+            f"no machine of the cluster has {required}, one CPU for a worker and one for reading images "
+            f"({resources}): start it with more, e.g. ray start --num-cpus"
         )
 
     @property
     def lost(self) -> int:
-        """How many workers have died."""
+        """The number of workers that have died."""
         return self._deaths.total()
 
-    def said(self, seat: WorkerSlot) -> Any:
-        """What a worker says of itself."""
-        return self._greeted[seat]
+    def worker_info(self, slot: WorkerSlot) -> Any:
+        """The result of a worker's `hello` method."""
+        return self._infos[slot]
 
     def workers(self) -> list[WorkerSlot]:
-        """Those that are ready; vacant seats are filled on the way."""
-        if time.monotonic() - self._looked > 5 * _MOMENT or not self._hired:
-            self._fill_seats()
-        self._greet()
-        if self._greeted:
+        """The workers that are ready; starts workers in empty slots."""
+        if time.monotonic() - self._looked > 5 * _POLL or not self._actors:
+            self._fill_slots()
+        self._collect_ready()
+        if self._infos:
             self._last_seen = time.monotonic()
-        elif time.monotonic() - self._last_seen > _PATIENCE:
+        elif time.monotonic() - self._last_seen > _TIMEOUT:
             raise ExecutorError(
-                f"no worker was ready within {_PATIENCE:.0f} s: the cluster is busy, or its machines gone"
+                f"no worker was ready within {_TIMEOUT:.0f} s: the cluster is busy, or its machines are gone"
             )
-        return list(self._greeted)
+        return list(self._infos)
 
     def first(self) -> WorkerSlot:
-        """A worker that is ready, as soon as there is one."""
+        """Wait for a worker that is ready."""
         while not (ready := self.workers()):
-            self.wait(self._greetings)
+            self.wait(self._starting)
         return ready[0]
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Have one worker, whichever is ready first, answer; one that is lost is replaced."""
+        """Call a method of the first worker that is ready; if it is lost, another one is called."""
         while True:
-            seat = self.first()
+            slot = self.first()
             try:
-                return self.answer(self.submit(seat, method, *arguments))
-            except Lost as error:
-                self.lose(seat, str(error))
+                return self.result(self.submit(slot, method, *arguments))
+            except WorkerLost as error:
+                self.lose(slot, str(error))
 
     def submit(self, worker: WorkerSlot, method: str, *arguments: Any) -> Any:
-        """Have a worker do something."""
-        return self._hired[worker].ask.remote(method, *arguments)
+        """Call a method of a worker; returns a Ray object reference."""
+        return self._actors[worker].call.remote(method, *arguments)
 
     def wait(self, pending: Iterable[Any]) -> list[Any]:
-        """Those pending answers that are there after a moment."""
+        """The references that are ready, after at most a second."""
         import ray
 
         refs = list(pending)
         if not refs:
-            time.sleep(_MOMENT / 10)
+            time.sleep(_POLL / 10)
             return []
-        return list(ray.wait(refs, num_returns=len(refs), timeout=0)[0] or ray.wait(refs, timeout=_MOMENT)[0])
+        return list(ray.wait(refs, num_returns=len(refs), timeout=0)[0] or ray.wait(refs, timeout=_POLL)[0])
 
-    def answer(self, finished: Any) -> Any:
-        """The answer itself; raises what the worker raised, or `Lost`."""
+    def result(self, finished: Any) -> Any:
+        """The result of a finished call; raises what the worker raised, or `WorkerLost`."""
         import ray
         from ray.exceptions import RayError, RayTaskError
 
@@ -150,85 +153,85 @@ class RayWorkerPool(WorkerPool[WorkerSlot]):
                 raise cause from None
             raise ExecutorError(f"a worker failed: {type(cause).__name__}: {first_line(cause)}") from error
         except RayError as error:
-            raise Lost(first_line(error)) from None
+            raise WorkerLost(first_line(error)) from None
 
     def lose(self, worker: WorkerSlot, why: str) -> None:
-        """Forget a worker, and fill its seat again, once, if its machine is still there; none left raises."""
-        if worker in self._hired:
+        """Remove a lost worker; its slot is filled once more if its machine is alive. Raises if no slot is left."""
+        if worker in self._actors:
             self._deaths[worker.node, worker.number] += 1
-            self._dismiss(worker)
+            self._stop(worker)
             self._looked = 0.0
-        if not self._hired and not self._seats():
+        if not self._actors and not self._slots():
             raise ExecutorError(f"all workers are lost, the last one: {why}")
 
-    def dismiss(self) -> None:
-        """End all workers."""
-        for seat in list(self._hired):
-            self._dismiss(seat)
+    def stop(self) -> None:
+        """Stop all workers."""
+        for slot in list(self._actors):
+            self._stop(slot)
 
-    def _dismiss(self, seat: WorkerSlot) -> None:
+    def _stop(self, slot: WorkerSlot) -> None:
         import ray
 
-        self._greeted.pop(seat, None)
-        ray.kill(self._hired.pop(seat))
+        self._infos.pop(slot, None)
+        ray.kill(self._actors.pop(slot))
 
-    def _fill_seats(self) -> None:
+    def _fill_slots(self) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         self._looked = time.monotonic()
-        for seat in self._seats():
-            if seat not in self._hired:
+        for slot in self._slots():
+            if slot not in self._actors:
                 actor = ray.remote(_Actor).options(
                     num_cpus=1,
                     num_gpus=1 if self._gpus else 0,
                     max_concurrency=AHEAD,
-                    scheduling_strategy=NodeAffinitySchedulingStrategy(seat.node, soft=False),
+                    scheduling_strategy=NodeAffinitySchedulingStrategy(slot.node, soft=False),
                 )
-                self._hired[seat] = actor.remote(self._make)
-                self._greetings[self.submit(seat, "hello")] = seat
+                self._actors[slot] = actor.remote(self._make)
+                self._starting[self.submit(slot, "hello")] = slot
 
-    def _greet(self) -> None:
-        """Take in what new workers say of themselves."""
+    def _collect_ready(self) -> None:
+        """Collect the results of `hello` of workers that have become ready."""
         import ray
 
-        if not self._greetings:
+        if not self._starting:
             return
-        for ref in ray.wait(list(self._greetings), num_returns=len(self._greetings), timeout=0)[0]:
-            seat = self._greetings.pop(ref)
+        for ref in ray.wait(list(self._starting), num_returns=len(self._starting), timeout=0)[0]:
+            slot = self._starting.pop(ref)
             try:
-                told = self.answer(ref)
-            except Lost as error:
-                self.lose(seat, str(error))
+                info = self.result(ref)
+            except WorkerLost as error:
+                self.lose(slot, str(error))
                 continue
-            self._said(told)
-            if seat in self._hired:
-                self._greeted[seat] = told
+            self._on_ready(info)
+            if slot in self._actors:
+                self._infos[slot] = info
 
-    def _seats(self) -> list[WorkerSlot]:
-        """All places for workers: a GPU each, or a CPU each, and one CPU of every machine left for reading."""
+    def _slots(self) -> list[WorkerSlot]:
+        """All slots for workers: one per GPU or CPU, with one CPU of every machine left for reading images."""
         import ray
 
-        seats = []
+        slots = []
         for node in ray.nodes():
             if node["Alive"]:
                 free = _count(node, "CPU") - 1
                 number = min(free, _count(node, "GPU")) if self._gpus else free
                 most = number if self._per_machine is None else min(number, self._per_machine)
-                seats += [
-                    WorkerSlot(node["NodeID"], place, self._deaths[node["NodeID"], place]) for place in range(most)
+                slots += [
+                    WorkerSlot(node["NodeID"], index, self._deaths[node["NodeID"], index]) for index in range(most)
                 ]
-        return [seat for seat in seats if seat.turn < _DEATHS]
+        return [slot for slot in slots if slot.turn < _MAX_DEATHS]
 
 
 class _Actor:
-    """What runs on a machine of the cluster: a worker, made when it is first asked."""
+    """A Ray actor that creates its worker on the first call."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
         self._worker: Any = None
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def call(self, method: str, *arguments: Any) -> Any:
         if self._worker is None:
             self._worker = self._make()
         return getattr(self._worker, method)(*arguments)

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster: reached at once or not at all, and quiet."""
+"""Connect to a Ray cluster: fails fast, and without Ray's own output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from regrade.core import ExecutorError, MissingExtra
 
 _QUIETER = {
     "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DEDUP_LOGS": "0",  # else some of it is kept back, and printed at the end
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else it warns of what does not matter here
+    "RAY_DEDUP_LOGS": "0",  # otherwise some output is held back and printed at the end
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # avoids an irrelevant warning
 }
 
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Be connected to a cluster; trouble is one line, and Ray itself says nothing."""
+    """Connect to a cluster; errors are one line, and Ray's own output is suppressed."""
     for name, value in _QUIETER.items():
         os.environ.setdefault(name, value)
     try:
@@ -35,13 +35,14 @@ def connected(address: str | None) -> Iterator[None]:
         return
     if address:
         _check_reachable(address)
-    with _without_rays_own_words():
+    with _without_output_of_ray():
         try:
-            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **_for_a_new_one(address))
-        except Exception as error:  # ray raises what its parts raise
+            options = _options_for_new_cluster(address)
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False, **options)
+        except Exception as error:  # ray raises many types of errors
             raise ExecutorError(
-                f"the Ray cluster {f'at {address} ' if address else ''}cannot be entered: {first_line(error)}; if it "
-                "asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH as on its machines"
+                f"the Ray cluster {f'at {address} ' if address else ''}cannot be joined: {first_line(error)}; if it "
+                "requires a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH as on its machines"
             ) from error
         try:
             yield
@@ -50,8 +51,8 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def _without_rays_own_words() -> Iterator[None]:
-    """Keep what Ray's own threads print on a lost machine, pages of its logs, out of the output."""
+def _without_output_of_ray() -> Iterator[None]:
+    """Suppress the pages of logs that Ray's threads print when a machine is lost."""
     usual = sys.stdout
     sys.stdout = cast("TextIO", _Filtered(usual))
     try:
@@ -61,20 +62,20 @@ def _without_rays_own_words() -> Iterator[None]:
 
 
 class _Filtered:
-    """A stream that drops what threads of Ray write, and is otherwise the stream below it."""
+    """A stream that drops what threads of Ray write and forwards everything else."""
 
-    def __init__(self, below: TextIO) -> None:
-        self._below = below
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
     def write(self, text: str) -> int:
-        return len(text) if threading.current_thread().name.startswith("ray_") else self._below.write(text)
+        return len(text) if threading.current_thread().name.startswith("ray_") else self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._below, name)
+        return getattr(self._stream, name)
 
 
 def _check_reachable(address: str) -> None:
-    """Raise at once where nothing answers at an address; Ray itself would try for minutes."""
+    """Raise at once if nothing answers at an address; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         return
@@ -84,10 +85,10 @@ def _check_reachable(address: str) -> None:
         raise ExecutorError(f"there is no Ray cluster at {address}: {first_line(error)}") from None
 
 
-def _for_a_new_one(address: str | None) -> dict[str, Any]:
+def _options_for_new_cluster(address: str | None) -> dict[str, Any]:
     return {} if address or "RAY_ADDRESS" in os.environ else {"include_dashboard": False}
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The first line of an error's message."""
     return str(error).strip().partition("\n")[0] or type(error).__name__

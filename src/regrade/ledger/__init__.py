@@ -1,21 +1,20 @@
-"""The ledger: what people say of images, never overwritten, and what follows from it."""
+"""The ledger: an append-only database of people's votes on images, with discussions and decisions."""
 
 from regrade.ledger.accounts import Accounts, OpenAccount
 from regrade.ledger.answers import ANSWERS
 from regrade.ledger.assignment import may_answer
 from regrade.ledger.browser_sessions import BrowserSessions
 from regrade.ledger.chain import ChainLink
-from regrade.ledger.decisions import verdict_of
+from regrade.ledger.decisions import panel_decision
 from regrade.ledger.discussion import Discussion, Discussions, Stage, Topic, TopicFilter
 from regrade.ledger.guide import Guide, GuideEntry, GuideText
-from regrade.ledger.independent import IndependentVote
+from regrade.ledger.independent_votes import IndependentVote
 from regrade.ledger.ledger import Ledger
 from regrade.ledger.members import AccountState, Member
 from regrade.ledger.one_time_links import OneTimeLinks
-from regrade.ledger.outcomes import PersonsAnswer, PublishedDecision
 from regrade.ledger.overlap import MOST_VOTES, OverlapChange
-from regrade.ledger.overview import QueueProgress
-from regrade.ledger.pace import Pace
+from regrade.ledger.queue_progress import Pace, QueueProgress
+from regrade.ledger.queue_results import PersonsAnswer, PublishedDecision
 from regrade.ledger.records import (
     Comment,
     CountedVote,
@@ -75,7 +74,7 @@ __all__ = [
     "Vote",
     "VoteContent",
     "may_answer",
+    "panel_decision",
     "rows_as_file",
     "rows_from_file",
-    "verdict_of",
 ]

@@ -1,4 +1,4 @@
-"""Who may come in: passwords (argon2id), invitations, and a stamp whose change ends all of a person's sessions."""
+"""Accounts: passwords (argon2id), invitations, and a stamp that is changed to end all sessions of a person."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from threading import Semaphore
 
 from argon2 import PasswordHasher
@@ -13,137 +14,133 @@ from argon2.exceptions import VerificationError
 from sqlalchemy import ColumnElement, Connection, Engine, Update, insert, select, update
 
 from regrade.core import InputError, UnknownName
-from regrade.ledger.clock import now_in_utc
-from regrade.ledger.database import snapshot, writing
+from regrade.ledger.database import put, put_once, snapshot, writing
 from regrade.ledger.members import Member, members
-from regrade.ledger.record_mapping import record_of
-from regrade.ledger.records import Person
-from regrade.ledger.schema import account, invitation, person, secret
-from regrade.ledger.secret_words import digest_of, new_word
-from regrade.ledger.upsert import put, put_once
+from regrade.ledger.records import Person, record_of
+from regrade.ledger.schema import account, invitation, now_in_utc, person, secret
 
 INVITED_FOR = timedelta(days=7)
-"""How long an invitation is good for."""
+"""Lifetime of an invitation."""
 
 SHORTEST = 10
-"""The fewest letters of a password."""
+"""Minimum length of a password in characters."""
 
 _LONGEST = 1000
 _HASHER = PasswordHasher()
-_HASHING = Semaphore(4)  # hashes at a time: each takes 64 MiB, and anyone may ask for one
-_NO_ONES = _HASHER.hash(secrets.token_hex())  # checked where there is no account, so that it takes as long
+_HASHING = Semaphore(4)  # limits concurrent hashes: each takes 64 MiB, and anyone can trigger one
+_DUMMY_HASH = _HASHER.hash(secrets.token_hex())  # verified for unknown names, so that the time does not tell
 
 
 @dataclass(frozen=True)
 class OpenAccount:
-    """An account that someone has proved to be theirs; a session of another ``stamp`` than the account's has ended."""
+    """An account whose owner has signed in; sessions with another ``stamp`` than the account's have ended."""
 
     person: Person
     stamp: str
 
 
 class Accounts:
-    """The accounts of a ledger's people. Neither passwords nor invitations are kept, only their hashes."""
+    """The accounts of the people in a ledger. Passwords and invitations are stored as hashes only."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
     def key(self) -> bytes:
-        """The secret that cookies and addresses are signed with, made once for a ledger."""
+        """The secret key that signs cookies and URLs; created once per ledger."""
         with writing(self.engine) as connection:
             put_once(connection, secret, {"name": "key"}, value=secrets.token_hex(32))
             return bytes.fromhex(connection.execute(select(secret.c.value).where(secret.c.name == "key")).scalar_one())
 
-    def invite(self, whom: Person) -> str:
-        """A word that lets someone set a password, once and for a week; it is told here and nowhere else."""
-        word = new_word()
+    def invite(self, user: Person) -> str:
+        """Create an invitation to set a password and return its token, which works once, within a week."""
+        token = new_token()
         until = self._now() + INVITED_FOR
         with writing(self.engine) as connection:
-            connection.execute(insert(invitation).values(digest=digest_of(word), person_id=whom.id, until=until))
-        return word
+            connection.execute(insert(invitation).values(digest=digest_of(token), person_id=user.id, until=until))
+        return token
 
-    def invited(self, word: str) -> Person | None:
-        """Whom an invitation is for, if it is still good."""
+    def invited(self, token: str) -> Person | None:
+        """The person an invitation is for, or None if it is no longer valid."""
         with self.engine.connect() as connection:
-            someone = connection.execute(select(invitation.c.person_id).where(*self._is_good(word))).scalar()
-            return None if someone is None else _person(connection, someone)
+            person_id = connection.execute(select(invitation.c.person_id).where(*self._is_valid(token))).scalar()
+            return None if person_id is None else _person(connection, person_id)
 
-    def accept(self, word: str, password: str) -> OpenAccount:
-        """Set a password by an invitation; all earlier sessions and all invitations of the account end."""
+    def accept(self, token: str, password: str) -> OpenAccount:
+        """Set a password with an invitation; ends all sessions and invitations of the account."""
         _check_password(password)
-        invited = self.invited(word)
-        if invited is None:  # found out before the hash, which is made to be slow
-            raise _no_invitation(word)
+        invited = self.invited(token)
+        if invited is None:  # checked before hashing, which is slow on purpose
+            raise _no_invitation(token)
         with _HASHING:
             hashed = _HASHER.hash(password)
         with writing(self.engine) as connection:
             _lock_person(connection, invited.id)
-            if not connection.execute(self._revoke(*self._is_good(word))).rowcount:
-                raise _no_invitation(word)
+            if not connection.execute(self._revoke(*self._is_valid(token))).rowcount:
+                raise _no_invitation(token)
             connection.execute(self._revoke(invitation.c.person_id == invited.id))
             stamp = _new_stamp()
             put(connection, account, {"person_id": invited.id}, password=hashed, stamp=stamp, closed=None)
             return OpenAccount(_person(connection, invited.id), stamp)
 
     def sign_in(self, name: str, password: str) -> OpenAccount | None:
-        """The account of a name and password, or none."""
+        """The account with this name and password, or None."""
         named = select(person, account.c.password, account.c.stamp).join(account, account.c.person_id == person.c.id)
         named = named.where(person.c.name == name, account.c.closed.is_(None), account.c.password.isnot(None))
         with self.engine.connect() as connection:
             row = connection.execute(named).mappings().first()
         try:
             with _HASHING:
-                _HASHER.verify(_NO_ONES if row is None else row["password"], password[:_LONGEST])
+                _HASHER.verify(_DUMMY_HASH if row is None else row["password"], password[:_LONGEST])
         except VerificationError:
             return None
         return None if row is None else OpenAccount(record_of(Person, row), row["stamp"])
 
-    def account_of(self, whom: Person) -> OpenAccount:
-        """Someone's account; whoever has none yet gets one without a password."""
+    def account_of(self, user: Person) -> OpenAccount:
+        """A person's account; it is created without a password if there is none."""
         with writing(self.engine) as connection:
-            put_once(connection, account, {"person_id": whom.id}, stamp=_new_stamp())
-            stamp = select(account.c.stamp).where(account.c.person_id == whom.id)
-            return OpenAccount(whom, connection.execute(stamp).scalar_one())
+            put_once(connection, account, {"person_id": user.id}, stamp=_new_stamp())
+            stamp = select(account.c.stamp).where(account.c.person_id == user.id)
+            return OpenAccount(user, connection.execute(stamp).scalar_one())
 
-    def end_sessions(self, whom: Person) -> None:
-        """Sign someone out of every browser; their password stays."""
+    def end_sessions(self, user: Person) -> None:
+        """Sign a person out of every browser; the password is kept."""
         with writing(self.engine) as connection:
-            changed = update(account).where(account.c.person_id == whom.id).values(stamp=_new_stamp())
+            changed = update(account).where(account.c.person_id == user.id).values(stamp=_new_stamp())
             connection.execute(changed)
 
-    def close(self, whom: Person) -> None:
-        """Let someone in no more: sessions and invitations end, what they said stays.
+    def close(self, user: Person) -> None:
+        """Close an account: ends its sessions and invitations and keeps the person's votes and comments.
 
-        A new invitation opens the account again.
+        A new invitation reopens it.
         """
         with writing(self.engine) as connection:
-            _lock_person(connection, whom.id)
-            connection.execute(self._revoke(invitation.c.person_id == whom.id))
+            _lock_person(connection, user.id)
+            connection.execute(self._revoke(invitation.c.person_id == user.id))
             put(
-                connection, account, {"person_id": whom.id}, password=None, stamp=_new_stamp(), closed=self._now()
+                connection, account, {"person_id": user.id}, password=None, stamp=_new_stamp(), closed=self._now()
             )  # fmt: skip
 
     def members(self) -> tuple[Member, ...]:
-        """Everyone, in the order in which they were added: whether they are invited, have joined, or are closed."""
+        """Everyone with the state of their account, in the order in which they were added."""
         with snapshot(self.engine) as connection:
             return members(connection, now=self._now(), invited_for=INVITED_FOR)
 
-    def _is_good(self, word: str) -> tuple[ColumnElement[bool], ...]:
-        """Whether an invitation is this one, neither used nor out of date."""
-        return invitation.c.digest == digest_of(word), invitation.c.used.is_(None), invitation.c.until > self._now()
+    def _is_valid(self, token: str) -> tuple[ColumnElement[bool], ...]:
+        """Conditions for the invitation with this token to be neither used nor expired."""
+        return invitation.c.digest == digest_of(token), invitation.c.used.is_(None), invitation.c.until > self._now()
 
-    def _revoke(self, *which: ColumnElement[bool]) -> Update:
-        return update(invitation).where(invitation.c.used.is_(None), *which).values(used=self._now())
+    def _revoke(self, *conditions: ColumnElement[bool]) -> Update:
+        return update(invitation).where(invitation.c.used.is_(None), *conditions).values(used=self._now())
 
 
 def _check_password(password: str) -> None:
     if not SHORTEST <= len(password) <= _LONGEST:
-        raise InputError(f"a password has {SHORTEST} letters or more, and at most {_LONGEST:,}")
+        raise InputError(f"a password must have {SHORTEST} to {_LONGEST:,} characters")
 
 
-def _no_invitation(word: str) -> UnknownName:
-    return UnknownName("invitation", word[:4] + "...", None, hint=": it was used, or is out of date")
+def _no_invitation(token: str) -> UnknownName:
+    return UnknownName("invitation", token[:4] + "...", None, hint=": it was used or has expired")
 
 
 def _new_stamp() -> str:
@@ -151,9 +148,19 @@ def _new_stamp() -> str:
 
 
 def _lock_person(connection: Connection, person_id: int) -> None:
-    """Let no one else change this person's account or invitations until the transaction ends."""
+    """Lock a person's account and invitations until the transaction ends."""
     connection.execute(select(person.c.id).where(person.c.id == person_id).with_for_update(key_share=True))
 
 
 def _person(connection: Connection, person_id: int) -> Person:
     return record_of(Person, connection.execute(select(person).where(person.c.id == person_id)).mappings().one())
+
+
+def new_token() -> str:
+    """A random token of 192 bits for a link or a cookie."""
+    return secrets.token_urlsafe(24)
+
+
+def digest_of(token: str) -> str:
+    """The digest that the database stores; tokens are long and random, so an unsalted hash is safe."""
+    return sha256(token.encode()).hexdigest()

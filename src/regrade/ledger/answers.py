@@ -1,4 +1,4 @@
-"""What may stand on a ballot, for each question."""
+"""The valid answers to each question."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from regrade.core.panel import NO_MISTAKE, Answer
 from regrade.ledger.records import Question, VoteContent
 
 ANSWERS = {
-    Question.JUDGE: [one.value for one in Answer],
-    Question.MISTAKE: [*(one.value for one in MistakeCategory), NO_MISTAKE],
+    Question.JUDGE: [answer.value for answer in Answer],
+    Question.MISTAKE: [*(category.value for category in MistakeCategory), NO_MISTAKE],
 }
-"""The answers to a question; a label may be any class."""
+"""The valid answers by question; `Question.LABEL` is missing, since a label may be any class."""
 
 
-def check_ballot(question: Question, ballot: VoteContent) -> None:
-    """Raise where an answer is not one of the question's; a label may be any class, which the caller knows."""
-    if ballot.seconds is not None and not 0 <= ballot.seconds < float("inf"):
-        raise InputError(f"a vote takes no negative or endless time, got {ballot.seconds} seconds")
-    if ballot.answer is None:
+def check_vote(question: Question, content: VoteContent) -> None:
+    """Raise if a vote is not valid for a question; whether a label is a known class is checked by the caller."""
+    if content.seconds is not None and not 0 <= content.seconds < float("inf"):
+        raise InputError(f"the time of a vote must be finite and not negative, got {content.seconds} seconds")
+    if content.answer is None:
         return
-    known = ANSWERS.get(question)
-    if known is not None and ballot.answer not in known:
-        raise UnknownName("answer", ballot.answer, known)
-    if question is not Question.MISTAKE or ballot.answer == NO_MISTAKE:
-        if ballot.severity is not None:
-            raise InputError("only a mistake is more or less grave")
-    elif ballot.severity not in [one.value for one in Severity]:
-        raise UnknownName("severity", ballot.severity or "", [one.value for one in Severity])
+    valid_answers = ANSWERS.get(question)
+    if valid_answers is not None and content.answer not in valid_answers:
+        raise UnknownName("answer", content.answer, valid_answers)
+    severities = [severity.value for severity in Severity]
+    if question is not Question.MISTAKE or content.answer == NO_MISTAKE:
+        if content.severity is not None:
+            raise InputError("only a mistake has a severity")
+    elif content.severity not in severities:
+        raise UnknownName("severity", content.severity or "", severities)

@@ -1,4 +1,4 @@
-"""Triggers that let no one change, delete or replace what people said, whatever tool they use."""
+"""Database triggers that reject changes to append-only tables, whatever tool makes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ END $$
 
 
 def forbid_changes(connection: Connection, table: str) -> None:
-    """Refuse to change or delete rows of a table."""
+    """Create triggers that reject UPDATE and DELETE on a table."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_POSTGRES_FUNCTION)
         connection.exec_driver_sql(
@@ -29,14 +29,15 @@ def forbid_changes(connection: Connection, table: str) -> None:
         )
 
 
-def forbid_replacement(connection: Connection, table: str, *same: str) -> None:
-    """Refuse ``INSERT OR REPLACE`` where a row is the ``same`` as a stored one, in terms of SQL about NEW.
+def forbid_replacement(connection: Connection, table: str, *conflicts: str) -> None:
+    """Create a trigger that rejects ``INSERT OR REPLACE`` of a stored row.
 
-    SQLite deletes the stored row then without its triggers for deletion; PostgreSQL has no such statement.
+    ``conflicts`` are SQL conditions on NEW under which a stored row would be replaced. SQLite does not run DELETE
+    triggers for such a row; PostgreSQL has no such statement.
     """
     if connection.dialect.name == "postgresql":
         return
-    exists = f"SELECT 1 FROM {table} WHERE {' OR '.join(same)}"
+    exists = f"SELECT 1 FROM {table} WHERE {' OR '.join(conflicts)}"
     connection.exec_driver_sql(
         f"CREATE TRIGGER {table}_no_replacement BEFORE INSERT ON {table} WHEN EXISTS ({exists}) "
         f"BEGIN SELECT RAISE(ABORT, '{_MESSAGE}'); END"

@@ -1,4 +1,4 @@
-"""Who works on which queue: those it was given to, or everyone whose role allows its question."""
+"""Which people may work on a queue: those it is assigned to, or everyone whose role allows its question."""
 
 from __future__ import annotations
 
@@ -12,58 +12,59 @@ from regrade.ledger.schema import assignment, item, person, queue
 
 
 def may_answer(role: Role, question: Question) -> bool:
-    """Whether a role may answer a question: labelers only label, as all else shows them models' answers."""
+    """Whether a role may answer a question: labelers only label, since other questions show models' predictions."""
     return question is Question.LABEL or role is not Role.LABELER
 
 
 def assign(connection: Connection, queue_id: int, person_ids: Iterable[int]) -> None:
-    """Give a queue to these people and no one else; to everyone again where there are none."""
+    """Assign a queue to these people only; no ids make it open to everyone."""
     connection.execute(delete(assignment).where(assignment.c.queue_id == queue_id))
-    rows = [{"queue_id": queue_id, "person_id": number} for number in dict.fromkeys(person_ids)]
+    rows = [{"queue_id": queue_id, "person_id": person_id} for person_id in dict.fromkeys(person_ids)]
     if rows:
         connection.execute(insert(assignment), rows)
 
 
 def assigned(connection: Connection, queue_id: int) -> Sequence[RowMapping]:
-    """The people a queue was given to, none where it is for everyone."""
-    found = select(person).join(assignment, assignment.c.person_id == person.c.id)
-    return connection.execute(found.where(assignment.c.queue_id == queue_id).order_by(person.c.id)).mappings().all()
+    """The people a queue is assigned to; empty if it is open to everyone."""
+    people = select(person).join(assignment, assignment.c.person_id == person.c.id)
+    return connection.execute(people.where(assignment.c.queue_id == queue_id).order_by(person.c.id)).mappings().all()
 
 
-_GIVEN = select(assignment.c.queue_id).where(assignment.c.queue_id == queue.c.id)
-_MINE = _GIVEN.where(assignment.c.person_id == bindparam("whose"))
-_FOR = select(queue).where(queue.c.id == bindparam("wanted"), exists(_MINE) | ~exists(_GIVEN))
+_ASSIGNED = select(assignment.c.queue_id).where(assignment.c.queue_id == queue.c.id)
+_ASSIGNED_TO = _ASSIGNED.where(assignment.c.person_id == bindparam("person_id"))
+_IS_OPEN_TO = exists(_ASSIGNED_TO) | ~exists(_ASSIGNED)
+_QUEUE = select(queue).where(queue.c.id == bindparam("queue_id"), _IS_OPEN_TO)
 
 
-def queue_for(connection: Connection, whom: Person, queue_id: int) -> RowMapping | None:
-    """A queue, if someone may work on it."""
-    found = connection.execute(_FOR, {"wanted": queue_id, "whose": whom.id}).mappings().first()
-    return found if found is not None and may_answer(whom.role, Question(found["question"])) else None
+def queue_for(connection: Connection, by: Person, queue_id: int) -> RowMapping | None:
+    """A queue, or None if this person may not work on it."""
+    row = connection.execute(_QUEUE, {"queue_id": queue_id, "person_id": by.id}).mappings().first()
+    return row if row is not None and may_answer(by.role, Question(row["question"])) else None
 
 
 _QUEUE_NAMES, _ITEM_NAMES = queue.c.keys(), item.c.keys()
-_ITEM_FOR = _FOR.add_columns(*item.c).outerjoin(
-    item, (item.c.id == bindparam("asked")) & (item.c.queue_id == queue.c.id)
+_ITEM = _QUEUE.add_columns(*item.c).outerjoin(
+    item, (item.c.id == bindparam("item_id")) & (item.c.queue_id == queue.c.id)
 )
 
 
 def item_for(
-    connection: Connection, whom: Person, queue_id: int, item_id: int
+    connection: Connection, by: Person, queue_id: int, item_id: int
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-    """A queue, if someone may work on it, and one of its items, if it has it."""
-    row = connection.execute(_ITEM_FOR, {"wanted": queue_id, "whose": whom.id, "asked": item_id}).first()
+    """A queue, or None if this person may not work on it, and its item, or None if it has no such item."""
+    row = connection.execute(_ITEM, {"queue_id": queue_id, "person_id": by.id, "item_id": item_id}).first()
     if row is None:
         return None, None
     queue_row = dict(zip(_QUEUE_NAMES, row, strict=False))
     item_row = dict(zip(_ITEM_NAMES, row[len(_QUEUE_NAMES) :], strict=True))
-    allowed = may_answer(whom.role, Question(queue_row["question"]))
+    allowed = may_answer(by.role, Question(queue_row["question"]))
     return queue_row if allowed else None, None if item_row["id"] is None else item_row
 
 
-_OPEN_TO = select(queue).where(exists(_MINE) | ~exists(_GIVEN)).order_by(queue.c.id)
+_OPEN_TO = select(queue).where(_IS_OPEN_TO).order_by(queue.c.id)
 
 
-def open_to(connection: Connection, whom: Person) -> list[RowMapping]:
-    """The queues that someone may work on, oldest first."""
-    rows = connection.execute(_OPEN_TO, {"whose": whom.id}).mappings()
-    return [row for row in rows if may_answer(whom.role, Question(row["question"]))]
+def open_to(connection: Connection, by: Person) -> list[RowMapping]:
+    """The queues that a person may work on, oldest first."""
+    rows = connection.execute(_OPEN_TO, {"person_id": by.id}).mappings()
+    return [row for row in rows if may_answer(by.role, Question(row["question"]))]

@@ -1,4 +1,4 @@
-"""Who is signed in where: one row per browser, found by the digest of its cookie."""
+"""Sessions of signed-in browsers: one row per browser, looked up by the digest of its cookie."""
 
 from __future__ import annotations
 
@@ -9,18 +9,15 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine, bindparam, delete, insert, select, update
 
 from regrade.core import LedgerRefused, LedgerUnavailable
-from regrade.ledger.accounts import OpenAccount
-from regrade.ledger.clock import now_in_utc
+from regrade.ledger.accounts import OpenAccount, digest_of, new_token
 from regrade.ledger.database import writing
-from regrade.ledger.record_mapping import record_of
-from regrade.ledger.records import Person
-from regrade.ledger.schema import account, browser_session, person
-from regrade.ledger.secret_words import digest_of, new_word
+from regrade.ledger.records import Person, record_of
+from regrade.ledger.schema import account, browser_session, now_in_utc, person
 
 SESSION_LASTS = timedelta(days=30)
-"""How long a session lasts, however often it is used."""
+"""Lifetime of a session; using it does not extend it."""
 
-_SEEN_EVERY = timedelta(minutes=5)  # a write per request would cost more than the answer
+_SEEN_EVERY = timedelta(minutes=5)  # writing on every request would cost more than the request itself
 
 _HOLDER = (
     select(person, browser_session.c.seen)
@@ -37,15 +34,15 @@ _HOLDER = (
 
 
 class BrowserSessions:
-    """The sessions of a ledger's people. Tokens are not kept, only their digests."""
+    """The browser sessions of a ledger. Tokens are not stored, only their digests."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
     def begin(self, of: OpenAccount) -> str:
-        """The token of a new session; it has no effect if the password changed or the account closed meanwhile."""
-        token, now = new_word(), self._now()
+        """Start a session and return its token; it is invalid if the password or account changed in the meantime."""
+        token, now = new_token(), self._now()
         row = {"digest": digest_of(token), "person_id": of.person.id, "stamp": of.stamp, "begun": now, "seen": now}
         with writing(self.engine) as connection:
             connection.execute(delete(browser_session).where(browser_session.c.begun <= now - SESSION_LASTS))
@@ -53,7 +50,7 @@ class BrowserSessions:
         return token
 
     def holder(self, token: str) -> Person | None:
-        """Whose session it is, unless it has ended, is too old, or its account was closed or got another password."""
+        """The person of a session, or None if it has ended or expired or the account's password or state changed."""
         digest, now = digest_of(token), self._now()
         with self.engine.connect() as connection:
             row = connection.execute(_HOLDER, {"session": digest, "since": now - SESSION_LASTS}).mappings().first()
@@ -64,7 +61,7 @@ class BrowserSessions:
         return record_of(Person, row)
 
     def end(self, token: str) -> None:
-        """End a session: whoever has a copy of its token is signed out too."""
+        """End a session; every copy of its token stops working."""
         ended = update(browser_session).where(
             browser_session.c.digest == digest_of(token), browser_session.c.ended.is_(None)
         )
@@ -74,4 +71,4 @@ class BrowserSessions:
     def _note_seen(self, digest: str, now: datetime) -> None:
         seen = update(browser_session).where(browser_session.c.digest == digest).values(seen=now)
         with suppress(LedgerRefused, LedgerUnavailable), writing(self.engine) as connection:
-            connection.execute(seen)  # not worth a failure: pages that only read work on a full disk too
+            connection.execute(seen)  # errors are ignored: pages that only read must work on a full disk too

@@ -1,9 +1,9 @@
-"""Opening a ledger's database: SQLite in a file, or PostgreSQL by its address, brought to the newest form."""
+"""Open and migrate the database of a ledger, in SQLite or PostgreSQL, and run transactions in it."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,8 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, func, make_url, select
+from sqlalchemy import Connection, Engine, Executable, Table, bindparam, create_engine, event, func, make_url, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DatabaseError, InvalidatePoolError
 from sqlalchemy.pool import StaticPool
 
@@ -31,40 +32,38 @@ from regrade.ledger.ledger_file import (
     connect,
     connect_to_read,
     copy_database,
-    create_whole,
+    create_database,
     note_file,
     sqlite_url,
     unsynced,
 )
 from regrade.ledger.private_file import keep_private
 from regrade.ledger.schema import secret
-from regrade.ledger.upsert import put_once
 
-_CONNECTIONS = 20  # that stay open; ten more are opened where they are wanted
-_CONNECTING = 10  # seconds after which a PostgreSQL server that does not answer is given up
-_UNUSED = 1.0  # seconds after which a connection to PostgreSQL is tested before it is used again
+_CONNECTIONS = 20  # connections that stay open; up to ten more are opened on demand
+_CONNECT_TIMEOUT = 10  # seconds to wait for a PostgreSQL server
+_MAX_IDLE = 1.0  # seconds after which an idle connection to PostgreSQL is tested before it is used again
 _WAIT = 30.0  # seconds that a writer waits for another
-_FILLING = 0x72656772616466  # of PostgreSQL's advisory locks: queues are filled by one process at a time
+_FILLING = 0x72656772616466  # PostgreSQL advisory lock: one process at a time fills queues
 _SCRIPTS = Path(__file__).parent / "migrations"
 _IDENTITY = select(secret.c.value).where(secret.c.name == "ledger")
-_migrating = Lock()  # Alembic keeps what it works on in its module
-_turns: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # whose turn it is to write, by SQLite's engine
+_migrating = Lock()  # Alembic keeps its state in module globals
+_write_locks: WeakKeyDictionary[Engine, Lock] = WeakKeyDictionary()  # by SQLite engine: one writer at a time
 
 
 def open_database(place: str | Path) -> Engine:
-    """The database of a ledger: a file (made if missing) or an address such as ``postgresql://host/name``."""
+    """Open the database of a ledger: a file, created if missing, or a URL such as ``postgresql://host/name``."""
     if isinstance(place, Path) or "://" not in place:
-        create_whole(Path(place), _fill_new)
+        create_database(Path(place), _fill_new)
         return _upgraded(_sqlite(Path(place)))
     return _upgraded(_postgres(place))
 
 
 @contextmanager
 def unchanged_database(place: str | Path) -> Iterator[Engine]:
-    """The database of a ledger that is there, for whoever checks it: nothing is written to it.
+    """Open the database of an existing ledger without writing to it, for checks.
 
-    One of an older form is brought to the newest form in a private copy; in PostgreSQL, of which there is none, it
-    raises.
+    A SQLite database with an older schema is migrated in a private copy; one in PostgreSQL raises.
     """
     is_file = isinstance(place, Path) or "://" not in place
     engine = _sqlite_to_read(Path(place)) if is_file else _postgres_to_read(str(place))
@@ -77,7 +76,7 @@ def unchanged_database(place: str | Path) -> Iterator[Engine]:
         if not is_file:
             raise StoreError(
                 f"the ledger {shown_place(engine)} was written by an older regrade, or is empty, and is not checked: "
-                "`regrade review list` brings it up to date"
+                "`regrade review list` upgrades it"
             )
         with TemporaryDirectory(prefix="regrade-ledger-") as folder:
             path = Path(folder) / "ledger.sqlite"
@@ -95,7 +94,7 @@ def _closed_afterwards(engine: Engine) -> Iterator[Engine]:
 
 
 def identity(engine: Engine) -> str:
-    """What tells a ledger from every other: a random text that was chosen when it was created."""
+    """The random id of a ledger; it is chosen when the ledger is created."""
     chosen = stored_identity(engine)
     if chosen is not None:
         return chosen
@@ -105,23 +104,23 @@ def identity(engine: Engine) -> str:
 
 
 def stored_identity(engine: Engine) -> str | None:
-    """What tells a ledger from every other; none where it is not chosen yet."""
+    """The random id of a ledger, or None if it has none yet."""
     with engine.connect() as connection:
         chosen = connection.execute(_IDENTITY).scalar()
     return None if chosen is None else str(chosen)
 
 
 def _fill_new(path: Path) -> None:
-    """Make an empty file a ledger."""
+    """Create the tables and the id of a ledger in an empty file."""
     engine = _upgraded(_sqlite(path))
     identity(engine)
     engine.dispose()
 
 
 def schema_objects(connection: Connection) -> dict[str, str]:
-    """The tables, indexes, views and triggers of a database in SQLite, such as ``table vote``, each as it was written.
+    """The SQL of the tables, indexes, views and triggers of a SQLite database, by name, such as ``table vote``.
 
-    Blanks and quotes are left out, which depend on the versions of the libraries that wrote it.
+    Spaces and quotes are removed: they depend on the versions of the libraries that created the schema.
     """
     stored = connection.exec_driver_sql(
         "SELECT type, name, sql FROM sqlite_master WHERE substr(name, 1, 7) <> 'sqlite_'"
@@ -131,14 +130,14 @@ def schema_objects(connection: Connection) -> dict[str, str]:
 
 @cache
 def expected_schema() -> dict[str, str]:
-    """What a ledger in SQLite has when it is new."""
+    """The schema objects of a new ledger in SQLite."""
     engine = _upgraded(create_engine("sqlite://", poolclass=StaticPool))
     with engine.connect() as connection:
         return schema_objects(connection)
 
 
 def _upgraded(engine: Engine) -> Engine:
-    """The database in its newest form; one that cannot be brought there is closed."""
+    """Migrate a database to the newest schema; if that fails, the engine is closed."""
     with _failures_as_errors(engine):
         if _is_outdated(engine):
             with _migrating:
@@ -148,7 +147,7 @@ def _upgraded(engine: Engine) -> Engine:
 
 @contextmanager
 def _failures_as_errors(engine: Engine) -> Iterator[None]:
-    """Let an engine raise errors of regrade from now on; where it cannot be opened, it is closed."""
+    """Translate the errors of an engine from now on; if the database cannot be opened, the engine is closed."""
     translate_errors(engine)
     try:
         yield
@@ -163,19 +162,18 @@ def _failures_as_errors(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: all of it or nothing, one at a time in SQLite.
+    """A write transaction; in SQLite there is one at a time.
 
-    Writers of one process wait for each other here, where the next one goes on at once; SQLite itself would let them
-    sleep and look again.
+    Writers of one process wait for a lock, which the next one gets at once; SQLite itself would poll.
     """
-    with _turn(engine), _connected_to_write(engine) as connection, _transaction(connection):
+    with _write_lock(engine), _connected_to_write(engine) as connection, _transaction(connection):
         yield connection
 
 
 @contextmanager
 def writing_unsynced(engine: Engine) -> Iterator[Connection]:
-    """A transaction as `writing` gives, for what may be lost in a power cut: SQLite does not wait for the disk."""
-    with _turn(engine), _connected_to_write(engine) as connection:
+    """A write transaction that may be lost in a power failure: SQLite does not wait for the disk."""
+    with _write_lock(engine), _connected_to_write(engine) as connection:
         if engine.dialect.name == "sqlite":
             with unsynced(connection), _transaction(connection):
                 yield connection
@@ -194,19 +192,19 @@ def _transaction(connection: Connection) -> Iterator[None]:
     with connection.begin():
         check_file(connection)
         yield
-    check_file(connection)  # what was written to a file that is gone by now is not saved
+    check_file(connection)  # raises if the file was removed meanwhile: nothing was saved then
 
 
 @contextmanager
 def filling(engine: Engine) -> Iterator[None]:
-    """Hold the lock of those who fill queues: what one finds not to be asked yet stays so until its items are added.
+    """Hold the lock for filling queues, so that no two processes add the same items.
 
-    In PostgreSQL only; a ledger in a file belongs to one workspace, whose own lock does the same.
+    PostgreSQL only: a ledger in a file belongs to one workspace, whose lock does the same.
     """
     if engine.dialect.name != "postgresql":
         yield
         return
-    with engine.connect() as connection:  # no transaction stays open meanwhile
+    with engine.connect() as connection:  # autocommit: no transaction stays open
         connection.execute(select(func.pg_advisory_lock(_FILLING)))
         try:
             yield
@@ -215,14 +213,16 @@ def filling(engine: Engine) -> Iterator[None]:
 
 
 @contextmanager
-def _turn(engine: Engine) -> Iterator[None]:
-    """The turn of a thread to write; whoever waits for as long as SQLite itself would is told that it is locked."""
-    lock = _turns.get(engine)
-    if lock is None:  # PostgreSQL has many writers at once
+def _write_lock(engine: Engine) -> Iterator[None]:
+    """Hold the write lock of a SQLite engine; raises after the time that SQLite itself would wait."""
+    lock = _write_locks.get(engine)
+    if lock is None:  # PostgreSQL allows concurrent writers
         yield
         return
     if not lock.acquire(timeout=_WAIT):
-        raise LedgerUnavailable(f"the ledger {shown_place(engine)} is locked: others have been writing for too long")
+        raise LedgerUnavailable(
+            f"the ledger {shown_place(engine)} is locked: another thread has been writing for too long; try again later"
+        )
     try:
         yield
     finally:
@@ -231,14 +231,14 @@ def _turn(engine: Engine) -> Iterator[None]:
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """A transaction that sees one state only, whatever others write meanwhile."""
+    """A read transaction that sees a single state, whatever others write meanwhile."""
     options = {"regrade_begin": "BEGIN", **_isolation(engine, "REPEATABLE READ")}
     with engine.connect().execution_options(**options) as connection, connection.begin():
         yield connection
 
 
 def _isolation(engine: Engine, level: str) -> dict[str, Any]:
-    """The option that gives a connection to PostgreSQL a transaction."""
+    """The option that starts a transaction on a PostgreSQL connection."""
     return {"isolation_level": level} if engine.dialect.name == "postgresql" else {}
 
 
@@ -246,8 +246,7 @@ def _sqlite(path: Path) -> Engine:
     keep_private(path)
     engine = create_engine(sqlite_url(path), creator=lambda: connect(path, wait=_WAIT), pool_size=_CONNECTIONS)
     identities: set[str] = set()
-
-    _turns[engine] = Lock()
+    _write_locks[engine] = Lock()
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, record: Any) -> None:
@@ -255,13 +254,13 @@ def _sqlite(path: Path) -> Engine:
         identity = chosen_identity(connection)
         if identity is not None and identities - {identity}:
             connection.close()
-            raise LedgerUnavailable(f"the ledger {path} was exchanged for another one while it was in use: put it back")
+            raise LedgerUnavailable(f"the ledger {path} was replaced by another one while it was in use: put it back")
         identities.update({identity} if identity else ())
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         statement = connection.get_execution_options().get("regrade_begin")
-        if statement is not None:  # what only reads needs no transaction
+        if statement is not None:  # plain reads need no transaction
             connection.exec_driver_sql(statement)
 
     return engine
@@ -278,25 +277,25 @@ def _postgres(address: str) -> Engine:
     try:
         url = make_url(address)
     except ArgumentError:
-        raise InputError("the ledger's address is none: give a file or postgresql://user@host/name") from None
+        raise InputError("the ledger's URL is not valid: give a file or postgresql://user@host/name") from None
     if url.get_backend_name() != "postgresql":
-        raise InputError(f"a ledger lives in SQLite or PostgreSQL, not in {url.get_backend_name()}")
-    limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECTING}
+        raise InputError(f"a ledger must be in SQLite or PostgreSQL, not in {url.get_backend_name()}")
+    limit = {} if "connect_timeout" in url.query else {"connect_timeout": _CONNECT_TIMEOUT}
     engine = create_engine(
         url.set(drivername="postgresql+psycopg"),
         pool_size=_CONNECTIONS,
         connect_args=limit,
-        isolation_level="AUTOCOMMIT",  # what only reads needs no transaction, which would take two more messages
+        isolation_level="AUTOCOMMIT",  # plain reads need no transaction, which would take two more messages
     )
-    _test_unused(engine)
+    _test_idle_connections(engine)
     return engine
 
 
-def _test_unused(engine: Engine) -> None:
-    """Let the pool exchange connections that have died while no one used them.
+def _test_idle_connections(engine: Engine) -> None:
+    """Replace connections that were closed while they were idle.
 
-    `pool_pre_ping` sends a message before every use. A connection that was used a moment ago needs none: where the
-    server has closed it since, there is something to read.
+    `pool_pre_ping` would send a message before every use. A connection that was used a moment ago needs none: if the
+    server has closed it, it has sent input.
     """
 
     @event.listens_for(engine, "checkin")
@@ -304,9 +303,9 @@ def _test_unused(engine: Engine) -> None:
         record.info["regrade returned"] = monotonic()
 
     @event.listens_for(engine, "checkout")
-    def taken(connection: Any, record: Any, _: object) -> None:
-        unused = monotonic() - record.info.get("regrade returned", monotonic())
-        if unused < _UNUSED and not _has_input(connection):
+    def checked_out(connection: Any, record: Any, _: object) -> None:
+        idle = monotonic() - record.info.get("regrade returned", monotonic())
+        if idle < _MAX_IDLE and not _has_input(connection):
             return
         try:
             engine.dialect.do_ping(connection)
@@ -315,7 +314,7 @@ def _test_unused(engine: Engine) -> None:
 
 
 def _has_input(connection: Any) -> bool:
-    """Whether a server has sent something that no one has asked for."""
+    """Whether the server has sent something unrequested."""
     with DefaultSelector() as selector:
         selector.register(connection.fileno(), EVENT_READ)
         return bool(selector.select(0))
@@ -336,14 +335,35 @@ def _migrations(engine: Engine) -> Config:
 
 @cache
 def _revisions() -> tuple[str, ...]:
-    """The forms that a ledger has had, newest first."""
+    """The schema revisions of a ledger, newest first."""
     return tuple(script.revision for script in ScriptDirectory(str(_SCRIPTS)).walk_revisions())
 
 
 def _is_outdated(engine: Engine) -> bool:
-    """Whether a database is not in its newest form; one that is newer than this regrade is refused."""
+    """Whether a database has an older schema; one that is newer than this regrade raises."""
     with engine.connect() as connection:
         revision = MigrationContext.configure(connection).get_current_revision()
     if revision is not None and revision not in _revisions():
         raise VersionError(f"the ledger {shown_place(engine)} was written by a newer regrade: please upgrade")
     return revision != _revisions()[0]
+
+
+def put(connection: Connection, table: Table, key: dict[str, Any], **values: Any) -> None:
+    """Insert a row by its primary key, or update the existing row."""
+    connection.execute(_upsert(connection.dialect.name, table, tuple(key), tuple(values)), {**key, **values})
+
+
+def put_once(connection: Connection, table: Table, key: dict[str, Any], **values: Any) -> None:
+    """Insert a row by its primary key unless it exists; safe if others do the same concurrently."""
+    row = _insert(connection.dialect.name)(table).values(**key, **values)
+    connection.execute(row.on_conflict_do_nothing(index_elements=list(key)))
+
+
+def _insert(dialect: str) -> Callable[[Table], postgresql.Insert | sqlite.Insert]:
+    return postgresql.insert if dialect == "postgresql" else sqlite.insert
+
+
+@cache
+def _upsert(dialect: str, table: Table, key: tuple[str, ...], values: tuple[str, ...]) -> Executable:
+    row = _insert(dialect)(table).values({name: bindparam(name) for name in (*key, *values)})
+    return row.on_conflict_do_update(index_elements=key, set_={name: row.excluded[name] for name in values})

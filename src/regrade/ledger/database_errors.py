@@ -1,6 +1,6 @@
-"""Errors of a database as errors of regrade: one clear line, and what to do next.
+"""Translate database errors into errors of regrade: one line, with what to do next.
 
-Every statement, commit and connection of a ledger's engine passes through here, so no other module translates any.
+This covers every statement, commit and connection of a ledger's engine; no other module translates errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from regrade.core import LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError
 
 _READ_ONLY = (LedgerRefused, "cannot be written: its file or its disk is read-only, or permission is denied")
-_FULL = (LedgerRefused, "cannot be written: the disk is full; free some space and try again, nothing is half-written")
+_FULL = (LedgerRefused, "cannot be written: the disk is full; free some space and try again (nothing was written)")
 _LOCKED = (LedgerUnavailable, "is locked: another process has been writing to it for too long; try again later")
 _NO_FILE = (LedgerUnavailable, "cannot be opened: its file or folder is missing or read-only, or permission is denied")
 _BAD_DISK = (LedgerUnavailable, "cannot be used: its disk reports an I/O error; check the disk and the free space")
@@ -33,7 +33,7 @@ _SQLITE = {
     "no such column": _DAMAGED,
     "could not decode to utf-8": _DAMAGED,
 }
-"""By a part of SQLite's message; its codes are missing where another layer has raised the error again."""
+"""By a part of SQLite's message; error codes are lost when another layer raises the error again."""
 
 _POSTGRES = {
     "25006": _READ_ONLY,  # read_only_sql_transaction
@@ -48,11 +48,11 @@ _POSTGRES = {
 
 
 def translate_errors(engine: Engine) -> None:
-    """Let an engine raise errors of regrade where its database fails; errors of statements stay what they are."""
+    """Make an engine raise errors of regrade if its database fails; errors in statements are not translated."""
 
     @event.listens_for(engine, "handle_error")
     def translated(context: ExceptionContext) -> StoreError | None:
-        if context.is_pre_ping:  # the pool opens another connection by itself
+        if context.is_pre_ping:  # the pool opens a new connection
             return None
         place = shown_place(engine)
         if context.dialect.name == "sqlite":
@@ -61,7 +61,7 @@ def translate_errors(engine: Engine) -> None:
 
 
 def shown_place(engine: Engine) -> str:
-    """Where a database is, without its password."""
+    """The path or URL of a database, without its password."""
     return engine.url.database or "" if engine.dialect.name == "sqlite" else engine.url.render_as_string()
 
 
@@ -80,13 +80,13 @@ def _from_sqlite(error: BaseException, place: str) -> StoreError | None:
 
 
 def _wal_hint(place: str) -> str:
-    """What may be the cause where a damaged ledger has a -wal file beside it."""
+    """A possible cause of the damage if there is a -wal file next to the ledger."""
     wal = Path(f"{Path(place).resolve()}-wal")
     if not wal.exists():
         return ""
     return (
-        f"; if a copy was put there by hand, {wal.name} of the ledger before ruins it: "
-        "`regrade review restore FILE` puts a backup in place and sets both aside"
+        f"; if the file was copied there by hand, {wal.name} belongs to the previous ledger and damages it: "
+        "`regrade review restore FILE` installs a backup and moves both files aside"
     )
 
 
@@ -94,9 +94,9 @@ def _from_postgres(context: ExceptionContext, place: str) -> StoreError | None:
     error = context.original_exception
     reason = first_line(error)
     if (listed := _POSTGRES.get(getattr(error, "sqlstate", None) or "")) is not None:
-        kind, words = listed
-        return kind(f"the ledger {place} {words} ({reason})")
+        kind, message = listed
+        return kind(f"the ledger {place} {message} ({reason})")
     if isinstance(context.sqlalchemy_exception, OperationalError | InterfaceError):
-        trouble = "cannot be opened" if context.connection is None else "does not answer"
-        return LedgerUnavailable(f"the ledger {place} {trouble}: {reason}; is the database running?")
+        problem = "cannot be opened" if context.connection is None else "does not answer"
+        return LedgerUnavailable(f"the ledger {place} {problem}: {reason}; is the database running?")
     return None

@@ -1,4 +1,4 @@
-"""Whether a ledger's database is whole, has the schema of a ledger, and its tables are still protected."""
+"""Check the integrity of a ledger's database, its schema and the triggers that protect it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS = {"fk": "foreign key"}
 
 
 def integrity_problems(connection: Connection) -> Iterator[str]:
-    """What SQLite's own checks find, and parts of the schema that are missing, changed or not the ledger's own."""
+    """Describe what SQLite's own checks report and schema objects that are missing, changed or unexpected."""
     if connection.dialect.name == "sqlite":
         for check in ("integrity_check", "foreign_key_check"):
             for row in connection.exec_driver_sql(f"PRAGMA {check}"):
@@ -44,20 +44,20 @@ def integrity_problems(connection: Connection) -> Iterator[str]:
 
 
 def _trigger_problems(connection: Connection) -> Iterator[str]:
-    """Triggers in PostgreSQL that protect no more, and triggers and rules that could change what is written."""
+    """Missing or disabled triggers in PostgreSQL, and unexpected triggers and rules that could change rows."""
     active = set(connection.exec_driver_sql(_POSTGRES_TRIGGERS).scalars())
     expected = [f"{table}_append_only" for table in _PROTECTED]
     yield from (f"the trigger {name} is missing or changed" for name in expected if name not in active)
     tables = {"tables": list(metadata.tables)}
     for kind, name, table in connection.execute(text(_POSTGRES_ADDITIONS), tables):
         if name not in expected:
-            yield f"the {kind} {name} of {table} is not the ledger's own"
+            yield f"the {kind} {name} of {table} is not part of the ledger"
 
 
 def _structure_problems(connection: Connection) -> Iterator[str]:
-    """Tables, columns, keys, indexes and constraints in PostgreSQL that a new ledger has otherwise, or does not have.
+    """Tables, columns, keys, indexes and constraints in PostgreSQL that differ from those of a new ledger.
 
-    Tables that are not a ledger's may belong to others who share the database.
+    Unknown tables are ignored: they may belong to other programs that share the database.
     """
     context = MigrationContext.configure(connection, opts={"compare_type": True})
     for difference in compare_metadata(context, metadata):
@@ -65,13 +65,13 @@ def _structure_problems(connection: Connection) -> Iterator[str]:
             yield from sorted({f"the column {table}.{column} was changed" for _, _, table, column, *_ in difference})
         elif difference[0] != "remove_table":
             action, _, kind = difference[0].partition("_")
-            trouble = "is missing" if action == "add" else "is not the ledger's own"
-            yield f"the {_KINDS.get(kind, kind)} {_named(difference)} {trouble}"
+            problem = "is missing" if action == "add" else "is not part of the ledger"
+            yield f"the {_KINDS.get(kind, kind)} {_object_name(difference)} {problem}"
     yield from _key_problems(connection)
 
 
-def _named(difference: tuple[Any, ...]) -> str:
-    """What a difference is about: a column with its table, or something that has a name."""
+def _object_name(difference: tuple[Any, ...]) -> str:
+    """The name of the column, key, index or constraint that differs, with its table."""
     *_, part = difference
     if isinstance(part, Column):
         return f"{difference[2]}.{part.name}"
@@ -96,12 +96,12 @@ def _key_problems(connection: Connection) -> Iterator[str]:
 
 
 def _literals(sql: str) -> str:
-    """The values that a condition names, which every database writes in the same way."""
+    """The literals in a condition, which every database writes in the same way."""
     return " ".join(sorted(re.findall(r"'[^']*'|\b\d+", sql)))
 
 
 def _wrong_types(connection: Connection) -> Iterator[str]:
-    """Columns with values of another type than was ever written: SQLite itself takes any."""
+    """Columns with values of a wrong type: SQLite itself accepts any type."""
     stored = inspect(connection)
     for table in metadata.sorted_tables:
         names = {column["name"] for column in stored.get_columns(table.name)} if stored.has_table(table.name) else set()
@@ -115,15 +115,15 @@ def _wrong_types(connection: Connection) -> Iterator[str]:
 
 
 def _stored_as(column: Column[Any]) -> tuple[str, ...]:
-    """What SQLite calls the values that a column may hold."""
+    """The SQLite storage classes that a column may contain."""
     if isinstance(column.type, FloatColumn):
         return "real", "integer", "null"
     return ("integer", "null") if isinstance(column.type, IntegerColumn | Integer) else ("text", "null")
 
 
 def _schema_problems(stored: dict[str, str], expected: dict[str, str]) -> Iterator[str]:
-    """Tables, indexes, views and triggers that a new ledger has otherwise, or does not have."""
+    """Schema objects that differ from those of a new ledger."""
     yield from (f"the {name} is missing" for name in expected if name not in stored)
-    yield from (f"the {name} is not the ledger's own" for name in stored if name not in expected)
+    yield from (f"the {name} is not part of the ledger" for name in stored if name not in expected)
     both = stored.keys() & expected.keys()
     yield from (f"the {name} was changed" for name in sorted(both) if stored[name] != expected[name])

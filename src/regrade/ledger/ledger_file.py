@@ -1,4 +1,4 @@
-"""The file of a ledger in SQLite: created whole, never mistaken for another, copied while it is in use."""
+"""The file of a ledger in SQLite: created atomically, checked for replacement, copied while in use."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from regrade.core import AlreadyStored, InputError, LedgerRefused, LedgerUnavail
 from regrade.ledger.private_file import PRIVATE
 
 RESTORE = "restore it from a backup (`regrade review restore FILE`)"
-"""What to do about a ledger that is lost."""
+"""Advice for errors about a lost ledger."""
 
-_OPENED = "regrade file"  # under which a connection keeps which file it has open
-_NORMAL = 1  # of SQLite's levels of waiting for the disk: at checkpoints, not at every commit
-BESIDE = ("-wal", "-shm", "-journal")  # files that SQLite keeps beside a database
+_OPENED = "regrade file"  # key in a connection's info: which file it has open
+_NORMAL = 1  # PRAGMA synchronous=NORMAL: sync at checkpoints, not at every commit
+SIBLING_SUFFIXES = ("-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps next to a database
 
 
 def sqlite_url(path: Path) -> URL:
-    """The address of a database file, whatever characters its path has."""
+    """The URL of a database file, whatever characters its path has."""
     return URL.create("sqlite", database=str(path))
 
 
-def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
-    """Create a database if there is none: it is filled under another name and gets its own once it is complete.
+def create_database(path: Path, fill: Callable[[Path], object]) -> None:
+    """Create a database if there is none: it is filled under a temporary name and renamed when complete.
 
-    A file that is empty, or of which only a part is left, raises: a new ledger must not take the place of one that
-    was lost.
+    Raises if the file is empty or only its -wal file is left: a new ledger must not replace one that was lost.
     """
-    path = path.resolve()  # a link to where there is nothing yet is followed
+    path = path.resolve()  # follows symbolic links, also dangling ones
     check_remains(path)
     if path.exists():
         return
@@ -45,19 +44,19 @@ def create_whole(path: Path, fill: Callable[[Path], object]) -> None:
 
 
 def check_remains(path: Path) -> None:
-    """Raise where only a part of a database is left, or there is no folder for it."""
+    """Raise if only a part of a database is left, or its folder is missing."""
     if not path.parent.is_dir():
-        raise StoreError(f"the ledger {path} cannot be made: there is no folder {path.parent}")
+        raise StoreError(f"the ledger {path} cannot be created: there is no folder {path.parent}")
     if path.is_file() and path.stat().st_size == 0:
-        raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to begin a new one")
-    if not path.exists() and beside(path, "-wal").exists():
-        raise StoreError(f"the ledger {path} is gone, and {path.name}-wal is left of it: {RESTORE}")
+        raise StoreError(f"the ledger {path} is empty: {RESTORE}, or remove it to start a new one")
+    if not path.exists() and sibling(path, "-wal").exists():
+        raise StoreError(f"the ledger {path} is missing, only {path.name}-wal is left: {RESTORE}")
 
 
 def connect(path: Path, *, wait: float) -> sqlite3.Connection:
-    """Connect to a database file that is there: none is ever made by connecting.
+    """Connect to an existing database file; never creates one.
 
-    On a disk that takes no writes the file is read as it is, which SQLite otherwise refuses.
+    On a read-only disk the file is opened as immutable, since SQLite would refuse it otherwise.
     """
     connection = _connected(path, "mode=ro&immutable=1" if _is_read_only(path) else "mode=rw", wait)
     if not _is_read_only(path):
@@ -67,28 +66,28 @@ def connect(path: Path, *, wait: float) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path, *, wait: float) -> sqlite3.Connection:
-    """Connect to a database file that nothing is written to, nor to what SQLite keeps beside it if that is missing."""
+    """Connect to a database file without writing to it or creating files next to it."""
     return _connected(path, "mode=ro" if has_journal(path) else "mode=ro&immutable=1", wait)
 
 
 def has_journal(path: Path) -> bool:
-    """Whether SQLite keeps a part of a database beside its file."""
-    return any(beside(path, suffix).exists() for suffix in BESIDE)
+    """Whether there are -wal, -shm or -journal files next to a database."""
+    return any(sibling(path, suffix).exists() for suffix in SIBLING_SUFFIXES)
 
 
 def _connected(path: Path, options: str, wait: float) -> sqlite3.Connection:
     address = f"file:{quote(os.fsencode(path.absolute()))}?{options}"
     connection = sqlite3.connect(address, uri=True, timeout=wait, check_same_thread=False)
-    connection.isolation_level = None  # transactions begin where it is said, not at the first change
+    connection.isolation_level = None  # transactions are begun explicitly
     connection.execute("PRAGMA foreign_keys=ON")
     return connection
 
 
 @contextmanager
 def unsynced(connection: Connection) -> Iterator[None]:
-    """Transactions that do not wait until the disk has them: a power cut takes the last of them, and nothing else.
+    """Do not wait for the disk at commits: a power failure may lose the last transactions, and nothing else.
 
-    The next transaction that waits takes those before it along, since all are in the same log.
+    The next transaction that waits also syncs the ones before it, since all are in the same log.
     """
     driver = connection.connection.driver_connection
     if driver is None:
@@ -102,27 +101,27 @@ def unsynced(connection: Connection) -> Iterator[None]:
 
 
 def note_file(path: Path, info: dict[str, object]) -> None:
-    """Note which file a new connection has open."""
+    """Record which file a new connection has open."""
     info[_OPENED] = _identity(path)
 
 
 def chosen_identity(connection: sqlite3.Connection) -> str | None:
-    """The random text that tells a ledger from every other; none where it is not chosen yet."""
+    """The random id of a ledger, or None if it has none yet."""
     try:
         row = connection.execute("SELECT value FROM secret WHERE name = 'ledger'").fetchone()
-    except sqlite3.OperationalError:  # there is no such table yet
+    except sqlite3.OperationalError:  # the table does not exist yet
         return None
     return None if row is None else str(row[0])
 
 
 def check_file(connection: Connection) -> None:
-    """Raise where the file that a connection writes to is not the one at its path any more: it would be lost."""
+    """Raise if a connection's file is no longer the one at its path: anything written would be lost."""
     opened = connection.info.get(_OPENED)
     if opened is None:
         return
     path = Path(connection.engine.url.database or "")
     if _identity(path) != opened:
-        connection.engine.dispose()  # connections from now on are to what is there then
+        connection.engine.dispose()  # new connections open the file that is at the path then
         raise LedgerUnavailable(
             f"the ledger {path} was removed or replaced while it was in use, and nothing was saved: put the file back, "
             f"or {RESTORE}"
@@ -130,13 +129,13 @@ def check_file(connection: Connection) -> None:
 
 
 def back_up(engine: Engine, path: Path) -> None:
-    """Copy a ledger as it is at one moment to a new file that only its owner may read; others go on writing."""
+    """Copy a ledger in a consistent state to a new file that only its owner may read, while others go on writing."""
     if engine.dialect.name != "sqlite":
         raise InputError(
-            "this ledger is in PostgreSQL: back it up with pg_dump, or write it with regrade review export"
+            "this ledger is in PostgreSQL: back it up with pg_dump, or export it with regrade review export"
         )
     if not path.name:
-        raise InputError("a backup is a new file: give its name")
+        raise InputError("the backup needs a file name")
     with temporary_file(path) as staged:
         copy_database(engine, staged)
         close_journal(staged)
@@ -147,7 +146,7 @@ def back_up(engine: Engine, path: Path) -> None:
 
 
 def copy_database(engine: Engine, path: Path) -> None:
-    """Copy a database in SQLite, as it is at one moment, to a file."""
+    """Copy a SQLite database in a consistent state to a file."""
     with engine.connect() as connection, closing(sqlite3.connect(path)) as target:
         source = connection.connection.driver_connection
         if source is None:
@@ -160,30 +159,31 @@ def copy_database(engine: Engine, path: Path) -> None:
 
 @contextmanager
 def temporary_file(path: Path) -> Iterator[Path]:
-    """An empty private file beside a path, gone afterwards, and what SQLite keeps beside it too."""
+    """An empty private file next to a path; it and SQLite's files next to it are deleted afterwards."""
     staged = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.tmp")
     try:
         os.close(os.open(staged, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
         yield staged
     except OSError as error:
-        raise LedgerRefused(f"the ledger {path} cannot be made: {refusal(error)}") from error
+        raise LedgerRefused(f"the ledger {path} cannot be created: {refusal(error)}") from error
     finally:
-        for file in (staged, *(beside(staged, suffix) for suffix in BESIDE)):
+        for file in (staged, *(sibling(staged, suffix) for suffix in SIBLING_SUFFIXES)):
             file.unlink(missing_ok=True)
 
 
 def close_journal(path: Path) -> None:
-    """Bring everything into the one file."""
+    """Move the contents of the journal into the database file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def _is_read_only(path: Path) -> bool:
-    """Whether a file that is complete by itself lies where nothing can be written."""
-    return not os.access(path.parent, os.W_OK) and not beside(path, "-wal").exists()
+    """Whether a file without a -wal file is in a folder that cannot be written to."""
+    return not os.access(path.parent, os.W_OK) and not sibling(path, "-wal").exists()
 
 
-def beside(path: Path, suffix: str) -> Path:
+def sibling(path: Path, suffix: str) -> Path:
+    """The path of a file that SQLite keeps next to a database, or of the database itself if the suffix is empty."""
     return path.with_name(path.name + suffix)
 
 

@@ -1,4 +1,4 @@
-"""The people of a ledger as a team sees them: invited, joined, or closed."""
+"""The members of a team: people with the state of their accounts."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, and_, case, func, select
 
 from regrade.core.amounts import ago, duration
-from regrade.ledger.record_mapping import record_of
-from regrade.ledger.records import Person
+from regrade.ledger.records import Person, record_of
 from regrade.ledger.schema import account, browser_session, invitation, person
 
 
 class AccountState(StrEnum):
-    """How far someone has come on the way in."""
+    """The state of a person's account."""
 
     NONE = "none"
     INVITED = "invited"
@@ -36,9 +35,9 @@ _IN_WORDS = {
 
 @dataclass(frozen=True)
 class Member:
-    """Someone and their account; ``expires`` is when the newest invitation that still works ends, if there is one.
+    """A person and their account; ``expires`` is when the newest valid invitation expires, if there is one.
 
-    ``seen`` is when they last sent a request, to within five minutes; ``browsers`` is in how many they are signed in.
+    ``seen`` is when they last sent a request, to within five minutes; ``browsers`` counts the signed-in browsers.
     """
 
     person: Person
@@ -49,7 +48,7 @@ class Member:
     browsers: int
 
     def in_words(self, now: datetime) -> str:
-        """The account's state in a few words."""
+        """The state of the account as text."""
         waiting = ""
         if self.invited is not None and self.expires is not None:
             since, left = (now - self.invited).total_seconds(), (self.expires - now).total_seconds()
@@ -58,7 +57,7 @@ class Member:
 
 
 def members(connection: Connection, *, now: datetime, invited_for: timedelta) -> tuple[Member, ...]:
-    """Everyone in a ledger; an invitation was made ``invited_for`` before it ends."""
+    """Everyone in a ledger; ``invited_for`` is the lifetime of an invitation."""
     until, seen = _last_until().subquery(), _last_seen().subquery()
     everyone = (
         select(person, account.c.password, account.c.closed, until.c.until, seen.c.seen, seen.c.browsers)

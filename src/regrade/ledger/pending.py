@@ -1,4 +1,4 @@
-"""Which items still wait for someone's answer, kept up to date from the votes that are new."""
+"""A cache of the items that are pending for each person, updated from new votes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ import numpy as np
 from sqlalchemy import Connection, Engine, bindparam, func, select
 
 from regrade.core.arrays import BoolArray
-from regrade.ledger.current_votes import STANDS
 from regrade.ledger.database import snapshot
 from regrade.ledger.queue_order import ANSWERED
 from regrade.ledger.records import Person
-from regrade.ledger.schema import block, item, overlap_change, vote
+from regrade.ledger.schema import IS_CURRENT, block, item, overlap_change, vote
 
-_MOST_ITEMS = 64_000_000  # of all people and queues that are kept in memory, a byte each
-_OVERLAP = 64  # votes that are looked at once more: PostgreSQL may commit them in another order than that of their ids
-_MOST_NEW = 5_000  # votes up to which items are brought up to date one by one
+_MOST_ITEMS = 64_000_000  # items in the cache, of all people and queues, one byte each
+_OVERLAP = 64  # recent votes that are read again: PostgreSQL may commit votes in another order than that of their ids
+_MOST_NEW = 5_000  # maximum number of new votes for which items are updated one by one
 
 
 class PendingUntil(Enum):
-    """How long an item is pending for a person to whom its queue is open."""
+    """How long an item is pending for a person who may work on its queue."""
 
     ANSWERED = auto()
     """Until they have answered it."""
@@ -35,8 +34,8 @@ class PendingUntil(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
-    """The pending items (n,) of a queue in its order, and the newest vote and overlap change that they account for."""
+class _Cached:
+    """The pending items (n,) of a queue in its order, and the newest vote and overlap change taken into account."""
 
     pending: BoolArray
     newest_vote: int
@@ -44,47 +43,47 @@ class _Kept:
 
 
 class PendingItems:
-    """The items that are pending for people, read once and then changed only where there are new votes or items."""
+    """The pending items by person and queue: read once, then updated from new votes and items."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._kept: OrderedDict[tuple[int, int, PendingUntil], _Kept] = OrderedDict()
+        self._cache: OrderedDict[tuple[int, int, PendingUntil], _Cached] = OrderedDict()
         self._lock = Lock()
 
     def of(self, person: Person, queues: Mapping[int, PendingUntil]) -> dict[int, BoolArray]:
-        """For each queue, by its id, which of its items (n,) are pending for someone; not to be written to."""
+        """Which items (n,) of each queue, by its id, are pending for a person; the arrays are read-only."""
         if not queues:
             return {}
         with self._lock, snapshot(self._engine) as connection:
             sizes = _sizes(connection, list(queues))
             newest_vote, newest_change = connection.execute(_NEWEST).one()
-            kept = {
+            cached = {
                 queue_id: self._recent((person.id, queue_id, until), newest_vote, newest_change)
-                or _Kept(
+                or _Cached(
                     _read(connection, queue_id, person.id, until, sizes.get(queue_id, 0)), newest_vote, newest_change
                 )
                 for queue_id, until in queues.items()
             }
-            grown = {queue_id: _grown(state.pending, sizes.get(queue_id, 0)) for queue_id, state in kept.items()}
-            since = min(state.newest_vote for state in kept.values()) - _OVERLAP
-            changed = _changed(connection, grown, queues, person_id=person.id, since=since)
+            grown = {queue_id: _grown(state.pending, sizes.get(queue_id, 0)) for queue_id, state in cached.items()}
+            since = min(state.newest_vote for state in cached.values()) - _OVERLAP
+            updated = _updated(connection, grown, queues, person_id=person.id, since=since)
             for queue_id, until in queues.items():
-                self._keep((person.id, queue_id, until), _Kept(changed[queue_id], newest_vote, newest_change))
-        return changed
+                self._store((person.id, queue_id, until), _Cached(updated[queue_id], newest_vote, newest_change))
+        return updated
 
-    def _recent(self, key: tuple[int, int, PendingUntil], newest_vote: int, newest_change: int) -> _Kept | None:
-        """What is kept of a queue, unless an overlap has changed, or so much is new that reading all is cheaper."""
-        kept = self._kept.get(key)
-        if kept is None or kept.newest_change != newest_change:
+    def _recent(self, key: tuple[int, int, PendingUntil], newest_vote: int, newest_change: int) -> _Cached | None:
+        """The cached state, unless an overlap has changed or there are so many new votes that rereading is cheaper."""
+        cached = self._cache.get(key)
+        if cached is None or cached.newest_change != newest_change:
             return None
-        return kept if newest_vote - kept.newest_vote <= _MOST_NEW else None
+        return cached if newest_vote - cached.newest_vote <= _MOST_NEW else None
 
-    def _keep(self, key: tuple[int, int, PendingUntil], state: _Kept) -> None:
+    def _store(self, key: tuple[int, int, PendingUntil], state: _Cached) -> None:
         state.pending.setflags(write=False)
-        self._kept[key] = state
-        self._kept.move_to_end(key)
-        while len(self._kept) > 1 and sum(len(kept.pending) for kept in self._kept.values()) > _MOST_ITEMS:
-            self._kept.popitem(last=False)
+        self._cache[key] = state
+        self._cache.move_to_end(key)
+        while len(self._cache) > 1 and sum(len(cached.pending) for cached in self._cache.values()) > _MOST_ITEMS:
+            self._cache.popitem(last=False)
 
 
 _NEWEST = select(
@@ -96,16 +95,16 @@ _WITH_MISSING = select(item.c.place).where(_IN_QUEUE, item.c.missing > 0)
 _ANSWERED_PLACES = (
     select(item.c.place)
     .join(vote, vote.c.item_id == item.c.id)
-    .where(_IN_QUEUE, vote.c.person_id == bindparam("person"), STANDS)
+    .where(_IN_QUEUE, vote.c.person_id == bindparam("person"), IS_CURRENT)
 )
 _NEW_VOTES = select(vote.c.item_id).where(vote.c.id > bindparam("since")).distinct().cte("new_votes")
 _CHANGED = select(item.c.queue_id, item.c.place, item.c.missing, ANSWERED.label("answered")).join(
     _NEW_VOTES, _NEW_VOTES.c.item_id == item.c.id
-)  # of all queues: a condition on the queue would have SQLite go through its items instead of the new votes
+)  # no condition on the queue: with one, SQLite would scan the queue's items instead of the new votes
 
 
 def queue_sizes(engine: Engine, queue_ids: Sequence[int]) -> dict[int, int]:
-    """How many items each queue has; empty ones are left out."""
+    """The number of items by queue; empty queues are left out."""
     with engine.connect() as connection:
         return _sizes(connection, queue_ids)
 
@@ -127,11 +126,11 @@ def _read(connection: Connection, queue_id: int, person_id: int, until: PendingU
 
 
 def _grown(pending: BoolArray, size: int) -> BoolArray:
-    """With the items that were added since, which no one has answered yet; a copy."""
+    """A copy with the items that were added since, which no one has answered yet."""
     return np.concatenate([pending, np.ones(size - len(pending), dtype=bool)])
 
 
-def _changed(
+def _updated(
     connection: Connection,
     pending: Mapping[int, BoolArray],
     queues: Mapping[int, PendingUntil],
@@ -139,8 +138,8 @@ def _changed(
     person_id: int,
     since: int,
 ) -> dict[int, BoolArray]:
-    """The pending items with those brought up to date that someone has voted on ``since`` a vote."""
-    rows = connection.execute(_CHANGED, {"since": since, "whose": person_id})
+    """Update the items with votes newer than the vote ``since``."""
+    rows = connection.execute(_CHANGED, {"since": since, "reviewer_id": person_id})
     for queue_id, place, missing, answered in rows:
         if queue_id in queues:
             pending[queue_id][place] = _is_pending(queues[queue_id], missing=missing, answered=answered)

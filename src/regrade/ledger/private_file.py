@@ -1,4 +1,4 @@
-"""A ledger's file is for its owner alone: it holds people's names, answers, password hashes and keys."""
+"""Restrict a ledger's file to its owner: it contains names, votes, password hashes and keys."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pathlib import Path
 from regrade.core import refusal
 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
-"""Read and write for the owner, nothing for anyone else."""
+"""File mode 600: only the owner may read and write."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOG = logging.getLogger(__name__)
 
 
 def keep_private(path: Path) -> None:
-    """Take a SQLite file, and what SQLite keeps beside it, from everyone but its owner.
+    """Make a SQLite file and its -wal and -shm files accessible to their owner only.
 
-    SQLite gives the -wal and -shm files the mode of the main file, so this comes before it opens the file.
+    SQLite creates -wal and -shm files with the mode of the main file, so call this before opening it.
     """
     target = path.resolve()
-    _tighten([target.with_name(target.name + suffix) for suffix in ("", "-wal", "-shm")])
+    _restrict([target.with_name(target.name + suffix) for suffix in ("", "-wal", "-shm")])
 
 
-def _tighten(files: list[Path]) -> None:
-    """Take files from everyone but their owner, and say so in one line."""
+def _restrict(files: list[Path]) -> None:
+    """Make files accessible to their owner only, and log one line if that changed anything."""
     wide = [file for file in files if file.is_file() and file.stat().st_mode & _OTHERS]
     if not wide:
         return
@@ -35,8 +35,8 @@ def _tighten(files: list[Path]) -> None:
             file.chmod(PRIVATE)
     except OSError as error:
         _LOG.warning(
-            "warning: %s can be read by other users (mode %03o), and that cannot be changed: %s; make it 600",
+            "warning: %s is readable by other users (mode %03o), and its mode cannot be changed: %s; set it to 600",
             wide[0], mode, refusal(error),
         )  # fmt: skip
     else:
-        _LOG.warning("%s could be read by other users (mode %03o): now only its owner can", wide[0], mode)
+        _LOG.warning("%s was readable by other users (mode %03o): now only its owner can read it", wide[0], mode)

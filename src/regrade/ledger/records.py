@@ -1,46 +1,50 @@
-"""What a ledger gives back: people, queues, items, votes, comments and decisions as frozen records."""
+"""Frozen records of people, queues, items, votes, comments and decisions, as a ledger returns them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import Enum
+from typing import Any, TypeVar
+
+from sqlalchemy import RowMapping
 
 
 class Role(Enum):
-    """What someone may do."""
+    """What a person may do."""
 
     OWNER = "owner"
-    """Everything, people and queues included."""
+    """Everything, including managing people and queues."""
     REVIEWER = "reviewer"
-    """Judge, discuss, decide, write the guide, see all results."""
+    """Judge, discuss, decide, edit the guide, see all results."""
     LABELER = "labeler"
-    """Label images, and see no model's answer and no one else's."""
+    """Label images, without seeing predictions of models or votes of others."""
 
 
 class Question(Enum):
-    """What a queue asks of a image."""
+    """What a queue asks about each image."""
 
     JUDGE = "judge"
-    """Is this class right?"""
+    """Is this class correct?"""
     LABEL = "label"
     """Which class is it?"""
     MISTAKE = "mistake"
-    """Of what kind is this mistake, and how grave?"""
+    """What kind of mistake is this, and how severe is it?"""
 
 
 class Mode(Enum):
-    """What is told after an answer."""
+    """What people are shown after they answer."""
 
     EXAMINATION = "examination"
     """Nothing."""
     TRAINING = "training"
-    """Which classes are right: for learning, and never counted."""
+    """The correct classes: for practice; these answers are never counted."""
 
 
 @dataclass(frozen=True)
 class Person:
-    """Someone who votes."""
+    """A person who votes."""
 
     id: int
     name: str
@@ -50,7 +54,10 @@ class Person:
 
 @dataclass(frozen=True)
 class Queue:
-    """Items with one question, each for ``overlap`` people; ``model`` is whose predictions they are, if one's."""
+    """Items with the same question, each to be answered by ``overlap`` people.
+
+    ``model`` is set if all items are predictions of one model.
+    """
 
     id: int
     name: str
@@ -65,10 +72,10 @@ class Queue:
 
 @dataclass(frozen=True)
 class NewItem:
-    """A image to ask about; ``class_id`` is what is judged, empty where a label is asked for.
+    """An image to ask about; ``class_id`` is the class to judge, empty if people are asked for a label.
 
-    ``content`` is a hash of the image's pixels, none where it is not known. It ``needed`` votes elsewhere, where it was
-    read back from another ledger; new items need as many as their queue says.
+    ``content`` is a hash of the image's pixels, or None if unknown. ``needed`` is the number of votes the item needs
+    (default: the overlap of its queue); it is set for items that are imported from another ledger.
     """
 
     example: str
@@ -80,7 +87,7 @@ class NewItem:
 
 @dataclass(frozen=True)
 class Item:
-    """A image in a queue; of the votes that it needs, ``missing`` have not been given yet."""
+    """An image in a queue; ``missing`` of its ``needed`` votes have not been cast yet."""
 
     id: int
     queue_id: int
@@ -93,10 +100,10 @@ class Item:
 
 @dataclass(frozen=True)
 class VoteContent:
-    """What someone fills in: an answer, how grave a mistake is, the reason, and how long it took.
+    """What a voter submits: the answer, the severity of a mistake, the reason, and the time it took.
 
-    ``key`` is the voter's own and told once: a ballot that arrives twice counts once. ``why`` says why an earlier
-    vote is changed. No answer takes an earlier vote back.
+    ``key`` is a unique id chosen by the voter's client: submitting the same key twice counts once. ``why`` explains
+    the change of an earlier vote. An ``answer`` of None retracts the earlier vote.
     """
 
     key: str
@@ -109,7 +116,7 @@ class VoteContent:
 
 @dataclass(frozen=True)
 class Vote:
-    """A ballot in the ledger."""
+    """A vote in the ledger; ``replaces`` is the id of the person's earlier vote on the item, if any."""
 
     id: int
     item_id: int
@@ -125,7 +132,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class CountedVote:
-    """A vote, and whether its voter can see the votes of others on the item by now: ``revealed``."""
+    """A vote that was cast; ``revealed`` says whether its voter can now see the other votes on the item."""
 
     vote: Vote
     revealed: bool
@@ -133,7 +140,7 @@ class CountedVote:
 
 @dataclass(frozen=True)
 class Comment:
-    """What someone said of an item, with links to evidence in its text."""
+    """A comment on an item; its text may contain links."""
 
     id: int
     item_id: int
@@ -144,7 +151,7 @@ class Comment:
 
 @dataclass(frozen=True)
 class Decision:
-    """What an item's votes came to; ``last_vote`` is the newest vote that it took into account."""
+    """The decision on an item; ``last_vote`` is the id of the newest vote taken into account."""
 
     id: int
     item_id: int
@@ -156,3 +163,27 @@ class Decision:
     why: str
     last_vote: int
     at: datetime
+
+
+Record = TypeVar("Record", Person, Queue, Item, Vote, Comment, Decision)
+
+_PARSERS: dict[str, Callable[[Any], Any]] = {"role": Role, "question": Question, "mode": Mode}
+
+
+def record_of(kind: type[Record], row: RowMapping | Mapping[str, Any]) -> Record:
+    """Convert a database row to a record; columns that the record does not have are ignored."""
+    return kind(**{name: parse(row[column]) for name, column, parse in _FIELDS[kind]})
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+_FIELDS = {
+    kind: [
+        (field.name, "class" if field.name == "class_id" else field.name, _PARSERS.get(field.name, _unchanged))
+        for field in fields(kind)
+    ]
+    for kind in (Person, Queue, Item, Vote, Comment, Decision)
+}
+"""The fields of each record type, with the column and the parser of each."""

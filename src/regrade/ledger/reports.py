@@ -1,4 +1,4 @@
-"""Reports of images that could not be read: who reported which item, when, and whether an owner has cleared it."""
+"""Reports of unreadable images: who reported which item, when, and whether an owner has cleared the report."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from datetime import datetime
 from sqlalchemy import Engine, bindparam, insert, select, update
 
 from regrade.core import UnknownName
-from regrade.ledger.clock import now_in_utc
 from regrade.ledger.database import writing
 from regrade.ledger.queue_order import release
 from regrade.ledger.records import Person
-from regrade.ledger.schema import item, person, queue, report
+from regrade.ledger.schema import item, now_in_utc, person, queue, report
 from regrade.ledger.voting import locked_item
 
 _OPEN = (
@@ -38,7 +37,7 @@ _OWN = _OPEN.where(report.c.item_id == bindparam("reported_item"), report.c.pers
 
 @dataclass(frozen=True)
 class UnreadableReport:
-    """An image that someone could not read, by the item that showed it; ``text`` is what they wrote, if anything."""
+    """A report that the image of an item is unreadable, with an optional ``text``."""
 
     id: int
     item_id: int
@@ -51,16 +50,16 @@ class UnreadableReport:
 
 
 class UnreadableReports:
-    """The reports in a ledger. ``clock`` tells the time, for tests that need to set it."""
+    """The reports in a ledger. ``clock`` returns the current time; tests replace it."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
     def add(self, item_id: int, by: Person, text: str = "") -> UnreadableReport:
-        """Report an item: it is not given to this person again until the report is cleared.
+        """Report an item: this person does not get it again until the report is cleared.
 
-        A second report of the same person, while the first is open, is the first.
+        Idempotent: while a person's report is open, reporting the item again returns that report.
         """
         own = {"reported_item": item_id, "reporter": by.id}
         with writing(self.engine) as connection:
@@ -72,12 +71,12 @@ class UnreadableReports:
             return UnreadableReport(**connection.execute(_OWN, own).mappings().all()[0])
 
     def open(self) -> tuple[UnreadableReport, ...]:
-        """The reports that no one has cleared, oldest first."""
+        """The reports that are not cleared, oldest first."""
         with self.engine.connect() as connection:
             return tuple(UnreadableReport(**row) for row in connection.execute(_OPEN).mappings())
 
     def clear(self, report_id: int, by: Person) -> None:
-        """Give the item to its reporter again; the report stays in the ledger. Clearing twice is clearing once."""
+        """Clear a report, so that its reporter can get the item again; the report is kept. Idempotent."""
         cleared = update(report).where(report.c.id == report_id, report.c.cleared.is_(None))
         with writing(self.engine) as connection:
             if connection.execute(select(report.c.id).where(report.c.id == report_id)).first() is None:

@@ -1,7 +1,7 @@
-"""Putting a backup in the place of a ledger in SQLite: it is checked before, and what was there is set aside whole.
+"""Restore a SQLite ledger from a backup: the backup is checked first, and the existing ledger is moved aside.
 
-A ``-wal`` file that a lost ledger left behind ruins whatever file takes its place: SQLite reads the pages in it as
-part of the new one. The two are therefore always moved together.
+A leftover ``-wal`` file of a lost ledger would damage the file that replaces it, because SQLite reads its pages as part
+of the new file. The two are therefore always moved together.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from urllib.parse import quote
 from sqlalchemy import inspect
 
 from regrade.core import InputError, LedgerDamaged, LedgerRefused, LedgerUnavailable, StoreError, refusal
-from regrade.ledger.clock import now_in_utc
 from regrade.ledger.ledger import Ledger
-from regrade.ledger.ledger_file import BESIDE, beside, close_journal, has_journal, temporary_file
-from regrade.ledger.schema import metadata
+from regrade.ledger.ledger_file import SIBLING_SUFFIXES, close_journal, has_journal, sibling, temporary_file
+from regrade.ledger.schema import metadata, now_in_utc
 
 _LOCKED_WHILE_OPEN = (("", 0x40000000, 512), ("-shm", 128, 1))
-"""Bytes that SQLite has locked while a connection is open (os_unix.c: PENDING_BYTE to SHARED_SIZE; UNIX_SHM_DMS)."""
-_ALWAYS = {"alembic_version", "person", "queue", "item", "vote"}  # tables of a ledger in every form it has had
+"""Bytes that SQLite locks while a connection is open (os_unix.c: PENDING_BYTE to SHARED_SIZE; UNIX_SHM_DMS)."""
+_ALWAYS = {"alembic_version", "person", "queue", "item", "vote"}  # tables of every schema version of a ledger
 
 
 @dataclass(frozen=True)
 class CheckedBackup:
-    """A private copy of a backup, checked and brought to the newest form, and the ledger in it."""
+    """A private copy of a backup, checked and migrated, and the ledger in it."""
 
     path: Path
     ledger: Ledger
@@ -38,17 +37,17 @@ class CheckedBackup:
 
 @contextmanager
 def checked_backup(file: Path, path: Path) -> Iterator[CheckedBackup]:
-    """A copy of a backup beside the ``path`` of a ledger, gone afterwards; what is not a whole ledger raises."""
+    """A temporary copy of a backup next to the ``path`` of a ledger; raises if the file is not an intact ledger."""
     if not file.is_file():
         raise InputError(f"there is no file {file}")
     path = path.resolve()
     if not path.parent.is_dir():
         raise StoreError(f"the ledger {path} cannot be restored: there is no folder {path.parent}")
     if path.exists() and file.samefile(path):
-        raise InputError(f"{file} is the ledger itself: give a copy that `regrade review backup` made")
+        raise InputError(f"{file} is the ledger itself: give a copy that `regrade review backup` wrote")
     with temporary_file(path) as staged:
-        _copy_whole(file, staged)
-        ledger = _newest_form(file, staged)
+        _copy_checked(file, staged)
+        ledger = _migrated(file, staged)
         try:
             yield CheckedBackup(staged, ledger)
         finally:
@@ -56,9 +55,9 @@ def checked_backup(file: Path, path: Path) -> Iterator[CheckedBackup]:
 
 
 def put_in_place(backup: CheckedBackup, path: Path) -> Path | None:
-    """Give a checked backup a ledger's place, and return what the ledger that was there is called now, if any was.
+    """Move a checked backup to a ledger's path, and return the new path of the ledger that was there, if any.
 
-    A ledger that another process has open raises. If this is interrupted, there is no ledger at its place, never a
+    Raises if another process has the ledger open. If this is interrupted, there is no ledger at its path, but never a
     file with the ``-wal`` of another.
     """
     path = path.resolve()
@@ -73,25 +72,25 @@ def put_in_place(backup: CheckedBackup, path: Path) -> Path | None:
     return kept
 
 
-def _copy_whole(file: Path, staged: Path) -> None:
-    """Copy a database as its file and its journal say, if SQLite finds it whole and it is a ledger."""
-    options = "mode=ro" if has_journal(file) else "mode=ro&immutable=1"  # nothing is written beside a whole file
+def _copy_checked(file: Path, staged: Path) -> None:
+    """Copy a database with its journal; raises if it is damaged or not a ledger."""
+    options = "mode=ro" if has_journal(file) else "mode=ro&immutable=1"  # creates no files next to the backup
     address = f"file:{quote(os.fsencode(file.absolute()))}?{options}"
     try:
         with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(staged)) as target:
             source.backup(target)
-            (trouble,) = target.execute("PRAGMA integrity_check(1)").fetchone()
+            (problem,) = target.execute("PRAGMA integrity_check(1)").fetchone()
             tables = {name for (name,) in target.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except sqlite3.Error as error:
         raise LedgerDamaged(f"{file} is not restored: it is damaged, or is not a ledger ({error})") from None
-    if trouble != "ok":
-        raise LedgerDamaged(f"{file} is not restored: it is damaged ({' '.join(trouble.split())})")
+    if problem != "ok":
+        raise LedgerDamaged(f"{file} is not restored: it is damaged ({' '.join(problem.split())})")
     if not tables >= _ALWAYS:
         raise LedgerDamaged(f"{file} is not restored: it is not a ledger (no table {min(_ALWAYS - tables)})")
 
 
-def _newest_form(file: Path, staged: Path) -> Ledger:
-    """The ledger in a copy; one that a newer regrade wrote, or that lacks tables, raises."""
+def _migrated(file: Path, staged: Path) -> Ledger:
+    """Open and migrate the ledger in a copy; raises if a newer regrade wrote it, or tables are missing."""
     try:
         ledger = Ledger.open(staged)
     except StoreError as error:
@@ -105,14 +104,14 @@ def _newest_form(file: Path, staged: Path) -> Ledger:
 
 @contextmanager
 def _not_in_use(path: Path) -> Iterator[None]:
-    """Let no other process open a ledger; one that has it open already raises.
+    """Lock a ledger against other processes; raises if one of them has it open.
 
-    SQLite's own connection would first write the -wal into the file, which may belong to another: only the locks are
-    taken.
+    This takes SQLite's file locks directly: a connection would first write the -wal into the file, and the -wal may
+    belong to another file.
     """
     with ExitStack() as stack:
         for suffix, start, length in _LOCKED_WHILE_OPEN:
-            file = beside(path, suffix)
+            file = sibling(path, suffix)
             if not file.exists():
                 continue
             handle = stack.enter_context(file.open("rb+"))
@@ -126,23 +125,23 @@ def _not_in_use(path: Path) -> Iterator[None]:
 
 
 def _set_aside(path: Path) -> Path | None:
-    """Give a ledger and all that SQLite keeps beside it a new name together, and return it; none if nothing is there.
+    """Rename a ledger together with its -wal, -shm and -journal files, and return the new path; None if there is none.
 
-    All have both names before the first loses its old one, and the file itself loses it first.
+    All files are linked to their new names before the old ones are removed, the ledger's own first.
     """
-    suffixes = [suffix for suffix in ("", *BESIDE) if beside(path, suffix).exists()]
+    suffixes = [suffix for suffix in ("", *SIBLING_SUFFIXES) if sibling(path, suffix).exists()]
     if not suffixes:
         return None
     kept = path.with_name(f"{path.name}.replaced-{now_in_utc():%Y%m%dT%H%M%S.%fZ}")
     linked: list[Path] = []
     try:
         for suffix in suffixes:
-            os.link(beside(path, suffix), beside(kept, suffix))
-            linked.append(beside(kept, suffix))
+            os.link(sibling(path, suffix), sibling(kept, suffix))
+            linked.append(sibling(kept, suffix))
     except OSError:
         for file in linked:
             file.unlink()
         raise
     for suffix in suffixes:
-        beside(path, suffix).unlink()
+        sibling(path, suffix).unlink()
     return kept

@@ -1,4 +1,4 @@
-"""The reveal: from when on someone may have seen the other votes on an item, so that a change needs a reason."""
+"""The reveal: when a person may have seen the other votes on an item, after which a change needs a reason."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VOTES = (
 
 
 def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
-    """Whether someone may have seen another person's vote on an item, at any time until now."""
+    """Whether a person may have seen another person's vote on an item, at any time until now."""
     rows = connection.execute(_VOTES, {"item_id": item_id}).all()
     if not rows or not shows_votes(Question(rows[0].question), Mode(rows[0].mode), person.role):
         return False
@@ -27,7 +27,7 @@ def is_revealed(connection: Connection, item_id: int, person: Person) -> bool:
 
 
 def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -> bool:
-    """Whether someone may have seen another person's vote on an item, by all votes ever cast on it, oldest first."""
+    """Whether a person may have seen another vote on an item; ``votes`` are all votes ever cast on it, oldest first."""
     if not shows_votes(Question(item_row["queue question"]), Mode(item_row["queue mode"]), person.role):
         return False
     cast = [(vote["person_id"], vote["answer"]) for vote in votes]
@@ -35,16 +35,15 @@ def reveals(item_row: RowMapping, votes: Iterable[RowMapping], person: Person) -
 
 
 def shows_votes(question: Question, mode: Mode, role: Role) -> bool:
-    """Whether the votes on a complete item are shown to a role: labelers see no one's answers, and training has none
-    that count.
-    """
+    """Whether a role can see the votes on a complete item: not labelers on labels, and no one in training."""
     return mode is not Mode.TRAINING and (question is not Question.LABEL or role is not Role.LABELER)
 
 
 def was_complete(votes: Iterable[tuple[int, str | None]], *, needed: int, person_id: int) -> bool:
-    """Whether an item ever had as many votes at once as it needs, not all by this person.
+    """Whether an item ever had all the votes it needs at one time, with one by another person among them.
 
-    ``votes`` are all votes ever cast on the item, oldest first, as voter and answer; no answer takes the vote back.
+    ``votes`` are all votes ever cast on the item, oldest first, as pairs of voter and answer; an answer of None is a
+    retraction.
 
     >>> was_complete([(1, "correct"), (2, "wrong"), (2, None)], needed=2, person_id=1)
     True

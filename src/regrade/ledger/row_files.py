@@ -1,4 +1,4 @@
-"""The rows of a ledger as one file: CSV, JSON or Parquet; what is read is what was written, to the last letter."""
+"""Write and read the rows of a ledger as a CSV, JSON or Parquet file, without loss."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import pyarrow.parquet
 from sqlalchemy import Column
 
 from regrade.core import FormatError
-from regrade.ledger.row_form import columns_of_all
+from regrade.ledger.row_validation import all_columns
 from regrade.ledger.schema import FloatColumn, IntegerColumn, TimestampColumn
 from regrade.tables import check_file, check_quotes, damage, parse_csv, read_json
 
 SUFFIXES = (".csv", ".json", ".parquet")
-_DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: text that is not UTF-8, odd times
+_DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: invalid UTF-8 or timestamps
 
 
 def rows_as_file(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
-    """Rows in the form that a file's ending stands for.
+    """Encode rows in the format of a file suffix.
 
-    In CSV a text that is empty is quoted, and what is not there is not.
+    In CSV, empty text is written as ``""`` and a missing value as nothing.
     """
     match suffix.lower():
         case ".json":
@@ -35,18 +35,18 @@ def rows_as_file(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
         case ".csv":
             buffer = io.BytesIO()
             options = pyarrow.csv.WriteOptions(quoting_style="needed")
-            pyarrow.csv.write_csv(_table([_plain(row) for row in rows], moments=pa.string()), buffer, options)
+            pyarrow.csv.write_csv(_table([_plain(row) for row in rows], time_type=pa.string()), buffer, options)
             return buffer.getvalue()
         case ".parquet":
             buffer = io.BytesIO()
-            table = _table(rows, moments=pa.timestamp("us", tz="UTC"))
+            table = _table(rows, time_type=pa.timestamp("us", tz="UTC"))
             pyarrow.parquet.write_table(table, buffer, compression="zstd")
             return buffer.getvalue()
     raise _unknown(suffix)
 
 
 def rows_from_file(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file, as they are; a file of another form raises."""
+    """Read the rows of a file without validating them; raises if the format is unknown or the file is damaged."""
     check_file(path)
     match path.suffix.lower():
         case ".json":
@@ -59,39 +59,41 @@ def rows_from_file(path: Path) -> list[dict[str, Any]]:
 
 
 def _unknown(suffix: str) -> FormatError:
-    return FormatError(f"a ledger is written as {', '.join(SUFFIXES)}, not as {suffix or 'a file without an ending'}")
+    return FormatError(
+        f"the file must end in {', '.join(SUFFIXES)}, not {f'in {suffix}' if suffix else 'without a suffix'}"
+    )
 
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _iso(value) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _iso(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+def _iso(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
-def _table(rows: Sequence[Mapping[str, Any]], *, moments: pa.DataType) -> pa.Table:
-    kinds = {"kind": pa.string()} | {name: _arrow(column, moments) for name, column in columns_of_all().items()}
+def _table(rows: Sequence[Mapping[str, Any]], *, time_type: pa.DataType) -> pa.Table:
+    kinds = {"kind": pa.string()} | {name: _arrow(column, time_type) for name, column in all_columns().items()}
     return pa.table({name: pa.array([row.get(name) for row in rows], type=kind) for name, kind in kinds.items()})
 
 
-def _arrow(column: Column[Any], moments: pa.DataType) -> pa.DataType:
-    kinds = {TimestampColumn: moments, IntegerColumn: pa.int64(), FloatColumn: pa.float64()}
+def _arrow(column: Column[Any], time_type: pa.DataType) -> pa.DataType:
+    kinds = {TimestampColumn: time_type, IntegerColumn: pa.int64(), FloatColumn: pa.float64()}
     return next((kind for type_, kind in kinds.items() if isinstance(column.type, type_)), pa.string())
 
 
 def _from_json(path: Path) -> list[dict[str, Any]]:
     rows = read_json(path)
     if not isinstance(rows, list):
-        raise FormatError(f"{path}: a list of rows is wanted")
+        raise FormatError(f"{path}: expected a list of rows")
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, dict):
-            raise FormatError(f"{path}: row {number} is no object")
+            raise FormatError(f"{path}: row {number} is not an object")
     return rows
 
 
 def _from_csv(path: Path) -> list[dict[str, Any]]:
-    names = ("kind", *columns_of_all())
+    names = ("kind", *all_columns())
     try:
         check_quotes(path, ",")
         conversion = pyarrow.csv.ConvertOptions(
@@ -119,9 +121,9 @@ def _from_parquet(path: Path) -> list[dict[str, Any]]:
 def _rows(table: pa.Table) -> list[dict[str, Any]]:
     names = table.column_names
     if "kind" not in names:
-        raise FormatError("these are no rows of a ledger: there is no column kind")
+        raise FormatError("these are not the rows of a ledger: the column kind is missing")
     if len(set(names)) < len(names):
-        raise FormatError(f"the column {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise FormatError(f"the column {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     table.validate(full=True)
-    found: list[dict[str, Any]] = table.to_pylist()
-    return found
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows

@@ -1,4 +1,4 @@
-"""Reading rows back into a ledger: what it has already is passed over, and nothing of its own is lost."""
+"""Import rows into a ledger; rows that it already has are skipped."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from sqlalchemy import Connection, Table, func, insert, select, update
 
 from regrade.core import FormatError, InputError, MismatchError
-from regrade.ledger.answers import check_ballot
-from regrade.ledger.appending import append_items
+from regrade.ledger.answers import check_vote
 from regrade.ledger.chain import link_rows_after
-from regrade.ledger.current_votes import STANDS
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.names import check_name, check_not_alike
+from regrade.ledger.names import check_name, check_not_similar
+from regrade.ledger.queue_order import append_items
 from regrade.ledger.records import NewItem, Question, VoteContent
-from regrade.ledger.row_form import Row, in_form
+from regrade.ledger.row_validation import Row, validated_rows
 from regrade.ledger.schema import (
     APPEND_ONLY,
+    IS_CURRENT,
     assignment,
     comment,
     decision,
@@ -33,32 +33,32 @@ ItemKey = tuple[str, str, str]
 _VOTE = ("key", "item_id", "person_id", "answer", "severity")
 
 
-def read_back(connection: Connection, rows: Iterable[Row]) -> int:
-    """Add rows as `record_rows` gives them, and say how many votes were new.
+def import_rows(connection: Connection, rows: Iterable[Row]) -> int:
+    """Add rows in the format of `exported_rows`, and return how many votes were new.
 
-    People and queues are known by their names, items by image and class, votes by their keys. A row that is not as it
-    should be, or speaks of what neither the rows nor the ledger have, raises, and so does a queue that asks something
-    else under the same name.
+    People and queues are identified by name, items by image and class, votes by key. Raises for an invalid row, a row
+    that refers to something that neither the rows nor the ledger contain, and a queue with another question, test set,
+    labels, model or mode than the queue of the same name.
     """
-    found = in_form(rows)
+    by_kind = validated_rows(rows)
     if connection.dialect.name == "postgresql":
-        # who adds items locks their queue first, and who votes an item
+        # in the order of other writers: adding items locks the queue first, voting locks the item
         connection.execute(select(queue.c.id).order_by(queue.c.id).with_for_update(key_share=True))
         connection.exec_driver_sql("LOCK TABLE item IN EXCLUSIVE MODE")
-    people = _people(connection, found["person"])
-    queues = _queues(connection, found["queue"])
-    _assignments(connection, people, queues, found["assignment"])
-    items = _items(connection, queues, found["item"])
+    people = _people(connection, by_kind["person"])
+    queues = _queues(connection, by_kind["queue"])
+    _assignments(connection, people, queues, by_kind["assignment"])
+    items = _items(connection, queues, by_kind["item"])
     before = {table.name: _newest(connection, table) for table in APPEND_ONLY}
-    new = _votes(connection, people, items, found["vote"])
-    _comments(connection, people, items, found["comment"])
-    _decisions(connection, people, items, found["decision"])
-    _reports(connection, people, items, found["report"])
-    _guide(connection, people, found["guide"])
+    new_votes = _votes(connection, people, items, by_kind["vote"])
+    _comments(connection, people, items, by_kind["comment"])
+    _decisions(connection, people, items, by_kind["decision"])
+    _reports(connection, people, items, by_kind["report"])
+    _guide(connection, people, by_kind["guide"])
     _count_missing(connection)
     for table in APPEND_ONLY:
         link_rows_after(connection, table, before[table.name])
-    return new
+    return new_votes
 
 
 def _newest(connection: Connection, table: Table) -> int:
@@ -66,18 +66,18 @@ def _newest(connection: Connection, table: Table) -> int:
 
 
 def _people(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
-    known = _numbers(connection, person)
-    fresh = {
+    stored = _ids_by_name(connection, person)
+    new_people = {
         row["person"]: {"name": row["person"], "role": row["role"], "joined": row["at"]}
         for row in rows
-        if row["person"] not in known
+        if row["person"] not in stored
     }
-    for name in fresh:
+    for name in new_people:
         _check_name("person", name)
-    check_not_alike(fresh, known)
-    if fresh:
-        connection.execute(insert(person), list(fresh.values()))
-    return _numbers(connection, person)
+    check_not_similar(new_people, stored)
+    if new_people:
+        connection.execute(insert(person), list(new_people.values()))
+    return _ids_by_name(connection, person)
 
 
 def _check_name(what: str, name: str) -> None:
@@ -88,107 +88,110 @@ def _check_name(what: str, name: str) -> None:
 
 
 def _queues(connection: Connection, rows: Iterable[Row]) -> dict[str, int]:
-    asked = ("question", "test_set", "labels", "model", "mode")
-    known = {row["name"]: dict(row) for row in connection.execute(select(queue)).mappings()}
+    compared = ("question", "test_set", "labels", "model", "mode")
+    queues = {row["name"]: dict(row) for row in connection.execute(select(queue)).mappings()}
     for row in rows:
-        there = known.get(row["queue"])
-        if there is None:
+        same_name = queues.get(row["queue"])
+        if same_name is None:
             _check_name("queue", row["queue"])
-            known[row["queue"]] = values = {name: row[name] for name in (*asked, "overlap")}
+            queues[row["queue"]] = values = {name: row[name] for name in (*compared, "overlap")}
             connection.execute(insert(queue).values(name=row["queue"], opened=row["at"], **values))
-        elif any(there[name] != row[name] for name in asked):
+        elif differs := [name for name in compared if same_name[name] != row[name]]:
             raise MismatchError(
-                f"row {row['row']}: there is a queue {row['queue']!r} already, which asks something else"
+                f"row {row['row']}: there is a queue {row['queue']!r} already, with another {differs[0]}"
             )
-    return _numbers(connection, queue)
+    return _ids_by_name(connection, queue)
 
 
 def _assignments(connection: Connection, people: dict[str, int], queues: dict[str, int], rows: Iterable[Row]) -> None:
-    known = {tuple(row) for row in connection.execute(select(assignment.c.queue_id, assignment.c.person_id))}
+    stored = {tuple(row) for row in connection.execute(select(assignment.c.queue_id, assignment.c.person_id))}
     for row in rows:
-        place = _known(queues, row["queue"], "queue", row), _known(people, row["person"], "person", row)
-        if place not in known:
-            connection.execute(insert(assignment).values(queue_id=place[0], person_id=place[1]))
-            known.add(place)
+        queue_id, person_id = _id(queues, row["queue"], "queue", row), _id(people, row["person"], "person", row)
+        if (queue_id, person_id) not in stored:
+            connection.execute(insert(assignment).values(queue_id=queue_id, person_id=person_id))
+            stored.add((queue_id, person_id))
 
 
 def _items(connection: Connection, queues: dict[str, int], rows: Iterable[Row]) -> dict[ItemKey, int]:
-    known = _item_numbers(connection)
+    stored = _item_ids(connection)
     by_queue: dict[str, dict[ItemKey, NewItem]] = {}
     for row in rows:
-        _known(queues, row["queue"], "queue", row)
-        if _item_key(row) not in known:
-            fresh = by_queue.setdefault(row["queue"], {})
-            fresh[_item_key(row)] = NewItem(row["example"], row["class"], row["stratum"], needed=row["needed"])
+        _id(queues, row["queue"], "queue", row)
+        if _item_key(row) not in stored:
+            new_items = by_queue.setdefault(row["queue"], {})
+            new_items[_item_key(row)] = NewItem(row["example"], row["class"], row["stratum"], needed=row["needed"])
     overlaps = dict(connection.execute(select(queue.c.name, queue.c.overlap)).all())
     for name, items in by_queue.items():
         append_items(connection, queues[name], list(items.values()), needed=overlaps[name])
-    return _item_numbers(connection)
+    return _item_ids(connection)
 
 
 def _votes(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> int:
-    known = {row.key: tuple(row) for row in connection.execute(select(*(vote.c[name] for name in _VOTE)))}
+    votes = {row.key: tuple(row) for row in connection.execute(select(*(vote.c[name] for name in _VOTE)))}
     questions = _questions(connection)
     last = dict(
         ((row.item_id, row.person_id), row.id)
         for row in connection.execute(select(vote.c.item_id, vote.c.person_id, vote.c.id).order_by(vote.c.id))
     )
-    stored, fresh = set(known), []
+    added, new_votes = set(votes), []
     for row in rows:
-        place = _known(items, _item_key(row), "item", row), _known(people, row["person"], "person", row)
-        given = (row["key"], *place, row["answer"], row["severity"])
-        if known.setdefault(row["key"], given) != given:
-            raise MismatchError(f"row {row['row']}: vote {row['key']!r} is here already, with another answer or place")
-        if row["key"] in stored:
+        item_id, person_id = _id(items, _item_key(row), "item", row), _id(people, row["person"], "person", row)
+        values = (row["key"], item_id, person_id, row["answer"], row["severity"])
+        if votes.setdefault(row["key"], values) != values:
+            raise MismatchError(
+                f"row {row['row']}: there is a vote {row['key']!r} already, with another item, person or answer"
+            )
+        if row["key"] in added:
             continue
-        stored.add(row["key"])
+        added.add(row["key"])
         _check_answer(questions[row["queue"]], row)
         copied = {name: row[name] for name in ("key", "answer", "severity", "reason", "why", "seconds", "at")}
-        fresh.append((place, {"item_id": place[0], "person_id": place[1], **copied}))
-    _add_in_chains(connection, vote, fresh, last)
-    return len(fresh)
+        new_votes.append(((item_id, person_id), {"item_id": item_id, "person_id": person_id, **copied}))
+    _add_replacing(connection, vote, new_votes, last)
+    return len(new_votes)
 
 
 def _comments(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
     names = ("item_id", "person_id", "text", "at")
-    known = {tuple(row) for row in connection.execute(select(*(comment.c[name] for name in names)))}
+    stored = {tuple(row) for row in connection.execute(select(*(comment.c[name] for name in names)))}
     for row in rows:
-        by = _known(people, row["person"], "person", row)
-        place = _known(items, _item_key(row), "item", row), by, row["text"], row["at"]
-        if place not in known:
-            connection.execute(insert(comment).values(**dict(zip(names, place, strict=True))))
-            known.add(place)
+        person_id = _id(people, row["person"], "person", row)
+        values = _id(items, _item_key(row), "item", row), person_id, row["text"], row["at"]
+        if values not in stored:
+            connection.execute(insert(comment).values(**dict(zip(names, values, strict=True))))
+            stored.add(values)
 
 
 def _decisions(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
-    keys = dict(connection.execute(select(vote.c.key, vote.c.id)).all())
+    votes = dict(connection.execute(select(vote.c.key, vote.c.id)).all())
     questions = _questions(connection)
     names = ("item_id", "reached", "at")
-    known = {tuple(row) for row in connection.execute(select(*(decision.c[name] for name in names)))}
+    stored = {tuple(row) for row in connection.execute(select(*(decision.c[name] for name in names)))}
     last = {row.item_id: row.id for row in connection.execute(select(decision).order_by(decision.c.id))}
-    fresh = []
+    new_decisions = []
     for row in rows:
-        place = _known(items, _item_key(row), "item", row)
-        if (place, row["reached"], row["at"]) in known:
+        item_id = _id(items, _item_key(row), "item", row)
+        if (item_id, row["reached"], row["at"]) in stored:
             continue
         if row["reached"] != REOPENED:
             _check_answer(questions[row["queue"]], row)
         copied = {name: row[name] for name in ("answer", "severity", "reached", "why", "at")}
-        by = None if row["person"] is None else _known(people, row["person"], "person", row)
-        last_vote = _known(keys, row["last_vote"], "vote", row)
-        fresh.append((place, {"item_id": place, "person_id": by, "last_vote": last_vote, **copied}))
-        known.add((place, row["reached"], row["at"]))
-    _add_in_chains(connection, decision, fresh, last)
+        person_id = None if row["person"] is None else _id(people, row["person"], "person", row)
+        last_vote = _id(votes, row["last_vote"], "vote", row)
+        values = {"item_id": item_id, "person_id": person_id, "last_vote": last_vote, **copied}
+        new_decisions.append((item_id, values))
+        stored.add((item_id, row["reached"], row["at"]))
+    _add_replacing(connection, decision, new_decisions, last)
 
 
 def _reports(connection: Connection, people: dict[str, int], items: dict[ItemKey, int], rows: Iterable[Row]) -> None:
-    """Add reports; one that is open here and was cleared elsewhere is cleared."""
+    """Add reports; an open report that is cleared in the rows is cleared here too."""
     names = ("item_id", "person_id", "at")
     stored = {tuple(row[name] for name in names): row for row in connection.execute(select(report)).mappings()}
     for row in rows:
-        key = _known(items, _item_key(row), "item", row), _known(people, row["person"], "person", row), row["at"]
-        by = None if row["cleared_by"] is None else _known(people, row["cleared_by"], "person", row)
-        cleared = {"cleared": row["cleared"], "cleared_by": by}
+        key = _id(items, _item_key(row), "item", row), _id(people, row["person"], "person", row), row["at"]
+        cleared_by = None if row["cleared_by"] is None else _id(people, row["cleared_by"], "person", row)
+        cleared = {"cleared": row["cleared"], "cleared_by": cleared_by}
         if key not in stored:
             values = {**dict(zip(names, key, strict=True)), "text": row["text"], **cleared}
             added = insert(report).values(**values).returning(*report.c)
@@ -197,81 +200,81 @@ def _reports(connection: Connection, people: dict[str, int], items: dict[ItemKey
             connection.execute(update(report).where(report.c.id == stored[key]["id"]).values(**cleared))
 
 
-def _add_in_chains(
+def _add_replacing(
     connection: Connection, table: Table, rows: Iterable[tuple[Any, dict[str, Any]]], last: dict[Any, int]
 ) -> None:
-    """Add rows in their order, each replacing the one before it at its place; as many at once as can be."""
+    """Add rows with their keys, in order; each replaces the last row with its key. Adds as many at once as possible."""
     added = insert(table).returning(table.c.id, sort_by_parameter_order=True)
     waiting: dict[Any, dict[str, Any]] = {}
 
     def add() -> None:
         if waiting:
-            found = connection.execute(added, list(waiting.values())).scalars()
-            last.update(zip(waiting, found, strict=True))
+            row_ids = connection.execute(added, list(waiting.values())).scalars()
+            last.update(zip(waiting, row_ids, strict=True))
             waiting.clear()
 
-    for place, values in rows:
-        if place in waiting:
+    for key, values in rows:
+        if key in waiting:
             add()
-        waiting[place] = {**values, "replaces": last.get(place)}
+        waiting[key] = {**values, "replaces": last.get(key)}
     add()
 
 
 def _guide(connection: Connection, people: dict[str, int], rows: Iterable[Row]) -> None:
     copied = ("class_space", "class", "text", "traits", "examples", "alike", "why", "at")
     names = (*copied, "person_id")
-    known, last = set[tuple[Any, ...]](), dict[tuple[str, str], int]()
-    for there in connection.execute(select(guide_entry).order_by(guide_entry.c.id)).mappings():
-        known.add(tuple(there[name] for name in names))
-        last[there["class_space"], there["class"]] = there["id"]
+    stored, last = set[tuple[Any, ...]](), dict[tuple[str, str], int]()
+    for entry in connection.execute(select(guide_entry).order_by(guide_entry.c.id)).mappings():
+        stored.add(tuple(entry[name] for name in names))
+        last[entry["class_space"], entry["class"]] = entry["id"]
     for row in rows:
-        values = {name: row[name] for name in copied} | {"person_id": _known(people, row["person"], "person", row)}
-        if tuple(values[name] for name in names) in known:
+        values = {name: row[name] for name in copied} | {"person_id": _id(people, row["person"], "person", row)}
+        if tuple(values[name] for name in names) in stored:
             continue
-        known.add(tuple(values[name] for name in names))
-        place = row["class_space"], row["class"]
-        added = insert(guide_entry).values(replaces=last.get(place), **values)
-        last[place] = connection.execute(added.returning(guide_entry.c.id)).scalar_one()
+        stored.add(tuple(values[name] for name in names))
+        class_key = row["class_space"], row["class"]
+        added = insert(guide_entry).values(replaces=last.get(class_key), **values)
+        last[class_key] = connection.execute(added.returning(guide_entry.c.id)).scalar_one()
 
 
 def _count_missing(connection: Connection) -> None:
-    """Bring every item's count of missing votes up to date with the votes that stand."""
-    counted = select(vote.c.item_id, func.count()).where(STANDS).group_by(vote.c.item_id)
+    """Update the number of missing votes of every item from its current votes."""
+    counted = select(vote.c.item_id, func.count()).where(IS_CURRENT).group_by(vote.c.item_id)
     counts: dict[int, int] = dict(connection.execute(counted).all())
     connection.execute(update(item).values(missing=item.c.needed))
     for count in sorted(set(counts.values())):
-        numbers = [number for number, own in counts.items() if own == count]
-        for begin in range(0, len(numbers), 500):
-            some = item.c.id.in_(numbers[begin : begin + 500])
-            connection.execute(update(item).where(some).values(missing=item.c.missing - count))
+        item_ids = [item_id for item_id, votes in counts.items() if votes == count]
+        for begin in range(0, len(item_ids), 500):
+            in_batch = item.c.id.in_(item_ids[begin : begin + 500])
+            connection.execute(update(item).where(in_batch).values(missing=item.c.missing - count))
 
 
 def _check_answer(question: Question, row: Row) -> None:
-    """Raise where an answer is not one of the question's."""
+    """Raise if an answer is not valid for the question."""
     try:
-        check_ballot(question, VoteContent("", row["answer"], row["severity"]))
+        check_vote(question, VoteContent("", row["answer"], row["severity"]))
     except InputError as error:
         raise FormatError(f"row {row['row']}: {error}") from None
 
 
-def _known(numbers: dict[Any, int], name: Any, what: str, row: Row) -> int:
-    if name not in numbers:
-        told = " / ".join(part for part in name if part) if isinstance(name, tuple) else name
-        raise FormatError(f"row {row['row']}: there is no {what} {told!r}, neither in the rows nor in the ledger")
-    return numbers[name]
+def _id(ids: dict[Any, int], name: Any, what: str, row: Row) -> int:
+    if name not in ids:
+        shown = " / ".join(part for part in name if part) if isinstance(name, tuple) else name
+        raise FormatError(f"row {row['row']}: there is no {what} {shown!r}, neither in the rows nor in the ledger")
+    return ids[name]
 
 
 def _questions(connection: Connection) -> dict[str, Question]:
-    return {name: Question(asked) for name, asked in connection.execute(select(queue.c.name, queue.c.question))}
+    return {name: Question(value) for name, value in connection.execute(select(queue.c.name, queue.c.question))}
 
 
-def _numbers(connection: Connection, table: Table) -> dict[str, int]:
+def _ids_by_name(connection: Connection, table: Table) -> dict[str, int]:
     return dict(connection.execute(select(table.c.name, table.c.id)).all())
 
 
-def _item_numbers(connection: Connection) -> dict[ItemKey, int]:
-    found = select(queue.c.name, item.c.example, item.c["class"], item.c.id).join(queue, queue.c.id == item.c.queue_id)
-    return {(name, example, class_id): number for name, example, class_id, number in connection.execute(found)}
+def _item_ids(connection: Connection) -> dict[ItemKey, int]:
+    items = select(queue.c.name, item.c.example, item.c["class"], item.c.id).join(queue, queue.c.id == item.c.queue_id)
+    return {(name, example, class_id): item_id for name, example, class_id, item_id in connection.execute(items)}
 
 
 def _item_key(row: Row) -> ItemKey:

@@ -1,4 +1,4 @@
-"""The tables of a ledger. Votes, comments, decisions and the guide are only ever added to; triggers see to it."""
+"""The tables of a ledger. Votes, comments, decisions and guide entries are append-only, enforced by triggers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     CheckConstraint,
     Column,
+    ColumnElement,
     Dialect,
     Float,
     ForeignKey,
@@ -20,6 +21,8 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    exists,
+    select,
     text,
 )
 
@@ -27,13 +30,13 @@ from regrade.core import LedgerDamaged
 
 
 def _damage(value: Any, expected: str) -> LedgerDamaged:
-    return LedgerDamaged(f"the ledger is damaged: {brief(value)} stands for {expected}")
+    return LedgerDamaged(f"the ledger is damaged: found {brief(value)} instead of {expected}")
 
 
 class TextColumn(TypeDecorator[str]):
-    """A text of limited length; what is read and is none is damage.
+    """Text of limited length; reading a value of another type raises `LedgerDamaged`.
 
-    SQLite keeps a value of any type in a column, whatever the column's type is; nothing else was ever written.
+    SQLite stores values of any type in any column; regrade never writes another type.
     """
 
     impl = String
@@ -42,19 +45,19 @@ class TextColumn(TypeDecorator[str]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
         """The text."""
         if value is not None and not isinstance(value, str):
-            raise _damage(value, "a text")
+            raise _damage(value, "text")
         return value
 
 
 class LongTextColumn(TextColumn):
-    """A text of any length."""
+    """Text of any length."""
 
     impl = Text
     cache_ok = True
 
 
 class IntegerColumn(TypeDecorator[int]):
-    """A whole number; what is read and is none is damage."""
+    """An integer; reading a value of another type raises `LedgerDamaged`."""
 
     impl = Integer
     cache_ok = True
@@ -62,15 +65,15 @@ class IntegerColumn(TypeDecorator[int]):
     def process_result_value(self, value: Any | None, dialect: Dialect) -> int | None:  # noqa: ARG002
         """The number."""
         if value is not None and not isinstance(value, int):
-            raise _damage(value, "a whole number")
+            raise _damage(value, "an integer")
         return value
 
 
 class FloatColumn(TypeDecorator[float]):
-    """A number; what is read and is none is damage.
+    """A float; reading a value of another type raises `LedgerDamaged`.
 
-    What an insert returns is what is read later, which hashes rely on: SQLite stores no negative zero, and returns
-    whole numbers as integers.
+    The value returned by an insert equals the one that is read later, which the hash chain relies on: SQLite stores no
+    negative zero, and returns integral values as integers.
     """
 
     impl = Float
@@ -88,7 +91,7 @@ class FloatColumn(TypeDecorator[float]):
 
 
 class TimestampColumn(TypeDecorator[datetime]):
-    """A moment in UTC as text that sorts, the same in every database."""
+    """A time in UTC as sortable text, the same in every database."""
 
     impl = String(27)
     cache_ok = True
@@ -98,27 +101,27 @@ class TimestampColumn(TypeDecorator[datetime]):
         return None if value is None else f"{value.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """From text; what is read and is no moment is damage."""
+        """From text; an invalid value raises `LedgerDamaged`."""
         try:
             return None if value is None else datetime.fromisoformat(value)
         except (TypeError, ValueError):
-            raise _damage(value, "a moment") from None
+            raise _damage(value, "a time") from None
 
 
 class EnumColumn(TypeDecorator[str]):
-    """One of some words; anything else that is read is damage, since nothing else was ever written."""
+    """One of a fixed set of strings; reading any other value raises `LedgerDamaged`."""
 
     impl = String
     cache_ok = True
 
-    def __init__(self, length: int, *words: str) -> None:
+    def __init__(self, length: int, *values: str) -> None:
         super().__init__(length)
-        self.words = words
+        self.values = values
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """The word."""
-        if value is not None and value not in self.words:
-            raise _damage(value, f"{', '.join(self.words[:-1])} or {self.words[-1]}")
+        """The value."""
+        if value is not None and value not in self.values:
+            raise _damage(value, f"{', '.join(self.values[:-1])} or {self.values[-1]}")
         return value
 
 
@@ -371,4 +374,24 @@ chain = Table(
 )
 
 APPEND_ONLY = (vote, comment, decision, guide_entry)
-"""What people said: never changed or deleted, and linked in the chain."""
+"""Tables whose rows are never changed or deleted and are linked in the hash chain."""
+
+_later = vote.alias("later")
+_REPLACED = exists(select(_later.c.id).where(_later.c.replaces == vote.c.id))
+
+IS_CURRENT: ColumnElement[bool] = vote.c.answer.is_not(None) & ~_REPLACED
+"""Whether a vote counts: it is the person's last one on the item, and not a retraction."""
+
+
+def now_in_utc() -> datetime:
+    """The current time."""
+    return datetime.now(UTC)
+
+
+def is_valid_text(text: str) -> bool:
+    """Whether every database can store a text: it contains no NUL and no unpaired surrogate.
+
+    >>> is_valid_text("a fox"), is_valid_text("a" + chr(0)), is_valid_text(chr(0xD83D))
+    (True, False, False)
+    """
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,10 +1,10 @@
-"""How often someone may try a password: counted in the database, before the password is checked.
+"""Rate limits for sign-in attempts, counted in the database before the password is checked.
 
-Two counters are kept: for an account from a network address, and for the address alone. From the sixth attempt on an
-account, and the 51st from an address, each has to wait: 1 second, then 2, 4, and so on up to 15 minutes after the one
-before. An hour without attempts, or the right password, starts an account's counter over; the right password takes
-only its own attempt from the address's counter. No counter is for an account alone: whoever tries passwords
-elsewhere cannot keep its owner out.
+There are two counters: one per account and network address, and one per address. From the sixth attempt on an account,
+and the 51st from an address, each attempt has to wait: 1 second after the previous one, then 2, 4, and so on up to 15
+minutes. An hour without attempts, or the right password, resets the counter of the account; the right password removes
+only its own attempt from the counter of the address. There is no counter per account alone, so that attempts from
+elsewhere cannot lock its owner out.
 """
 
 from __future__ import annotations
@@ -17,43 +17,41 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, delete, or_, select, update
 
-from regrade.ledger.clock import now_in_utc
-from regrade.ledger.database import writing
-from regrade.ledger.schema import sign_in_attempts
-from regrade.ledger.upsert import put, put_once
+from regrade.ledger.database import put, put_once, writing
+from regrade.ledger.schema import now_in_utc, sign_in_attempts
 
 FREE_FOR_ACCOUNT = 5
-"""Attempts on one account from one address before there is a wait."""
+"""Attempts per account and address without a wait."""
 
 FREE_FOR_ADDRESS = 50
-"""Attempts from one address, on any account, before there is a wait."""
+"""Attempts per address, on any account, without a wait."""
 
 LONGEST_WAIT = timedelta(minutes=15)
-"""The longest wait between two attempts."""
+"""Maximum wait between two attempts."""
 
 FORGOTTEN_AFTER = timedelta(hours=1)
-"""How long after its last attempt a counter starts over."""
+"""Time after the last attempt at which a counter is reset."""
 
 MOST_COUNTERS = 100_000
-"""Counters that are kept; beyond these the oldest are dropped."""
+"""Maximum number of counters; the oldest ones beyond it are deleted."""
 
-_DOUBLINGS = 20  # more than the longest wait needs, and few enough for a float
+_DOUBLINGS = 20  # more than the longest wait needs; avoids float overflow
 
 
 class SignInAttempts:
-    """The counters of a ledger, shared by all its servers and kept under digests instead of names."""
+    """The sign-in counters of a ledger, shared by all its servers and stored under digests instead of names."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], datetime] = now_in_utc) -> None:
         self.engine = engine
         self._now = clock
 
     def reserve(self, address: str, name: str) -> float:
-        """Count an attempt that is about to be made; or the seconds to wait for it, and then it is not counted.
+        """Count an attempt and return 0, or return the seconds to wait without counting it.
 
-        Attempts at the same time are counted one after the other, so none is checked that was not counted before.
+        Concurrent attempts are counted one after the other, before their passwords are checked.
         """
         limits = _limits(address, name)
-        with self.engine.connect() as connection:  # whoever has to wait takes no one's turn to write
+        with self.engine.connect() as connection:  # an attempt that has to wait takes no write lock
             if (seconds := self._wait(_counters(connection, _rows(limits)), limits)) > 0:
                 return seconds
         with writing(self.engine) as connection:
@@ -65,7 +63,7 @@ class SignInAttempts:
         return 0.0
 
     def succeeded(self, address: str, name: str) -> None:
-        """Take back an attempt that had the right password."""
+        """Uncount an attempt that had the right password."""
         of_address, of_account = limits = _limits(address, name)
         source, count = sign_in_attempts.c["source", "count"]
         with writing(self.engine) as connection:
@@ -75,7 +73,7 @@ class SignInAttempts:
             connection.execute(delete(sign_in_attempts).where(source == of_account))
 
     def _locked(self, connection: Connection, limits: dict[str, int]) -> dict[str, _Counter]:
-        """The counters, which no one else changes meanwhile; always in the same order, so that no two wait in turn."""
+        """Lock and return the counters; always in the same order, to avoid deadlocks."""
         for source in sorted(limits):
             put_once(connection, sign_in_attempts, {"source": source}, count=0, last=self._now())
         return _counters(connection, _rows(limits).with_for_update())
@@ -91,7 +89,7 @@ class SignInAttempts:
             put(connection, sign_in_attempts, {"source": source}, count=before + 1, last=now)
 
     def _forget_old(self, connection: Connection) -> None:
-        """Drop counters that count no more, and the oldest where there are too many; others' locks are passed by."""
+        """Delete expired counters, and the oldest if there are too many; skips rows locked by others."""
         last = sign_in_attempts.c.last
         beyond = select(last).order_by(last.desc()).offset(MOST_COUNTERS).limit(1).scalar_subquery()
         old = select(sign_in_attempts.c.source).where(or_(last < self._now() - FORGOTTEN_AFTER, last <= beyond))
@@ -108,7 +106,7 @@ class _Counter:
         return 0 if now - self.last > FORGOTTEN_AFTER else self.count
 
     def wait(self, free: int, now: datetime) -> float:
-        """Seconds until the next attempt; each one beyond those that are free doubles them."""
+        """Seconds until the next attempt; the wait doubles with each attempt beyond the ``free`` ones."""
         beyond = self.attempts(now) - free
         if beyond < 0:
             return 0.0
@@ -117,7 +115,7 @@ class _Counter:
 
 
 def _limits(address: str, name: str) -> dict[str, int]:
-    """The two counters of an attempt, the address's first, each with its free attempts."""
+    """The free attempts of the two counters of an attempt, by digest; the counter of the address comes first."""
     sources = {address: FREE_FOR_ADDRESS, f"{address}\n{name}": FREE_FOR_ACCOUNT}
     return {sha256(source.encode()).hexdigest(): free for source, free in sources.items()}
 

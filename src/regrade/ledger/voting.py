@@ -1,4 +1,4 @@
-"""Votes: added one after another, never changed."""
+"""Cast votes: rows are only added, never changed."""
 
 from __future__ import annotations
 
@@ -10,47 +10,46 @@ from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
 from regrade.core import AlreadyStored, InputError, ReasonNeeded, UnknownName
 from regrade.ledger.chain import SUBJECT, extend_chain_by
-from regrade.ledger.current_votes import STANDS
 from regrade.ledger.queue_order import release
 from regrade.ledger.records import Person, VoteContent
 from regrade.ledger.reveal import reveals
-from regrade.ledger.schema import item, person, queue, vote
+from regrade.ledger.schema import IS_CURRENT, item, person, queue, vote
 
-_OF_KEY = select(vote).where(vote.c.key == bindparam("ballot"))
-_ON_ITEM = select(vote).where((vote.c.item_id == bindparam("on_item")) | (vote.c.key == bindparam("ballot")))
+_WITH_KEY = select(vote).where(vote.c.key == bindparam("vote_key"))
+_ON_ITEM = select(vote).where((vote.c.item_id == bindparam("on_item")) | (vote.c.key == bindparam("vote_key")))
 _ADD = insert(vote).returning(*vote.c)
-_COUNT = update(item).where(item.c.id == bindparam("asked")).values(missing=item.c.missing + bindparam("change"))
-_STANDING = select(vote).where(vote.c.item_id == bindparam("asked"), STANDS).order_by(vote.c.id)
-_ASKED = select(item, queue.c.question).join(queue, queue.c.id == item.c.queue_id)
-_LOCKED = _ASKED.where(item.c.id == bindparam("asked")).with_for_update(of=item)
-_LOCKED_FOR = _LOCKED.add_columns(*SUBJECT).outerjoin(person, person.c.id == bindparam("voter"))
+_COUNT = update(item).where(item.c.id == bindparam("on_item")).values(missing=item.c.missing + bindparam("change"))
+_CURRENT = select(vote).where(vote.c.item_id == bindparam("on_item"), IS_CURRENT).order_by(vote.c.id)
+_WITH_QUESTION = select(item, queue.c.question).join(queue, queue.c.id == item.c.queue_id)
+_LOCKED = _WITH_QUESTION.where(item.c.id == bindparam("on_item")).with_for_update(of=item)
+_LOCKED_FOR_VOTE = _LOCKED.add_columns(*SUBJECT).outerjoin(person, person.c.id == bindparam("voter"))
 
 
 UNDONE = "undone at once"
-"""Why a vote was taken back for which no reason was asked: the others' votes could not be seen yet."""
+"""The reason stored with a vote that was retracted before the reveal, when no reason is required."""
 
 
 def votes_so_far(connection: Connection, item_id: int, key: str) -> list[RowMapping]:
-    """All votes ever cast on an item, oldest first, and the one with this key, whatever item it is on."""
-    rows = connection.execute(_ON_ITEM, {"on_item": item_id, "ballot": key}).mappings().all()
+    """All votes ever cast on an item, oldest first, and the vote with this key, whatever item it is on."""
+    rows = connection.execute(_ON_ITEM, {"on_item": item_id, "vote_key": key}).mappings().all()
     return sorted(rows, key=itemgetter("id"))
 
 
-def counted(
-    votes: Iterable[RowMapping], item_row: RowMapping, person_id: int, ballot: VoteContent
+def stored_vote(
+    votes: Iterable[RowMapping], item_row: RowMapping, person_id: int, content: VoteContent
 ) -> RowMapping | None:
-    """The vote that a ballot was counted as before, if it was; one of another person or item raises."""
-    row = next((row for row in votes if row["key"] == ballot.key), None)
+    """The stored vote with the same key, if any; raises if its person, item or answer differs."""
+    row = next((row for row in votes if row["key"] == content.key), None)
     if row is None:
         return None
-    if (row["item_id"], row["person_id"], row["answer"]) != (item_row["id"], person_id, ballot.answer):
-        raise AlreadyStored("this ballot was used for another vote")
+    if (row["item_id"], row["person_id"], row["answer"]) != (item_row["id"], person_id, content.answer):
+        raise AlreadyStored("the key of this vote was already used for another vote")
     return row
 
 
-def is_counted(connection: Connection, key: str) -> bool:
-    """Whether a ballot with this key was counted."""
-    return connection.execute(_OF_KEY, {"ballot": key}).first() is not None
+def is_stored(connection: Connection, key: str) -> bool:
+    """Whether there is a vote with this key."""
+    return connection.execute(_WITH_KEY, {"vote_key": key}).first() is not None
 
 
 def cast(
@@ -58,67 +57,67 @@ def cast(
     item_row: RowMapping,
     votes: Sequence[RowMapping],
     by: Person,
-    ballot: VoteContent,
+    content: VoteContent,
     *,
     now: datetime,
 ) -> RowMapping:
-    """Add a vote that was not counted before to the ``votes`` so far; a change without a reason raises."""
+    """Add a new vote after the ``votes`` so far; raises for a change without a reason."""
     before = last_vote(votes, by.id)
-    stood = before is not None and before["answer"] is not None
-    if stood and not ballot.why.strip():
-        raise InputError("you have voted on this item: say why the vote changes")
-    if not stood and ballot.answer is None:
+    was_current = before is not None and before["answer"] is not None
+    if was_current and not content.why.strip():
+        raise InputError("you have voted on this item: give a reason for changing the vote")
+    if not was_current and content.answer is None:
         raise InputError("there is no vote on this item to take back")
-    if before is not None and ballot.why.strip() in ("", UNDONE) and reveals(item_row, votes, by):
-        raise ReasonNeeded("all votes on this item were in and could be seen: say why your vote changes")
+    if before is not None and content.why.strip() in ("", UNDONE) and reveals(item_row, votes, by):
+        raise ReasonNeeded("all votes on this item could be seen: give a reason for changing your vote")
     row = {
-        "key": ballot.key, "item_id": item_row["id"], "person_id": by.id, "answer": ballot.answer,
-        "replaces": None if before is None else before["id"], "severity": ballot.severity, "reason": ballot.reason,
-        "why": ballot.why, "seconds": ballot.seconds, "at": now,
+        "key": content.key, "item_id": item_row["id"], "person_id": by.id, "answer": content.answer,
+        "replaces": None if before is None else before["id"], "severity": content.severity, "reason": content.reason,
+        "why": content.why, "seconds": content.seconds, "at": now,
     }  # fmt: skip
     added = connection.execute(_ADD, row).mappings().one()
-    change = int(stood) - int(ballot.answer is not None)
-    connection.execute(_COUNT, {"asked": item_row["id"], "change": change})
+    change = int(was_current) - int(content.answer is not None)
+    connection.execute(_COUNT, {"on_item": item_row["id"], "change": change})
     release(connection, item_row["id"], by.id)
-    extend_chain_by(connection, vote, added, item_row)  # last: others who vote wait from here on
+    extend_chain_by(connection, vote, added, item_row)  # last: it blocks other voters until the commit
     return added
 
 
 def last_vote(votes: Sequence[RowMapping], person_id: int) -> RowMapping | None:
-    """Someone's last vote among those on an item, oldest first; it may be one that takes their vote back."""
+    """A person's last vote among all votes on an item, oldest first; it may be a retraction."""
     return next((row for row in reversed(votes) if row["person_id"] == person_id), None)
 
 
-def already_undone(votes: Sequence[RowMapping], person_id: int, key: str) -> RowMapping | None:
-    """What has taken back someone's vote with this key before, none if it stands; where another stands, it raises."""
+def stored_retraction(votes: Sequence[RowMapping], person_id: int, key: str) -> RowMapping | None:
+    """The retraction of a person's vote with this key, or None if it is current; raises if another vote is current."""
     last = last_vote(votes, person_id)
     if last is None or last["key"] == key:
         return None
     if last["answer"] is not None:
-        raise AlreadyStored("your vote on this item was changed since, elsewhere: look at it before you undo it")
+        raise AlreadyStored("your vote on this item was changed elsewhere: look at it before you undo it")
     return last
 
 
-def standing_votes(connection: Connection, item_id: int) -> Sequence[RowMapping]:
-    """Everyone's last vote on an item, those taken back left out, oldest first."""
-    return connection.execute(_STANDING, {"asked": item_id}).mappings().all()
+def current_votes_on(connection: Connection, item_id: int) -> Sequence[RowMapping]:
+    """The current votes on an item, without retracted ones, oldest first."""
+    return connection.execute(_CURRENT, {"on_item": item_id}).mappings().all()
 
 
 def newest_vote(connection: Connection, queue_id: int, person_id: int) -> RowMapping | None:
-    """Someone's newest vote in a queue that stands."""
-    mine = select(vote).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == queue_id)
-    found = mine.where(vote.c.person_id == person_id, STANDS).order_by(vote.c.id.desc()).limit(1)
-    return connection.execute(found).mappings().first()
+    """A person's newest current vote in a queue."""
+    votes = select(vote).join(item, item.c.id == vote.c.item_id).where(item.c.queue_id == queue_id)
+    newest = votes.where(vote.c.person_id == person_id, IS_CURRENT).order_by(vote.c.id.desc()).limit(1)
+    return connection.execute(newest).mappings().first()
 
 
 def locked_item(connection: Connection, item_id: int) -> RowMapping:
-    """An item and the question of its queue; no one else changes it until this transaction ends."""
-    return _existing(connection.execute(_LOCKED, {"asked": item_id}).mappings().first(), item_id)
+    """Lock an item until this transaction ends, and return it with the question of its queue."""
+    return _existing(connection.execute(_LOCKED, {"on_item": item_id}).mappings().first(), item_id)
 
 
 def locked_for_vote(connection: Connection, item_id: int, person_id: int) -> RowMapping:
-    """A locked item with all that the link of a vote of someone covers."""
-    row = connection.execute(_LOCKED_FOR, {"asked": item_id, "voter": person_id}).mappings().first()
+    """Lock an item, and return it with everything that the chain link of this person's vote covers."""
+    row = connection.execute(_LOCKED_FOR_VOTE, {"on_item": item_id, "voter": person_id}).mappings().first()
     return _existing(row, item_id)
 
 

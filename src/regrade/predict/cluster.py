@@ -23,7 +23,7 @@ from regrade.core import (
     UnreadableImage,
     no_fingerprints,
 )
-from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, done_by
+from regrade.executors import RayCluster, RayWorkerPool, WorkerSlot, run_tasks
 from regrade.models import Device, ModelMetadata, Settings, load_model
 from regrade.predict.engine import EngineOptions, PredictionEngine, PredictionInput, Progress
 from regrade.predict.image_check import content_digest
@@ -112,7 +112,7 @@ def _hired(
     beginning = replace(source, locations=source.locations[: max(images, default=-1) + 1])
     make = partial(Worker, model, how, beginning, images)
     alike = _Alike()
-    with cluster.crew(make, gpus=device is Device.CUDA, said=alike.check) as crew:
+    with cluster.pool(make, gpus=device is Device.CUDA, on_ready=alike.check) as crew:
         yield _Workers(crew, test_set, source)
 
 
@@ -166,7 +166,7 @@ class _Workers(Workforce):
         size = max(_TASK // batch, 1) * batch
         part_of = {task: positions for positions in wanted for task in _tasks(positions, size)}
         answered: dict[range, dict[int, Part]] = {positions: {} for positions in wanted}
-        for task, answers in done_by(self._crew, part_of, "part", partial(self._arguments, batch)):
+        for task, answers in run_tasks(self._crew, part_of, "part", partial(self._arguments, batch)):
             positions = part_of[task]
             answered[positions][task.start] = _moved(self._with_noted(answers, task), task.start)
             progress(len(task))
@@ -176,7 +176,7 @@ class _Workers(Workforce):
 
     @cached_property
     def _hello(self) -> WorkerInfo:
-        hello: WorkerInfo = self._crew.said(self._crew.first())
+        hello: WorkerInfo = self._crew.worker_info(self._crew.first())
         return hello
 
     def _arguments(self, batch: int, seat: WorkerSlot, task: range) -> tuple[Any, ...]:
@@ -186,7 +186,7 @@ class _Workers(Workforce):
         stamps = [images.stamp(position) or UNKNOWN_STAMP for position in range(len(task))]
         noted["size"], noted["modified"] = np.array(stamps).T
         self._noted[task] = noted
-        if self._crew.said(seat).sees_images:
+        if self._crew.worker_info(seat).sees_images:
             return examples, source, None, batch
         return examples, source, [_shipped(images, position, noted) for position in range(len(task))], batch
 

@@ -19,7 +19,7 @@ from regrade.core import (
     StoredImage,
     UnreadableImage,
 )
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 from regrade.models import Resizer, framed, framed_jpegs, is_for_gpu, normalized, usable_cores
 from regrade.predict.image_check import content_digest
 from regrade.testsets import decode_gray_or_rgb, decode_pixels, open_images
@@ -84,7 +84,7 @@ def prepare_all(
     with ExitStack() as stack:
         one: Callable[[int], Prepared] = _Preparer(images, source, preparing)
         if processes:
-            one = stack.enter_context(Helpers(one))
+            one = stack.enter_context(ProcessPerThread(one))
         pool = stack.enter_context(ThreadPoolExecutor(workers, thread_name_prefix="prepare"))
         try:
             for position in positions:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from PIL import Image
 
-from regrade.executors.processes import Helpers
+from regrade.executors.processes import ProcessPerThread
 from regrade.report.figure import VEGA_LITE, Figure, converter
 from regrade.report.page import without_title
 
@@ -44,7 +44,7 @@ class Drawing:
     def __enter__(self) -> Self:
         converter()  # raises early if the converter is not installed
         with ExitStack() as stack:
-            self._help = stack.enter_context(Helpers(_drawn))
+            self._help = stack.enter_context(ProcessPerThread(_drawn))
             self._pool = stack.enter_context(ThreadPoolExecutor(_PROCESSES))
             self._stack = stack.pop_all()
         self._begun: dict[int, tuple[Figure, Future[DrawnFigure]]] = {}

@@ -10,7 +10,7 @@ import numpy as np
 
 from regrade.core import FormatError, ImageSource, RegradeError, TestSet
 from regrade.ledger import Ledger, Queue
-from regrade.ledger.item_images import images_without_content, keep_contents
+from regrade.ledger.item_images import images_without_content, store_contents
 from regrade.neighbors import pixel_hash, unwatched
 from regrade.predict import default_workers
 from regrade.store import SignatureKey, Store
@@ -73,7 +73,7 @@ def _filled(
         step = examples[start : start + _BATCH]
         hashes = contents.of([test_set.position_of[example] for example in step])
         readable = {example: content for example, content in zip(step, hashes, strict=True) if content is not None}
-        keep_contents(ledger.engine, queue.id, readable)
+        store_contents(ledger.engine, queue.id, readable)
         yield from step
 
 

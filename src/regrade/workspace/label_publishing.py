@@ -109,7 +109,9 @@ def _notes(store: Store, test_set: TestSet, newest: LabelSet) -> tuple[str, ...]
 
 def decisions_of(ledger: Ledger, queues: Iterable[str], test_set: TestSet) -> list[PublishedDecision]:
     """The current decisions of several queues."""
-    return [decision for name in queues for decision in ledger.outcomes(published_queue(ledger, name, test_set))]
+    return [
+        decision for name in queues for decision in ledger.current_decisions(published_queue(ledger, name, test_set))
+    ]
 
 
 def published_queue(ledger: Ledger, name: str, test_set: TestSet) -> Queue:

@@ -40,7 +40,7 @@ def import_ledger(ledger: Ledger, path: Path) -> ImportedLedger:
 
     rows = rows_from_file(path)
     try:
-        new_votes = ledger.read_back(rows)
+        new_votes = ledger.import_rows(rows)
     except (FormatError, MismatchError) as error:
         raise type(error)(f"{path}: {error}") from None
     return ImportedLedger(Counter(row["kind"] for row in rows), new_votes)

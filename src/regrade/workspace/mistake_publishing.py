@@ -46,7 +46,7 @@ def publish_mistakes(store: Store, ledger: Ledger, queue: Queue, test_set: TestS
 
 def _notes(ledger: Ledger, queue: Queue) -> tuple[str, ...]:
     """Note on decisions "no mistake": they are left out, and judging their class again would change the labels."""
-    none = sum(decision.answer == NO_MISTAKE for decision in ledger.outcomes(queue))
+    none = sum(decision.answer == NO_MISTAKE for decision in ledger.current_decisions(queue))
     return (f"found to be no mistakes, and left out: {none:,} (have them judged again)",) if none else ()
 
 

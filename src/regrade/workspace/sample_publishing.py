@@ -57,7 +57,7 @@ def publish_sample(
 
 
 def _current_decisions(ledger: Ledger, queue: Queue, test_set: TestSet) -> Verdicts:
-    return _verdicts(decided_pairs(ledger.outcomes(queue), test_set))
+    return _verdicts(decided_pairs(ledger.current_decisions(queue), test_set))
 
 
 def _verdicts(decided: PairDecisions) -> Verdicts:

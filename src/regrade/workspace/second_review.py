@@ -24,7 +24,7 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
         for candidate in ledger.queues()
         if (candidate.question, candidate.test_set, without_version(candidate.labels)) == same
     ]
-    existing = discussions.pair_elsewhere(item, judging)
+    existing = discussions.items_about_same_pair(item, judging)
     if existing:
         return existing[-1]
     name = f"second look {queue.name}"[:MAX_NAME_LENGTH].rstrip()
@@ -32,5 +32,5 @@ def judge_again(ledger: Ledger, queue: Queue, item: Item) -> Item:
         name, Question.JUDGE, test_set=queue.test_set, labels=queue.labels, overlap=queue.overlap
     )
     ledger.add_items(again, [NewItem(item.example, item.class_id)])
-    (added,) = discussions.pair_elsewhere(item, [again])
+    (added,) = discussions.items_about_same_pair(item, [again])
     return added

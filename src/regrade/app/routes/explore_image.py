@@ -17,7 +17,7 @@ from regrade.app.pages import page
 from regrade.app.site import Site
 from regrade.core import UNLABELED
 from regrade.ledger import Discussion, Discussions, Person, Queue
-from regrade.ledger.queued_images import asked_about
+from regrade.ledger.item_images import items_about_image
 
 router = APIRouter(include_in_schema=False)
 
@@ -55,7 +55,7 @@ def image(request: Request, site: SiteHere, session: Reviewer, given: Given) -> 
 def talks(site: Site, test_set: str, example: str, viewer: Person) -> list[tuple[Queue, Discussion]]:
     """What people were asked about an image, each with as much of the answers as someone may see."""
     discussions = Discussions(site.ledger.engine)
-    found = asked_about(site.ledger.engine, test_set, example)
+    found = items_about_image(site.ledger.engine, test_set, example)
     return [(one.queue, discussions.seen_by(one.item.id, viewer)) for one in found]
 
 

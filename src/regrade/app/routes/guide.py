@@ -111,7 +111,7 @@ def guide(
 def edit(about: AboutClass, request: Request, site: SiteHere, session: Reviewer) -> Response:
     """The form in which an entry is written; examples that someone still has to answer are not in it, and are kept."""
     entry = site.guide.entry(about.space.name, about.id)
-    hidden = frozenset() if entry is None else _hidden(site, session.person, entry.said)
+    hidden = frozenset() if entry is None else _hidden(site, session.person, entry.content)
     return _form(request, site, about, _typed(entry, hidden))
 
 
@@ -137,8 +137,8 @@ def history(about: AboutClass, request: Request, site: SiteHere, session: Labele
     """Who changed an entry, when, why and how."""
     reviews = session.person.role is not Role.LABELER
     entries = site.guide.history(about.space.name, about.id)
-    hidden = _hidden(site, session.person, *(entry.said for entry in entries)) if reviews else frozenset()
-    texts = [*(without_examples(entry.said, hidden) for entry in entries), GuideText()]
+    hidden = _hidden(site, session.person, *(entry.content for entry in entries)) if reviews else frozenset()
+    texts = [*(without_examples(entry.content, hidden) for entry in entries), GuideText()]
     edits = [
         (entry, changes(about.space, old, new, examples=reviews))
         for entry, new, old in zip(entries, texts, texts[1:], strict=False)
@@ -151,7 +151,7 @@ def restore(about: AboutClass, site: SiteHere, session: Reviewer, form: Annotate
     """Write an entry again as it once was."""
     old = site.guide.revision(about.space.name, about.id, form.revision)
     why = f"as {old.by} had it on {old.at:%Y-%m-%d at %H:%M} UTC"
-    site.guide.write(about.space.name, about.id, old.said, session.person, replaces=form.replaces, why=why)
+    site.guide.write(about.space.name, about.id, old.content, session.person, replaces=form.replaces, why=why)
     return RedirectResponse(f"{about.address}/history", 303)
 
 
@@ -159,7 +159,7 @@ def restore(about: AboutClass, site: SiteHere, session: Reviewer, form: Annotate
 def entry(about: AboutClass, request: Request, site: SiteHere, session: Labeler) -> Response:
     """The page of a class."""
     found = site.guide.entry(about.space.name, about.id)
-    said = GuideText() if found is None else found.said
+    said = GuideText() if found is None else found.content
     examined = site.examined()
     return about.page(
         request,
@@ -194,7 +194,7 @@ def _conflict(request: Request, site: Site, about: ClassAsked, form: EntryForm, 
     typed = form.model_copy(update={"replaces": "" if theirs is None else str(theirs.id)})
     if theirs is None:
         return _form(request, site, about, typed, status=409, trouble="the entry that you read is not there")
-    shown = without_examples(theirs.said, _hidden(site, person, theirs.said))
+    shown = without_examples(theirs.content, _hidden(site, person, theirs.content))
     differs = changes(about.space, shown, _said(site, about.space, form), examples=True)
     return _form(request, site, about, typed, status=409, theirs=theirs, differs=differs)
 
@@ -220,14 +220,14 @@ def _with_hidden(site: Site, about: ClassAsked, text: GuideText, before: int | N
     entry = site.guide.entry(about.space.name, about.id)
     if entry is None or entry.id != before:
         return text
-    return with_examples(text, entry.said, _hidden(site, person, entry.said))
+    return with_examples(text, entry.content, _hidden(site, person, entry.content))
 
 
 def _typed(entry: GuideEntry | None, hidden: frozenset[tuple[str, str]]) -> EntryForm:
     """An entry as it stands in the form, without the examples that are hidden from its writer."""
     if entry is None:
         return EntryForm()
-    said = without_examples(entry.said, hidden)
+    said = without_examples(entry.content, hidden)
     return EntryForm.model_construct(
         text=said.text,
         traits="\n".join(said.traits),

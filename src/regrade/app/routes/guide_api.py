@@ -67,7 +67,7 @@ def entry(
     index = space.index(class_id)
     asked = frozenset() if queue is None else frozenset([site.queue(queue, session.person).test_set])
     found = site.guide.entry(class_space, class_id)
-    said = GuideText() if found is None else found.said
+    said = GuideText() if found is None else found.content
     return EntryView(
         written=found is not None,
         html=formatted(said.text),

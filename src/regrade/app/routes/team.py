@@ -17,8 +17,8 @@ from regrade.app.site import Site
 from regrade.core import AlreadyStored, InputError, UnknownName
 from regrade.core.arguments import member
 from regrade.ledger import Person, Queue, Role
-from regrade.ledger.clock import now_in_utc
 from regrade.ledger.row_files import rows_as_file
+from regrade.ledger.schema import now_in_utc
 
 router = APIRouter(prefix="/team", include_in_schema=False)
 Preview = Annotated[PlainText, Form(max_length=4000)]

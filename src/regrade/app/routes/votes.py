@@ -118,7 +118,7 @@ def vote(queue_id: PathNumber, form: VoteForm, site: SiteHere, session: Labeler)
     check_class(site, queue, ballot)
     check_reason(queue, ballot)
     check_seen(site, queue, item, session.person, key=form.key)
-    counted = site.ledger.count(item.id, session.person, ballot)
+    counted = site.ledger.cast_vote(item.id, session.person, ballot)
     suggests = site.suggestions.of(queue, item) if queue.question is Question.MISTAKE else None
     told = told_after(site, queue, item, form.answer, session.person)
     return CastVote(vote=counted.vote.id, told=told, suggests=suggests, revealed=counted.revealed or None)
@@ -192,7 +192,7 @@ def check_reason(queue: Queue, ballot: VoteContent) -> None:
 def check_seen(site: Site, queue: Queue, item: Item, person: Person, *, key: str) -> None:
     """Raise where someone votes on an image that could not be shown to them; a vote counted before stays one."""
     address = image_address(site, queue, item)
-    if (address is None or site.unseen.has(person, address)) and not site.ledger.has_ballot(key):
+    if (address is None or site.unseen.has(person, address)) and not site.ledger.has_vote(key):
         raise InputError("the image could not be shown to you: a vote counts only when the image can be seen")
 
 

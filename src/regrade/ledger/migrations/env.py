@@ -1,4 +1,4 @@
-"""How migrations run: on the engine they are given, all in one transaction."""
+"""Run migrations on the given engine, in one transaction."""
 
 from alembic import context
 

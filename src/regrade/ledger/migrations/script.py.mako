@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from regrade.ledger.schema import Moment
+from regrade.ledger.schema import TimestampColumn
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

@@ -1,4 +1,4 @@
-"""Many people at the same moment: nothing is given out, added or decided twice, and who reads sees one state."""
+"""Concurrent access: nothing is given out, added or decided twice, and readers see one state."""
 
 import threading
 from functools import partial
@@ -11,7 +11,7 @@ from regrade.ledger import Accounts, Ledger, NewItem, Question, Role, VoteConten
 
 
 def at_once(*calls):
-    """What calls give, or raise, that all begin at the same moment."""
+    """Run calls concurrently and return the result or the error of each."""
     start, results = threading.Barrier(len(calls)), [None] * len(calls)
 
     def run(place, call):
@@ -22,23 +22,23 @@ def at_once(*calls):
             results[place] = error
 
     threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     return results
 
 
-def test_an_item_for_one_person_is_given_to_one(ledger):
+def test_next_item_gives_an_item_to_one_of_many_people(ledger):
     people = [ledger.add_person(f"P{number}", Role.REVIEWER) for number in range(8)]
     for attempt in range(4):
         queue = ledger.open_queue(f"one {attempt}", Question.JUDGE, test_set="val", labels="real@1")
         ledger.add_items(queue, [NewItem("a.jpg", "n01"), NewItem("b.jpg", "n01")])
-        given = at_once(*(partial(ledger.next_item, queue, person) for person in people))
-        assert sorted(one.example for one in given if one is not None) == ["a.jpg", "b.jpg"]
+        items = at_once(*(partial(ledger.next_item, queue, person) for person in people))
+        assert sorted(item.example for item in items if item is not None) == ["a.jpg", "b.jpg"]
 
 
-def test_items_that_come_from_two_sides_are_all_there_once(ledger, queue):
+def test_add_items_concurrently_adds_each_item_once(ledger, queue):
     def fill(number):
         return ledger.add_items(queue, [NewItem(f"{n}.jpg", "n01") for n in range(10 * number, 10 * number + 200)])
 
@@ -46,8 +46,8 @@ def test_items_that_come_from_two_sides_are_all_there_once(ledger, queue):
     assert sum(added) == len(set(ledger.pairs(queue))) == len(ledger.pairs(queue)) == 250
 
 
-def test_who_publishes_while_people_vote_sees_one_state(ledger, panel):
-    """A decision that is made while decisions are read is in them with its votes, or not at all."""
+def test_current_decisions_reads_one_snapshot(ledger, panel):
+    """A decision that is made while decisions are read is included with its votes, or not at all."""
     queue = ledger.open_queue("one", Question.JUDGE, test_set="val", labels="real@1")
     ledger.add_items(queue, [NewItem("a.jpg", "n01"), NewItem("b.jpg", "n01")])
     first = ledger.next_item(queue, panel[0])
@@ -60,61 +60,61 @@ def test_who_publishes_while_people_vote_sees_one_state(ledger, panel):
             casting.pop()()
 
     event.listen(ledger.engine, "after_cursor_execute", after)
-    found = ledger.outcomes(queue)
+    decisions = ledger.current_decisions(queue)
     event.remove(ledger.engine, "after_cursor_execute", after)
     assert not casting
-    assert [(one.example, one.by) for one in found] == [(first.example, ("Ada",))]
-    assert [one.by for one in ledger.outcomes(queue)] == [("Ada",), ("Bob",)]
+    assert [(decision.example, decision.by) for decision in decisions] == [(first.example, ("Ada",))]
+    assert [decision.by for decision in ledger.current_decisions(queue)] == [("Ada",), ("Bob",)]
 
 
-def test_one_owner_stays_where_two_step_down(ledger):
+def test_set_role_concurrently_keeps_one_owner(ledger):
     owners = [ledger.add_person(f"O{number}", Role.OWNER) for number in range(4)]
     results = at_once(*(partial(ledger.set_role, person, Role.REVIEWER) for person in owners))
-    assert sum(isinstance(one, InputError) for one in results) == 1
-    assert sum(one.role is Role.OWNER for one in ledger.people()) == 1
+    assert sum(isinstance(result, InputError) for result in results) == 1
+    assert sum(person.role is Role.OWNER for person in ledger.people()) == 1
 
 
-def test_an_invitation_is_good_for_one(ledger, panel):
+def test_accept_concurrently_works_once(ledger, panel):
     accounts = Accounts(ledger.engine)
-    word = accounts.invite(panel[0])
+    token = accounts.invite(panel[0])
     passwords = [f"a long password {number}" for number in range(4)]
-    results = at_once(*(partial(accounts.accept, word, password) for password in passwords))
-    assert sum(isinstance(one, InputError) for one in results) == 3
+    results = at_once(*(partial(accounts.accept, token, password) for password in passwords))
+    assert sum(isinstance(result, InputError) for result in results) == 3
     assert sum(accounts.sign_in("Ada", password) is not None for password in passwords) == 1
 
 
 @pytest.mark.parametrize("overlap", [1, 2, 3])
-def test_people_who_vote_at_once_are_all_counted_and_decide_once(ledger, panel, overlap):
+def test_concurrent_votes_are_all_counted_and_decide_once(ledger, panel, overlap):
     queue = ledger.open_queue("panel", Question.JUDGE, test_set="val", labels="real@1", overlap=overlap)
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
     voters = panel[:overlap]
     results = at_once(
-        *(partial(ledger.vote, item.id, one, VoteContent(f"{one.name} first", "correct")) for one in voters),
-        *(partial(ledger.vote, item.id, one, VoteContent(f"{one.name} first", "correct")) for one in voters),
+        *(partial(ledger.vote, item.id, voter, VoteContent(f"{voter.name} first", "correct")) for voter in voters),
+        *(partial(ledger.vote, item.id, voter, VoteContent(f"{voter.name} first", "correct")) for voter in voters),
     )
-    assert len({one.id for one in results}) == overlap
+    assert len({vote.id for vote in results}) == overlap
     assert ledger.item(item.id).missing == 0
     assert [row["kind"] for row in ledger.rows()].count("decision") == 1
 
 
-def test_a_panel_is_decided_once_where_all_lock_at_once(ledger, panel):
+def test_concurrent_locks_decide_once(ledger, panel):
     queue = ledger.open_queue("panel", Question.JUDGE, test_set="val", labels="real@1", overlap=3)
     ledger.add_items(queue, [NewItem("a.jpg", "n01")])
     item = ledger.next_item(queue, panel[0])
     for person, answer in zip(panel, ("correct", "wrong", "correct"), strict=True):
         ledger.vote(item.id, person, VoteContent(person.name, answer))
     changed = partial(ledger.vote, item.id, panel[1], VoteContent("changed", "unclear", why="on second thought"))
-    *_, change = results = at_once(*(partial(ledger.lock, item.id, one) for one in panel), changed)
-    assert sum(isinstance(one, AlreadyStored) for one in results[:3]) == 2
-    decided = ledger.decision(item.id)
-    assert decided.answer == "correct"
+    *_, change = results = at_once(*(partial(ledger.lock, item.id, person) for person in panel), changed)
+    assert sum(isinstance(result, AlreadyStored) for result in results[:3]) == 2
+    decision = ledger.decision(item.id)
+    assert decision.answer == "correct"
     if not isinstance(change, AlreadyStored):
-        assert decided.last_vote == change.id  # it came before the lock, which then has taken it into account
+        assert decision.last_vote == change.id  # cast before the lock, which has taken it into account
 
 
-def test_fillers_of_a_postgres_ledger_wait_for_each_other(postgres):
-    """Even where they use workspaces of their own, whose locks do not know each other."""
+def test_filling_a_postgres_ledger_is_exclusive(postgres):
+    """This holds even for processes with separate workspaces, which do not share the workspace lock."""
     order, entered = [], threading.Event()
     first, second = Ledger.open(postgres), Ledger.open(postgres)
 

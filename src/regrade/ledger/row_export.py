@@ -1,4 +1,4 @@
-"""The ledger as plain rows with names instead of numbers: what is exported, and read back in."""
+"""Export a ledger as plain rows, with names instead of ids."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sqlalchemy import Connection, Select, select
 from regrade.ledger.schema import assignment, comment, decision, guide_entry, item, person, queue, report, vote
 
 KINDS = ("person", "queue", "assignment", "item", "vote", "comment", "decision", "report", "guide")
-"""What rows speak of, in the order in which they are read back. Accounts, invitations and secrets never leave."""
+"""The kinds of rows, in the order of import. Accounts, invitations and secrets are never exported."""
 
 _ITEM = (queue.c.name.label("queue"), item.c.example, item.c["class"])
 
 
-def record_rows(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Every person, queue, assignment, item, vote, comment, decision, report and entry of the guide, oldest first.
+def exported_rows(connection: Connection) -> Iterator[dict[str, Any]]:
+    """Every person, queue, assignment, item, vote, comment, decision, report and guide entry, oldest first.
 
-    Each has its ``kind``.
+    Each row has a ``kind``.
     """
     for kind in KINDS:
         for row in connection.execute(_SELECTS[kind]).mappings():

@@ -1,4 +1,4 @@
-"""The form of a ledger's rows: what every kind of row holds, and rows held against it."""
+"""The format of a ledger's rows: the columns of each kind of row, and validation."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sqlalchemy import Column
 from regrade.core import FormatError, UnknownName
 from regrade.core.panel import Reached
 from regrade.ledger.decisions import REOPENED
-from regrade.ledger.record_rows import KINDS
 from regrade.ledger.records import Mode, Question, Role
+from regrade.ledger.row_export import KINDS
 from regrade.ledger.schema import (
     EnumColumn,
     FloatColumn,
@@ -24,13 +24,13 @@ from regrade.ledger.schema import (
     comment,
     decision,
     guide_entry,
+    is_valid_text,
     item,
     person,
     queue,
     report,
     vote,
 )
-from regrade.ledger.text_validation import is_whole
 
 Row = Mapping[str, Any]
 
@@ -61,51 +61,51 @@ COLUMNS: dict[str, dict[str, Column[Any]]] = {
         **_own(guide_entry, "text", "traits", "examples", "alike", "why", "at"),
     },
 }  # fmt: skip
-"""What each kind of row holds, by the columns of the database that it comes from."""
+"""The columns of each kind of row, with the database column that each comes from."""
 
 _MISSING = {
-    ("decision", "person"),  # none where a decision came of itself
-    ("report", "cleared_by"),  # none where a report is open
+    ("decision", "person"),  # missing for decisions by unanimous votes
+    ("report", "cleared_by"),  # missing for open reports
     ("item", "needed"),
 }
-_ADDED_LATER = {("item", "needed")}  # files of an older regrade have none: it is as many as the queue says
+_ADDED_LATER = {("item", "needed")}  # missing in files of an older regrade: the overlap of the queue is used
 _MAY_BE_EMPTY = {"class", "labels", "model", "reason", "why", "text", "traits", "examples", "alike"}
-_WORDS: dict[str, list[str]] = {
-    "role": [one.value for one in Role],
-    "question": [one.value for one in Question],
-    "mode": [one.value for one in Mode],
-    "reached": [*(one.value for one in Reached), REOPENED],
+_VALID_VALUES: dict[str, list[str]] = {
+    "role": [role.value for role in Role],
+    "question": [question.value for question in Question],
+    "mode": [mode.value for mode in Mode],
+    "reached": [*(reached.value for reached in Reached), REOPENED],
 }
-_LARGEST = 2**31 - 1  # of a whole number in PostgreSQL
-_LONGEST = 366 * 24 * 3600.0  # seconds of one answer: more is no time that anyone spent
+_LARGEST = 2**31 - 1  # the largest integer in PostgreSQL
+_LONGEST = 366 * 24 * 3600.0  # maximum seconds per answer; more is implausible
 _EARLIEST = 1970
 _IDENTITY = {"person": ("person",), "item": ("queue", "example", "class"), "vote": ("key",)}
-"""What a row of a kind is known by; two rows of one file that share it must agree in all else."""
+"""The columns that identify a row of a kind; two rows of one file with the same values must agree in all others."""
 
 
-def in_form(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows by their kind, each complete and of the right types, with its number from 1 as ``row``; others raise.
+def validated_rows(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows by kind, with parsed values and the row number, from 1, as ``row``.
 
-    So do rows that hold what their kind does not have, and two rows that contradict each other.
+    Raises for missing or unknown columns, invalid values, and rows that contradict each other.
     """
-    found: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     for number, row in enumerate(rows, start=1):
         kind = row.get("kind")
-        if not isinstance(kind, str) or kind not in found:
-            raise FormatError(f"row {number}: a row of a ledger is a {', '.join(KINDS)}, not a {brief(kind)}")
+        if not isinstance(kind, str) or kind not in by_kind:
+            raise FormatError(f"row {number}: the kind must be one of {', '.join(KINDS)}, not {brief(kind)}")
         try:
             _check_names(kind, row)
             values = {name: _value(kind, name, column, row.get(name)) for name, column in COLUMNS[kind].items()}
         except ValueError as error:
             raise FormatError(f"row {number}, a {kind}: {error}") from None
-        found[kind].append({"row": number, **values})
+        by_kind[kind].append({"row": number, **values})
     for kind, names in _IDENTITY.items():
-        _refuse_contradictions(found[kind], names)
-    return found
+        _check_contradictions(by_kind[kind], names)
+    return by_kind
 
 
 def _check_names(kind: str, row: Row) -> None:
-    """Raise where a row lacks a name of its kind, or holds something under another one: it would be lost."""
+    """Raise if a row lacks a column of its kind, or has a value in an unknown column, which would be lost."""
     for name, value in row.items():
         if value is not None and name != "kind" and name not in COLUMNS[kind]:
             raise UnknownName("column", str(name), COLUMNS[kind])
@@ -114,12 +114,15 @@ def _check_names(kind: str, row: Row) -> None:
             raise ValueError(f"{name} is missing")
 
 
-def _refuse_contradictions(rows: Iterable[Row], names: tuple[str, ...]) -> None:
+def _check_contradictions(rows: Iterable[Row], names: tuple[str, ...]) -> None:
     first: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         before = first.setdefault(tuple(row[name] for name in names), row)
         if differs := [name for name in row if name != "row" and row[name] != before[name]]:
-            raise FormatError(f"row {row['row']} has another {differs[0]} than row {before['row']} of the same thing")
+            raise FormatError(
+                f"row {row['row']} has another {differs[0]} than row {before['row']}, which has the same "
+                f"{', '.join(names)}"
+            )
 
 
 def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
@@ -130,39 +133,39 @@ def _value(kind: str, name: str, column: Column[Any], value: Any) -> Any:
             raise ValueError(f"{name} is missing")
         value = ""
     read = next(reader for type_, reader in _READERS.items() if isinstance(column.type, type_))
-    found = read(name, value)
-    if isinstance(found, str):
-        _check_text(name, column, found)
-    if name in ("overlap", "needed") and found < 1:
-        raise ValueError(f"an item needs at least one vote, got {name} {found}")
-    return found
+    parsed = read(name, value)
+    if isinstance(parsed, str):
+        _check_text(name, column, parsed)
+    if name in ("overlap", "needed") and parsed < 1:
+        raise ValueError(f"an item needs at least one vote, got {name} {parsed}")
+    return parsed
 
 
 def _check_text(name: str, column: Column[Any], text: str) -> None:
     length = getattr(column.type, "length", None)
     if length is not None and len(text) > length:
-        raise ValueError(f"{name} has {len(text)} letters, and {length} are the most")
+        raise ValueError(f"{name} has {len(text)} characters, more than the maximum of {length}")
     if not text and name not in _MAY_BE_EMPTY and name != "answer":
         raise ValueError(f"{name} is empty")
-    if not is_whole(text):
-        raise ValueError(f"{name} holds a letter that is none")
-    if name in _WORDS and text not in _WORDS[name]:
-        raise ValueError(f"{name} is one of {', '.join(_WORDS[name])}, not {text!r}")
+    if not is_valid_text(text):
+        raise ValueError(f"{name} contains an invalid character (NUL or an unpaired surrogate)")
+    if name in _VALID_VALUES and text not in _VALID_VALUES[name]:
+        raise ValueError(f"{name} must be one of {', '.join(_VALID_VALUES[name])}, not {text!r}")
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is a text, not {brief(value)}")
+        raise ValueError(f"{name} must be text, not {brief(value)}")
     return value
 
 
-def _whole(name: str, value: Any) -> int:
+def _integer(name: str, value: Any) -> int:
     try:
         number = int(value) if isinstance(value, str) else value
     except ValueError:
         number = None
     if not isinstance(number, int) or isinstance(number, bool) or abs(number) > _LARGEST:
-        raise ValueError(f"{name} is a whole number of at most {_LARGEST}, not {brief(value)}")
+        raise ValueError(f"{name} must be an integer of at most {_LARGEST}, not {brief(value)}")
     return number
 
 
@@ -172,31 +175,31 @@ def _seconds(name: str, value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if isinstance(value, bool) or not 0 <= number <= _LONGEST:
-        raise ValueError(f"{name} is a time of 0 or more, at most a year, not {brief(value)}")
+        raise ValueError(f"{name} must be a number of seconds between 0 and one year, not {brief(value)}")
     return number
 
 
-def _moment(name: str, value: Any) -> datetime:
+def _timestamp(name: str, value: Any) -> datetime:
     try:
-        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:
-        found = None
-    if not isinstance(found, datetime) or found.tzinfo is None:
-        raise ValueError(f"{name} is a moment with its zone (2026-01-31T12:00:00Z), not {brief(value)}")
-    if not _EARLIEST < found.year < datetime.max.year:  # a zone must not lead out of the years there are
-        raise ValueError(f"{name} is in the year {found.year}, which is no time at which anyone answered")
-    return found.astimezone(UTC)
+        parsed = None
+    if not isinstance(parsed, datetime) or parsed.tzinfo is None:
+        raise ValueError(f"{name} must be a time with a time zone (2026-01-31T12:00:00Z), not {brief(value)}")
+    if not _EARLIEST < parsed.year < datetime.max.year:  # leaves room for the conversion to UTC
+        raise ValueError(f"{name} is in the year {parsed.year}, which is not plausible")
+    return parsed.astimezone(UTC)
 
 
 _READERS: dict[type[Any], Callable[[str, Any], Any]] = {
-    TimestampColumn: _moment,
-    IntegerColumn: _whole,
+    TimestampColumn: _timestamp,
+    IntegerColumn: _integer,
     FloatColumn: _seconds,
     EnumColumn: _text,
     TextColumn: _text,
 }
 
 
-def columns_of_all() -> dict[str, Column[Any]]:
-    """Every column that any kind of row has, by its name."""
+def all_columns() -> dict[str, Column[Any]]:
+    """Every column of any kind of row, by name."""
     return {name: column for kind in KINDS for name, column in COLUMNS[kind].items()}
