@@ -496,19 +496,20 @@ class TestWorkspaces:
         [
             ("version = 99\nnew_key = 3", ("newer regrade", "layout 99", "upgrade")),
             ("version = ", ("regrade.toml", "not valid TOML")),
-            (b"version = 2 # caf\xe9\n", ("regrade.toml is not UTF-8 text (line 1, byte 17)",)),
-            ("version = 2\nconfidence = 0,95", ("regrade.toml is not valid TOML at line 2", "name = value")),
+            (b"version = 3 # caf\xe9\n", ("regrade.toml is not UTF-8 text (line 1, byte 17)",)),
+            ("version = 3\nconfidence = 0,95", ("regrade.toml is not valid TOML at line 2", "name = value")),
             (f"version = {'9' * 5000}", ("not valid TOML", "name = value")),
-            ("", ("regrade.toml states no version", "version = 2")),
-            ("version = 2\nconfidance = 0.9", ("regrade.toml", "'confidance'", "did you mean confidence?")),
-            ("version = 2\nconfidence = 95", ("confidence must be a number between 0 and 1", "is '95'")),
-            ("version = 2\nconfidence = nan", ("confidence must be a number between 0 and 1",)),
-            ("version = 2\nconfidence = true", ("confidence must be a number between 0 and 1",)),
-            ("version = 2\nledger = 3", ("ledger must be text in quotes",)),
-            ('version = "2"', ("version must be a whole number from 1",)),
+            ("", ("regrade.toml states no version", "version = 3")),
+            ("version = 3\nconfidance = 0.9", ("regrade.toml", "'confidance'", "did you mean confidence?")),
+            ("version = 3\nconfidence = 95", ("confidence must be a number between 0 and 1", "is '95'")),
+            ("version = 3\nconfidence = nan", ("confidence must be a number between 0 and 1",)),
+            ("version = 3\nconfidence = true", ("confidence must be a number between 0 and 1",)),
+            ("version = 3\nledger = 3", ("ledger must be text in quotes",)),
+            ('version = "3"', ("version must be a whole number from 1",)),
             ("version = true", ("version must be a whole number from 1",)),
             ("version = 0", ("version must be a whole number from 1",)),
             ("version = 1", ("older regrade", "layout 1", "regrade upgrade -w")),
+            ("version = 2", ("older regrade", "layout 2", "regrade upgrade -w")),
         ],
     )
     def test_settings_that_cannot_be_used(self, refused, pets, config, words):
@@ -535,7 +536,7 @@ class TestWorkspaces:
         (tmp_path / "notes.txt").write_text("mine")
         run_well("init", tmp_path)
         assert (tmp_path / "notes.txt").read_text() == "mine"
-        assert "version = 2" in (tmp_path / "regrade.toml").read_text()
+        assert "version = 3" in (tmp_path / "regrade.toml").read_text()
 
     @pytest.mark.parametrize(
         "damaged",

@@ -15,8 +15,8 @@ from regrade.core.utf8 import not_utf8
 
 CONFIG = "regrade.toml"
 
-FORMAT = 2
-"""The version of the workspace's layout that this regrade writes, and the newest it reads."""
+FORMAT = 3
+"""The version of the workspace's layout that this regrade reads and writes."""
 
 TEMPLATE = f"""\
 # A regrade workspace: https://toml.io for how to write this file.
@@ -56,13 +56,13 @@ def read_config(path: Path) -> Config:
     version = _layout_version(path, raw)
     if version > FORMAT:
         raise VersionError(
-            f"{path.parent} was written by a newer regrade (layout {version}; this one reads up to {FORMAT}): "
+            f"{path.parent} was written by a newer regrade (layout {version}; this one reads layout {FORMAT}): "
             "upgrade with pip install -U regrade"
         )
     if version < FORMAT:
         raise VersionError(
-            f"{path.parent} was written by an older regrade (layout {version}, without checksums): bring it "
-            f"up to date with regrade upgrade -w {path.parent}"
+            f"{path.parent} was written by an older regrade (layout {version}; this one reads layout {FORMAT}): "
+            f"bring it up to date with regrade upgrade -w {path.parent}"
         )
     try:
         return Config.model_validate(raw)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from regrade.store.names import file_name
 
+IMAGES = "images/*.parquet"
+"""Tables that say where the images of a test set are; they are among the tables."""
+
 TABLES = (
     "testsets/*.parquet",
-    "images/*.parquet",
+    IMAGES,
     "slices/*/*.parquet",
     "labels/*/*@*.parquet",
     "reviews/*/*/*.parquet",
