@@ -101,7 +101,7 @@ class TestReplacing:
         write_report(QUIET, tmp_path / "r")
         before = (tmp_path / "r" / "index.html").read_text()
         other = Report("Another", "", "", (), (), Provenance())
-        with pytest.raises(AlreadyStored, match="is there already: give another name, or --force to replace it"):
+        with pytest.raises(AlreadyStored, match="exists already: choose another name, or replace it with --force"):
             write_report(other, tmp_path / "r")
         assert (tmp_path / "r" / "index.html").read_text() == before
         write_report(other, tmp_path / "r", force=True)

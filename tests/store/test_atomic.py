@@ -115,5 +115,5 @@ def test_replace_folder_puts_back_what_a_killed_process_moved_away(tmp_path):
 
 def test_replace_folder_leaves_other_folders_alone(tmp_path):
     (tmp_path / "report").mkdir()
-    with pytest.raises(AlreadyStored, match=r"something else \(no index\.html\)"):
+    with pytest.raises(AlreadyStored, match=r"it has no index\.html"):
         write_report(tmp_path / "report", b"new")

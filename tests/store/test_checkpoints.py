@@ -92,7 +92,7 @@ class TestWriting:
     def test_other_scores_than_those_that_are_kept_are_refused(self, workspace):
         under_way = writer(workspace)
         under_way.add(SCORES[0, 0], seed=0, epoch=0)
-        with pytest.raises(AlreadyStored, match="other scores of E, seed 0, epoch 0 are kept already"):
+        with pytest.raises(AlreadyStored, match="other scores of E, seed 0, epoch 0 were added already"):
             under_way.add(SCORES[0, 1], seed=0, epoch=0)
         writer(workspace, "log-probabilities").discard()
 
@@ -128,7 +128,7 @@ class TestWriting:
         ("scores", "kind", "message"),
         [
             (SCORES[0, 0][:5], "logits", r"shape \(5, 10\): expected \(6, 10\) for six in cifar-10"),
-            (SCORES[0, 0].astype(int), "logits", "not numbers with a fraction"),
+            (SCORES[0, 0].astype(int), "logits", "expected floating-point numbers"),
             (SCORES[0, 0] * 1e5, "logits", "larger than half precision"),
             (SCORES[0, 0], "probabilities", "a probability is negative; are these logits?"),
             (np.abs(SCORES[0, 0]), "probabilities", "add up to .* not to 1"),
@@ -216,7 +216,7 @@ class TestFiles:
     def test_every_row_needs_an_id(self, workspace, tmp_path, rows):
         """More rows than ids would be passed over without a word."""
         np.savez(tmp_path / "all.npz", scores=np.zeros((2, 3, rows, 10)), ids=IDS)
-        with pytest.raises(FormatError, match=rf"6 ids, and scores of shape \(2, 3, {rows}, 10\)"):
+        with pytest.raises(FormatError, match=rf"6 ids, but scores of shape \(2, 3, {rows}, 10\)"):
             self.bring(workspace, tmp_path / "all.npz")
 
     def test_what_was_left_of_another_run_is_not_mixed_in(self, workspace, tmp_path):
@@ -237,7 +237,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("files", "message"),
         [
-            ({}, "holds no arrays"),
+            ({}, "contains no arrays"),
             ({"scores": SCORES[0, 0]}, "must state one epoch"),
             ({"deep_3": SCORES[0, 0]}, "must state one epoch"),
             ({"epoch1_epoch2": SCORES[0, 0]}, "must state one epoch"),
@@ -264,7 +264,7 @@ class TestFiles:
         with pytest.raises(FormatError, match=r"expected \(seeds, epochs, examples, classes\)"):
             self.bring(workspace, tmp_path / "flat.npy")
         np.savez(tmp_path / "odd.npz", weights=SCORES)
-        with pytest.raises(FormatError, match="the scores must be called scores"):
+        with pytest.raises(FormatError, match="name the array of scores 'scores'"):
             self.bring(workspace, tmp_path / "odd.npz")
         with pytest.raises(FormatError, match="neither a folder nor an array"):
             list(read_checkpoint_files(tmp_path / "none.txt", workspace.store.test_set("six")))

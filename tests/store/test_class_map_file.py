@@ -89,8 +89,8 @@ def test_class_map_that_was_edited_is_refused(store, old, new):
     ("key", "value", "message"),
     [
         ("source", "cifar-11", "cifar-11"),
-        ("rule", "best", "no class map that regrade has written"),
-        ("sources", {"pet": []}, "no class map that regrade has written"),
+        ("rule", "best", "not a class map written by regrade"),
+        ("sources", {"pet": []}, "not a class map written by regrade"),
         ("sources", {"pet": ["cta"], "boat/ship": [], "Möbel": []}, "'cta'; did you mean cat"),
         ("sources", {"pet": ["cat"], "boat/ship": [], "Möbel": []}, "was changed since it was stored"),
     ],

@@ -19,7 +19,7 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.metrics import top_k_classes
-from regrade.store import PredictionSource, Store, answers_from_scores, store_answers
+from regrade.store import PredictionSource, Store, predictions_from_scores, store_predictions
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"), groups={"soft": (0, 1)}, collapsed={0: (1,)})
 ODD_NAMES = ["plain", "with/slash", "..", "a=b", "модель 🐈", "100% sure", "x@y"]
@@ -83,8 +83,8 @@ class TestRoundTrips:
     def test_predictions_with_all_scores(self, store, name, kind):
         test_set = a_test_set(name)
         scores = np.random.default_rng(0).normal(size=(5, 3)).astype(kind)
-        answers = answers_from_scores(scores, SPACE, name=name)
-        store_answers(store, test_set, {name: answers}, space=SPACE, source=PredictionSource("f.npy", "abc"))
+        answers = predictions_from_scores(scores, SPACE, name=name)
+        store_predictions(store, test_set, {name: answers}, space=SPACE, source=PredictionSource("f.npy", "abc"))
         found = store.predictions(store.test_set(name), name)
         assert (found.model, found.test_set, found.class_space) == (name, name, "toys")
         assert np.array_equal(found.classes, top_k_classes(scores, k=3))
@@ -168,10 +168,10 @@ class TestWriteOnce:
         store.add_test_set(test_set)
         store.add_label_set(labels_of(test_set), test_set)
         store.add_review(frame_of(test_set), test_set)
-        store_answers(
+        store_predictions(
             store,
             test_set,
-            {"m": answers_from_scores(np.eye(5, 3), SPACE, name="m")},
+            {"m": predictions_from_scores(np.eye(5, 3), SPACE, name="m")},
             space=SPACE,
             source=PredictionSource(),
         )

@@ -103,16 +103,16 @@ class TestTables:
         with pytest.raises(UnknownName, match=f"unknown column '{column}'; did you mean state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
 
-    @pytest.mark.parametrize("column", ["status", "verdict", "Judgment", "judgment"])
+    @pytest.mark.parametrize("column", ["status", "verdict", "Judgment", "judgement"])
     def test_read_label_file_refuses_another_name_of_the_state_column(self, read, column):
-        with pytest.raises(UnknownName, match=f"unknown column '{column}': call it state"):
+        with pytest.raises(UnknownName, match=f"unknown column '{column}': rename it to state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
         file = read(f"image,class,{column},state\np0,cat,done,wrong\n")
         assert judged(file) == {("p0", "cat"): "wrong"} and file.notes == (f"ignored the column {column}",)
 
     def test_read_label_file_refuses_two_columns_of_labels_that_disagree(self, read):
         text = "image,class,label,state\np0,cat,cat,correct\np1,dog,cat,correct\n"
-        with pytest.raises(MismatchError, match=r"class and label hold different labels in row 1: .*--label-column"):
+        with pytest.raises(MismatchError, match=r"class and label contain different labels in row 1: .*--label-column"):
             read(text)
         assert judged(read(text, columns=Columns(label="label"))) == {
             ("p0", "cat"): "correct",
@@ -144,7 +144,7 @@ class TestProblematic:
 
     @pytest.mark.parametrize("value", [["blurred"], {"why": "blurred"}, 0.5])
     def test_what_is_no_reason_is_refused(self, read, value):
-        with pytest.raises(FormatError, match="image 'p0': problematic is a reason"):
+        with pytest.raises(FormatError, match="image 'p0': problematic must be a reason"):
             read({"p0": {"correct": ["cat"], "problematic": value}})
 
     @pytest.mark.parametrize("words", [("true", "false"), ("no", "blurred"), ("0", "1")])

@@ -67,14 +67,14 @@ def test_columns_of_other_names(tmp_path):
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        ([], FormatError, "a JSON object is wanted"),
-        ({}, FormatError, "a JSON object is wanted"),
+        ([], FormatError, "expected a JSON object"),
+        ({}, FormatError, "expected a JSON object"),
         ({"i1": {"top_prediction": 1}}, FormatError, "failure category"),
         ({"i1": {**ENTRIES["i4"], "top_prediction": "road"}}, FormatError, "top_prediction"),
         ({"i1": {**ENTRIES["i4"], "top_prediction": 8}}, FormatError, "class index 8 of 'i1' is outside eight"),
         ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
         ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
-        ({"v2": ENTRIES["i4"]}, MismatchError, "names 1 image not in test set dozen"),
+        ({"v2": ENTRIES["i4"]}, MismatchError, "contains 1 image not in test set dozen"),
         ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
         ("{", FormatError, "not valid JSON"),
     ],

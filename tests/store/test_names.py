@@ -47,5 +47,5 @@ def test_a_name_must_fit():
 
 
 def test_half_a_character_is_no_name():
-    with pytest.raises(InputError, match="no valid text"):
+    with pytest.raises(InputError, match="not valid text"):
         file_name("a\ud800")

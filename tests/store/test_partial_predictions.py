@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regrade.core import FormatError, StoreError
-from regrade.store import Part, PartialPredictions, joined, no_answers
+from regrade.store import Part, PartialPredictions, empty_part, joined_parts
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def partial(tmp_path):
 
 
 def part(positions, *, value=0, width=None, features=None):
-    made = no_answers(positions, k=2, width=width)
+    made = empty_part(positions, k=2, width=width)
     made.classes[:] = np.arange(len(positions))[:, None] + value
     made.scores[:] = value
     if made.full_scores is not None:
@@ -85,7 +85,7 @@ class TestFeatures:
     def test_another_width_in_between_is_told(self, partial):
         for positions in partial.missing():
             partial.add(part(positions, features=6 if positions.start == 4 else 5))
-        with pytest.raises(StoreError, match="rows of 5 and of 6 numbers: the model changes as it runs"):
+        with pytest.raises(StoreError, match="rows of 5 and of 6 numbers: the model's output changed during the run"):
             partial.finished()
 
 
@@ -98,7 +98,7 @@ class TestJoining:
         first, *rest = self.pieces(5, 5, 5)
         first.unreadable[21] = "gone"
         rest[-1].unreadable[27] = "cut"
-        whole = joined([first, *rest])
+        whole = joined_parts([first, *rest])
         assert (whole.start, len(whole), whole.unreadable) == (20, 8, {21: "gone", 27: "cut"})
         assert whole.classes[:, 0].tolist() == [20, 21, 22, 23, 24, 25, 26, 27]
         assert whole.full_scores[:, 0].tolist() == [20] * 3 + [23] + [24] * 4
@@ -106,21 +106,21 @@ class TestJoining:
 
     @pytest.mark.parametrize("features", [(None, 5, 5), (5, None, 5), (None, None, 5), (5, None, None)])
     def test_rows_without_features_are_not_a_number(self, features):
-        whole = joined(self.pieces(*features))
+        whole = joined_parts(self.pieces(*features))
         there = np.repeat([one is not None for one in features], [3, 1, 4])
         np.testing.assert_array_equal(whole.features[there], rows(range(20, 28), 5)[there])
         assert np.isnan(whole.features[~there]).all() and whole.features.dtype == np.float16
 
     def test_no_features_at_all(self):
-        assert joined(self.pieces(None, None, None)).features is None
+        assert joined_parts(self.pieces(None, None, None)).features is None
 
     def test_another_width_is_told(self):
         with pytest.raises(StoreError, match="rows of 5 and of 4 numbers"):
-            joined(self.pieces(5, None, 4))
+            joined_parts(self.pieces(5, None, 4))
 
     def test_one_part_stays_what_it_is(self):
         (one,) = self.pieces(5, 5, 5)[:1]
-        whole = joined([one])
+        whole = joined_parts([one])
         assert isinstance(whole, Part) and whole.start == 20
         np.testing.assert_array_equal(whole.features, one.features)
 
@@ -154,7 +154,7 @@ class TestBatch:
 
 def test_reasons_are_kept(partial):
     fill(partial)
-    late = no_answers(range(8, 10), k=2, width=None)
+    late = empty_part(range(8, 10), k=2, width=None)
     late.unreadable[9] = "no image – «gone»"
     partial.add(late)
     assert partial.finished().unreadable == {9: "no image – «gone»"}
@@ -194,7 +194,7 @@ def test_a_part_of_the_wrong_length_raises(partial):
     fill(partial)
     first, last = files(partial)[0], files(partial)[-1]
     first.write_bytes(last.read_bytes())
-    with pytest.raises(FormatError, match="holds 2 answers"):
+    with pytest.raises(FormatError, match="contains 2 predictions"):
         partial.finished()
 
 
@@ -213,9 +213,9 @@ def test_a_damaged_part_is_told_before_any_work(partial, damage):
 
 
 def test_only_one_at_a_time(partial):
-    with partial.alone(), pytest.raises(StoreError, match="another process is at this already"), partial.alone():
+    with partial.locked(), pytest.raises(StoreError, match="is locked by another process"), partial.locked():
         pass
-    with partial.alone():
+    with partial.locked():
         pass
 
 

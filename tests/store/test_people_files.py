@@ -10,7 +10,7 @@ import pytest
 
 from regrade.core import NO_ANSWER, Answerer, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
 from regrade.store import PeopleFormat, Store, import_people, read_people_file
-from regrade.store.moments import moment
+from regrade.store.time_values import parse_time
 from regrade.tables import Columns, Reading
 
 SPACE = ClassSpace("animals", ("n01", "n02", "n03"), ("cat", "guide dog", "hérisson"))
@@ -129,8 +129,8 @@ def test_numbers_that_are_ids_or_indices(tmp_path):
         ({"image": "z.png"}, "1 image not in test set zoo, for instance 'z.png'"),
         ({"end": "2019-12-19T09:59:59"}, "Ann, image 'a.png': it ends"),
         ({"image": "c.png"}, "Ann answers 'c.png' more than once"),
-        ({"start": "yesterday"}, "'yesterday' is no time: give ISO 8601"),
-        ({"start": "nan", "end": "5"}, "is no time"),
+        ({"start": "yesterday"}, "'yesterday' is not a time: give ISO 8601"),
+        ({"start": "nan", "end": "5"}, "is not a time"),
     ],
 )
 def test_bad_rows_are_told_in_one_line(tmp_path, change, words):
@@ -161,7 +161,7 @@ def test_two_kinds_of_times(tmp_path):
     [
         ("[]", "a JSON list of objects"),
         ("{}", "a JSON list of objects"),
-        ('[{"image": "a.png"}]', "no column with the classes"),
+        ('[{"image": "a.png"}]', "no column with the answered classes"),
         ('[{"image": "a.png", "class": 1}, {"image": "b.png", "class": "n01"}]', "p.json"),
     ],
 )
@@ -180,7 +180,7 @@ def test_a_json_that_is_not_the_published_layout(tmp_path, content):
 
 def test_the_published_layout_of_another_set(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({"Ann": {"x.JPEG": {"label": "n01"}}}))
-    with pytest.raises(MismatchError, match="names no image of test set zoo"):
+    with pytest.raises(MismatchError, match="contains no image of test set zoo"):
         read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
 
 
@@ -230,10 +230,10 @@ class TestStored:
     [(5, 5), ("5.5", 5.5), ("1970-01-01T00:01:00", 60), ("1970-01-01 01:00+01:00", 0), ("1970-01-02", 86_400)],
 )
 def test_moments(value, seconds):
-    assert moment(value, "") == seconds
+    assert parse_time(value, "") == seconds
 
 
 @pytest.mark.parametrize("value", ["soon", [], True, "inf", "2019-13-01"])
 def test_what_is_no_moment(value):
-    with pytest.raises(FormatError, match="is no time"):
-        moment(value, "where")
+    with pytest.raises(FormatError, match="is not a time"):
+        parse_time(value, "where")

@@ -163,7 +163,7 @@ class TestTheSameFromEveryForm:
             (("top2", "top3"), "the columns top2, top3 number the best classes, and top1 is missing"),
             (("pred_3", "pred_4", "pred_5"), "number the best classes, and pred_1 is missing"),
             (("top1", "top3"), "the columns top1, top3 number the best classes, and top2 is missing"),
-            (("Top2",), "the column Top2 holds one class a row, and Top1 with the best class is missing"),
+            (("Top2",), "the column Top2 has one class per row, and the column Top1 with the best class is missing"),
         ],
     )
     def test_numbered_columns_without_the_best_class_are_refused(self, workspace, tmp_path, names, missing):

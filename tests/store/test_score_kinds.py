@@ -5,7 +5,7 @@ import pytest
 
 from regrade.classes import class_space
 from regrade.core import InputError, ScoreKind
-from regrade.store import answers_from_scores
+from regrade.store import predictions_from_scores
 from regrade.store.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind
 
 PROBABILITIES = np.random.default_rng(0).dirichlet(np.ones(4), 6)
@@ -24,7 +24,7 @@ def test_kind_of_all_is_found_by_the_sums():
     [(PROBABILITIES * 1.5, "row 0 sum to 1.5, not to 1"), (LOGITS, r"row \d are below 0")],
 )
 def test_kind_of_all_refuses_probabilities_that_are_none(scores, words):
-    with pytest.raises(InputError, match=f"said to be probabilities, and those of {words}"):
+    with pytest.raises(InputError, match=f"said to be probabilities, but those of {words}"):
         kind_of_all(scores, name="m", stated=ScoreKind.PROBABILITIES)
 
 
@@ -37,7 +37,7 @@ def test_kind_of_all_refuses_a_row_that_differs_from_most():
     scores = PROBABILITIES.copy()
     scores[4] *= 1.5
     scores[4] = scores[4].clip(max=1)
-    with pytest.raises(InputError, match=r"those of row 4 sum to 1.*, and those of most rows to 1"):
+    with pytest.raises(InputError, match=r"those of row 4 sum to 1.*, those of most rows to 1"):
         kind_of_all(scores, name="m")
 
 
@@ -77,4 +77,4 @@ def test_stated_kind_is_what_a_name_says(name, kind):
 def test_answers_from_scores_refuses_what_are_no_scores(kind):
     space = class_space("cifar-10")
     with pytest.raises(InputError, match="expected float16, float32 or float64"):
-        answers_from_scores(np.zeros((3, 10), kind), space, name="m")
+        predictions_from_scores(np.zeros((3, 10), kind), space, name="m")

@@ -45,23 +45,23 @@ def test_signatures_of_other_images_are_others(store, some):
     store.add_signatures("set", signed(), [some])
     for other in (signed(PLACES[::-1]), signed(root="/elsewhere"), signed(size=96), signed(("a.png",))):
         assert store.signatures("set", other) is None
-    elsewhere = list(store.signatures_elsewhere("set", signed((*PLACES, "d.png"))))
+    elsewhere = list(store.reusable_signatures("set", signed((*PLACES, "d.png"))))
     assert [rows for _, rows in elsewhere] == [{"a.png": 0, "b.png": 1, "c.png": 2}]
     assert elsewhere[0][0].digest == some.digest
-    assert list(store.signatures_elsewhere("set", signed(size=96))) == []
-    assert list(store.signatures_elsewhere("set", signed(root="/elsewhere"))) == []
+    assert list(store.reusable_signatures("set", signed(size=96))) == []
+    assert list(store.reusable_signatures("set", signed(root="/elsewhere"))) == []
 
 
 def test_parts(store, some):
     partial = store.partial_signatures("set", signed(), part_size=2)
-    with partial.alone():
+    with partial.locked():
         assert partial.missing() == [range(2), range(2, 3)]
         partial.add(range(2, 3), some[np.array([2])])
         again = store.partial_signatures("set", signed(), part_size=2)
         assert again.missing() == [range(2)]
         with pytest.raises(FormatError, match="a part of the signatures is missing"):
             list(again.parts())
-        with pytest.raises(StoreError, match="another process is at this"), again.alone():
+        with pytest.raises(StoreError, match="is locked by another process"), again.locked():
             pass
         again.add(range(2), some[np.array([0, 1])])
         first, second = again.parts()
@@ -73,7 +73,7 @@ def test_parts(store, some):
 
 def test_damage_is_told(store, some):
     partial = store.partial_signatures("set", signed(), part_size=4)
-    with partial.alone():
+    with partial.locked():
         partial.missing()
         partial.add(range(3), some)
         (path,) = partial.folder.glob("*.part")

@@ -9,7 +9,7 @@ from releases import FACTORS, val_name, write_imagenet_x
 from regrade.classes import class_space
 from regrade.core import FormatError, InputError, MismatchError, TestSet
 from regrade.store import SliceFormat, Store, import_slices, read_slice_file
-from regrade.store.places import ExamplePositions
+from regrade.store.example_positions import ExamplePositions
 from regrade.store.slice_files import FACTORS as OURS
 from regrade.tables import Columns
 from regrade.testsets import entry
@@ -64,12 +64,12 @@ class TestImageNetX:
     @pytest.mark.parametrize(
         ("old", "new", "error", "message"),
         [
-            ('"pose"', '"posture"', FormatError, "ImageNet-X has a column pose, this file has file_name"),
+            ('"pose"', '"posture"', FormatError, "has no column pose of ImageNet-X; it has file_name"),
             ('"pose": 1', '"pose": 2', FormatError, "the factor pose must be 0 or 1"),
             ('"pose": 1', '"pose": null', FormatError, "the factor pose must be 0 or 1"),
-            (val_name(2), val_name(9), MismatchError, "names 1 image not in test set imagenet-val.*00009"),
-            (val_name(2), val_name(4), FormatError, "stands more than once"),
-            (val_name(2), val_name(4)[:-5], FormatError, "twice, with and without its file ending"),
+            (val_name(2), val_name(9), MismatchError, "contains 1 image not in test set imagenet-val.*00009"),
+            (val_name(2), val_name(4), FormatError, "occurs more than once"),
+            (val_name(2), val_name(4)[:-5], FormatError, "twice, with and without its file extension"),
         ],
     )
     def test_trouble_is_told(self, tmp_path, old, new, error, message):
@@ -106,14 +106,14 @@ class TestList:
         ("name", "content", "message"),
         [
             ("x.txt", b"no such image\n", "not in test set imagenet-val, for instance 'no such image'"),
-            ("x.txt", f"{val_name(1)}\n{val_name(1)}\n".encode(), "stands more than once"),
-            ("x.txt", b"\n \n", "names no image"),
-            ("x.txt", f" {val_name(1)}\n".encode(), "has blanks around it"),
-            ("x.csv", f"image\n {val_name(1)}\n".encode(), "has blanks around it"),
+            ("x.txt", f"{val_name(1)}\n{val_name(1)}\n".encode(), "occurs more than once"),
+            ("x.txt", b"\n \n", "contains no image"),
+            ("x.txt", f" {val_name(1)}\n".encode(), "has surrounding spaces"),
+            ("x.csv", f"image\n {val_name(1)}\n".encode(), "has surrounding spaces"),
             ("x.txt", b"", "is empty"),
             ("x.txt", b"\xff\xfe", "not UTF-8"),
-            ("x.json", b'{"a": 1}', "a JSON list of images is wanted"),
-            ("x.json", b"[1, 2]", "a JSON list of images is wanted"),
+            ("x.json", b'{"a": 1}', "expected a JSON list of images"),
+            ("x.json", b"[1, 2]", "expected a JSON list of images"),
             ("x.json", b"[", "not valid JSON"),
         ],
     )
@@ -149,8 +149,8 @@ class TestTable:
         ("rows", "message"),
         [
             ((1, 2, 4), "1 of the 4 examples of imagenet-val are missing, for instance '.*00003"),
-            ((1, 2, 3, 4, 5), "names 1 image not in test set"),
-            ((1, 2, 3, 4, 4), "stands more than once"),
+            ((1, 2, 3, 4, 5), "contains 1 image not in test set"),
+            ((1, 2, 3, 4, 4), "occurs more than once"),
         ],
     )
     def test_every_example_stands_exactly_once(self, tmp_path, rows, message):
@@ -161,7 +161,7 @@ class TestTable:
         rows = self.rows(1, 2, 3, 4)
         with pytest.raises(FormatError, match="column 'region' has 1 empty cells"):
             read(self.table(tmp_path, *rows[:3], f"4,{val_name(4)},,1"), "table")
-        with pytest.raises(FormatError, match="has no column beside image"):
+        with pytest.raises(FormatError, match="has no column except image"):
             read(self.table(tmp_path, *(val_name(n) for n in (1, 2, 3, 4)), heading="image"), "table")
 
 
@@ -170,8 +170,8 @@ class TestNames:
         ("name", "message"),
         [
             ("", "needs a name"),
-            ("a:b", "holds a :"),
-            ("a=b", "holds a ="),
+            ("a:b", "contains :"),
+            ("a=b", "contains ="),
             ("light", "'light' is a group column of imagenet-val already"),
             ("dogs", "'dogs' is a group of classes of imagenet-val already"),
             ("n01440764", "'n01440764' is a class of imagenet-val already"),

@@ -122,25 +122,25 @@ def test_open_arrays_refuses_a_member_that_claims_more_than_zlib_can_pack(opened
     header = declared((10**8,), "|u1", b"")
     content, size = archive(("a.npy", header)), len(header).to_bytes(4, "little")
     assert content.count(size) == 2
-    with pytest.raises(FormatError, match=r"declares more content of 'a\.npy' than it can hold"):
+    with pytest.raises(FormatError, match=r"declares more content for 'a\.npy' than it can contain"):
         opened(content.replace(size, (len(header) + 10**8).to_bytes(4, "little")))
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (npy(VALUES)[:-1], "cut short"),
+        (npy(VALUES)[:-1], "truncated"),
         (npy(VALUES) * 2, "several arrays in one"),
         (npy(VALUES)[:20], "cannot be read"),
         (b"PK\x03\x04", "cannot be read"),
         (archive(("a.npy", npy(VALUES)))[:-9], "cannot be read"),
-        (archive(), "holds no arrays"),
-        (archive(("README.txt", b"x")), "holds no arrays"),
+        (archive(), "contains no arrays"),
+        (archive(("README.txt", b"x")), "contains no arrays"),
         (archive((".npy", npy(VALUES))), "without a name"),
-        (b"\x93NUMPY\x09\x00" + npy(VALUES)[8:], "does not begin as NPY files do"),
+        (b"\x93NUMPY\x09\x00" + npy(VALUES)[8:], "does not start like an NPY file"),
         (npy(np.zeros(3, [("a", "f4"), ("b", "i4")])), "records of several fields"),
-        (npy(VALUES).replace(b"(4, 3)", b"(4+3)"), "its header is not understood"),
-        (declared((-2,)), "its header is not understood"),
+        (npy(VALUES).replace(b"(4, 3)", b"(4+3)"), "its header is not valid"),
+        (declared((-2,)), "its header is not valid"),
         (npy(VALUES).replace(b"'<f8'", b"'<q9'"), "cannot be read"),
         (b"", "is empty"),
     ],

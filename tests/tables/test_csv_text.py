@@ -63,7 +63,7 @@ def test_read_table_finds_an_open_quote_behind_very_many(read):
 
 @pytest.mark.parametrize(("name", "content"), [("a.csv", "image;m\np0;cat\n"), ("a.tsv", "image,m\np0,cat\n")])
 def test_read_table_names_another_separator(read, name, content):
-    with pytest.raises(FormatError, match=r"there is one column only, 'image.m': separate columns by"):
+    with pytest.raises(FormatError, match=r"there is only one column, 'image.m': separate columns with"):
         read(content, name)
 
 

@@ -29,13 +29,13 @@ def test_a_key_that_only_later_lines_have_is_kept(tmp_path):
     [
         ("a.csv", b"", "is empty"),
         ("a.csv", b"image,label\n", "no rows"),
-        ("a.csv", b"image,image\na,b\n", "'image' twice"),
+        ("a.csv", b"image,image\na,b\n", "'image' occurs twice"),
         ("a.csv", "image\nü\n".encode("latin-1"), "is not UTF-8 text .line 2, byte 6.: save it"),
-        ("a.csv", b"image,label\na,b\nc\n", "line 3 has 1 cell, and the first line names 2 columns"),
+        ("a.csv", b"image,label\na,b\nc\n", "line 3 has 1 cell, but the first line names 2 columns"),
         ("a.parquet", b"PAR1 and no more", "cannot be read as parquet"),
-        ("a.jsonl", b"[1, 2]\n", "line 1: an object"),
+        ("a.jsonl", b"[1, 2]\n", "line 1: expected an object"),
         ("a.jsonl", b'{"a": 1}\n{"a"', "line 2 is not valid JSON"),
-        ("a.xlsx", b"x", "tables end in"),
+        ("a.xlsx", b"x", "a table must have the extension"),
     ],
 )
 def test_what_cannot_be_read_says_why(tmp_path, name, content, words):

@@ -17,7 +17,7 @@ from sqlalchemy import Column
 from regrade.core import FormatError
 from regrade.ledger.row_form import columns_of_all
 from regrade.ledger.schema import FloatColumn, IntegerColumn, TimestampColumn
-from regrade.tables import check_file, check_quotes, damage, parse_csv, read_json
+from regrade.tables import check_file, check_quotes, parse_csv, read_json, why_unreadable
 
 SUFFIXES = (".csv", ".json", ".parquet")
 _DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: text that is not UTF-8, odd times
@@ -104,7 +104,7 @@ def _from_csv(path: Path) -> list[dict[str, Any]]:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {damage(error, 'CSV')}") from None
+        raise FormatError(f"{path} cannot be read: {why_unreadable(error, 'CSV')}") from None
 
 
 def _from_parquet(path: Path) -> list[dict[str, Any]]:
@@ -113,7 +113,7 @@ def _from_parquet(path: Path) -> list[dict[str, Any]]:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {damage(error, 'Parquet')}") from None
+        raise FormatError(f"{path} cannot be read: {why_unreadable(error, 'Parquet')}") from None
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

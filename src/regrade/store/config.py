@@ -1,4 +1,4 @@
-"""regrade.toml: the settings of a workspace, written for people to edit."""
+"""regrade.toml: the settings of a workspace, which users may edit."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _EXPECTED = {
 
 
 def read_config(path: Path) -> Config:
-    """Read and check regrade.toml; another layout than this regrade's raises and says what to do."""
+    """Read and check regrade.toml; a workspace of another layout raises with the command to run."""
     raw = _read_toml(path)
     version = _layout_version(path, raw)
     if version > FORMAT:
@@ -71,7 +71,7 @@ def read_config(path: Path) -> Config:
 
 
 def _bad_setting(path: Path, raw: Mapping[str, Any], setting: str) -> FormatError:
-    """The error that names a setting that is unknown, or whose value is none that it can have."""
+    """The error for an unknown setting or an invalid value."""
     if setting not in _EXPECTED:
         return FormatError(f"{path}: {UnknownName('setting', setting, _EXPECTED)}: rename or remove it")
     return FormatError(f"{path}: {setting} must be {_EXPECTED[setting]}, and is {str(raw[setting])[:40]!r}")
@@ -87,7 +87,7 @@ def _layout_version(path: Path, raw: Mapping[str, Any]) -> int:
 
 
 def stated_version(path: Path) -> int:
-    """The layout that a regrade.toml states, whether this regrade reads it or not."""
+    """The layout version in a regrade.toml, supported or not."""
     return _layout_version(path, _read_toml(path))
 
 

@@ -52,8 +52,9 @@ from regrade.store.signature_folder import TABLE, THUMBNAILS
 from regrade.store.transaction import transaction
 
 _VERSION = re.compile(r"^version\s*=\s*\d+", re.MULTILINE)
-_RENAMED_FOLDERS = {"pictures": "images", "neighbours": "neighbors"}
-"""Folders of layouts 1 and 2 that layout 3 calls by another name."""
+_OLD_IMAGES, _OLD_NEIGHBORS = "pictures", "neighbours"
+_RENAMED_FOLDERS = {_OLD_IMAGES: "images", _OLD_NEIGHBORS: "neighbors"}
+"""The folders of layouts 1 and 2 that have another name in layout 3."""
 
 _Write = Callable[[BinaryIO], object]
 
@@ -93,7 +94,7 @@ def upgrade_workspace(root: Path) -> int:
 
 
 def _refuse_files_in_the_way(root: Path) -> None:
-    """Raise where a file of the user has a name that the present layout gives to its own files."""
+    """Raise if a file of the user has the path of a stored file of the present layout."""
     for pattern in (IMAGES, SIGNATURES):
         for path in sorted(root.glob(pattern)):
             raise InputError(
@@ -103,7 +104,7 @@ def _refuse_files_in_the_way(root: Path) -> None:
 
 
 def _rewrites_of_layout_2(root: Path) -> Iterator[_Rewrite]:
-    """The files of renamed folders, which state their place; a damaged or missing one raises."""
+    """The files of renamed folders, with their new place; damaged and missing files raise."""
     for path in sorted(root.glob(_old_pattern(IMAGES))):
         yield _moved_table(path, root)
     for folder in _signature_folders(root):
@@ -114,14 +115,14 @@ def _rewrites_of_layout_2(root: Path) -> Iterator[_Rewrite]:
 
 
 def _signature_folders(root: Path) -> Iterator[Path]:
-    for folder in filled_folders(root / "neighbours", "*/*"):
+    for folder in filled_folders(root / _OLD_NEIGHBORS, "*/*"):
         if not (folder / TABLE).is_file():
             raise lost(folder / TABLE)
         yield folder
 
 
 def _check_against_contents(root: Path) -> None:
-    """Raise where a file that is about to move is missing, or is another version than contents.json lists."""
+    """Raise if a file to be moved is missing, or is another version than contents.json lists."""
     intact = [path.relative_to(root).as_posix() for path in root.glob(_old_pattern(IMAGES))]
     for place, problem in contents_problems(root, intact, ()):
         if place.partition("/")[0] in _RENAMED_FOLDERS:
@@ -149,14 +150,14 @@ def _copy(path: Path, file: BinaryIO) -> None:
 
 
 def _old_pattern(pattern: str) -> str:
-    """A pattern of the present layout with the folder's name in layouts 1 and 2."""
+    """A pattern of the present layout with the name of its folder in layouts 1 and 2."""
     folder, slash, rest = pattern.partition("/")
     old_names = {new: old for old, new in _RENAMED_FOLDERS.items()}
     return f"{old_names.get(folder, folder)}{slash}{rest}"
 
 
 def _new_path(path: Path, root: Path) -> Path:
-    """Where a file of an older layout lies in the present one."""
+    """The path in the present layout of a file of an older layout."""
     folder, *rest = path.relative_to(root).parts
     return root.joinpath(_RENAMED_FOLDERS.get(folder, folder), *rest)
 
@@ -164,12 +165,12 @@ def _new_path(path: Path, root: Path) -> Path:
 def _remove_empty_folders(base: Path) -> None:
     folders = [path for path in base.rglob("*") if path.is_dir()]
     for folder in (*sorted(folders, reverse=True), base):
-        with suppress(OSError):  # it is not there, or holds files of the user
+        with suppress(OSError):  # missing, or not empty: it contains files of the user
             folder.rmdir()
 
 
 def _rewrites_of_layout_1(root: Path) -> Iterator[_Rewrite]:
-    """All stored files: they get a checksum and state their place."""
+    """All stored files, with their place and a checksum."""
     for pattern in TABLES:
         for path in sorted(root.glob(_old_pattern(pattern))):
             yield _Rewrite(path, _new_path(path, root), _table_writer(path, root))
@@ -195,7 +196,7 @@ def _table_writer(path: Path, root: Path) -> _Write:
         meta["frame"] = _frame_digest(path)
     if path.name == TABLE:
         meta["files"] = {THUMBNAILS: Checksums.of_file(path.parent / THUMBNAILS).as_json()}
-    if path.parent == root / "pictures":
+    if path.parent == root / _OLD_IMAGES:
         meta["root"] = _inside(Path(meta["root"]), root.resolve())
     return lambda file: write_parquet(table, meta, file)
 
@@ -214,7 +215,7 @@ def _frame_digest(path: Path) -> str:
 
 
 def _drawn_writer(frame: Path, root: Path) -> _Write:
-    """Layout 1 has no such file before the first draw, and it counts no files of verdicts."""
+    """Write drawn.json, which in layout 1 is missing before the first draw and does not count files of verdicts."""
     path = frame.with_name(DRAWN)
     verdict_files = list(frame.parent.glob(VERDICT_FILES))
     for missing, trouble in verdict_file_problems(frame.parent, {"verdict_files": len(verdict_files)}):
@@ -232,9 +233,9 @@ def _object_writer(path: Path, root: Path, content: dict[str, Any]) -> _Write:
 
 
 def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
-    """Where a file belongs by the names that it states, or where it lies if it states none.
+    """The place of a file by the names in its metadata, or its path if it has none.
 
-    A file that was renamed or swapped before the upgrade is thereby refused after it.
+    So a file that was renamed or swapped before the upgrade is refused afterwards.
     """
     place_by_names = _PLACES.get(path.relative_to(root).parts[0])
     if place_by_names is None or path.name == DRAWN or path.match(VERDICT_FILES):
@@ -248,7 +249,7 @@ def _place(path: Path, root: Path, stated: dict[str, Any]) -> str:
 _PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
     "classes": lambda stated: place_of_class_space(stated["name"]),
     "testsets": lambda stated: place_of_test_set(stated["test_set"]),
-    "pictures": lambda stated: place_of_images(stated["test_set"]),
+    _OLD_IMAGES: lambda stated: place_of_images(stated["test_set"]),
     "maps": lambda stated: place_of_class_map(stated["test_set"]),
     "slices": lambda stated: place_of_slices(stated["test_set"], stated["name"]),
     "labels": lambda stated: place_of_labels(stated["test_set"], f"{stated['name']}@{stated['version']}"),
@@ -257,7 +258,7 @@ _PLACES: dict[str, Callable[[dict[str, Any]], str]] = {
     "predictions": lambda stated: f"{folder_of_predictions(stated['test_set'], stated['model']['name'])}/{MANIFEST}",
     "checkpoints": lambda stated: f"{folder_of_checkpoints(stated['test_set'], stated['ensemble'])}/{MANIFEST}",
 }
-"""The place of a file by what layout 1 states in it, by the folder of the kind."""
+"""The function that computes the place of a file from its metadata in layout 1, by folder."""
 
 
 def _inside(path: Path, root: Path) -> str:
@@ -272,6 +273,6 @@ def _json_object(path: Path) -> dict[str, Any]:
 
 
 def _files_of(folder: Path) -> dict[str, Any]:
-    """The checksums of all files below a folder but its manifest."""
+    """The checksums of all files below a folder except its manifest."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != MANIFEST]
     return {path.relative_to(folder).as_posix(): Checksums.of_file(path).as_json() for path in paths}

@@ -1,4 +1,4 @@
-"""JSON files that people bring, read without dropping anything."""
+"""Reading users' JSON files strictly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regrade.tables.text_files import check_file, read_text
 
 
 def read_json(path: Path) -> object:
-    """Read a JSON file; a damaged one, and a key that stands twice in one object, raise with the place."""
+    """Read a JSON file; invalid JSON and duplicate keys in an object raise."""
     check_file(path)
     try:
         content: object = parse_json(read_text(path))

@@ -84,7 +84,7 @@ def _drawn_before(store: Store, filling: Filling, labels: str) -> DrawnReview | 
     frame = review_of_labels(store, filling.test_set, labels)
     if frame is None:
         return None
-    rows = store.rows_given_to(frame, filling.name)
+    rows = store.rows_drawn_for(frame, filling.name)
     waiting = rows[~filling.is_asked(frame.examples[rows], frame.classes[rows], filling.asked_here())]
     return DrawnReview(frame, waiting) if len(waiting) else None
 

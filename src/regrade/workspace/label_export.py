@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
-from regrade.store import PRIVATE, Authors, KnownAuthors, LabelFormat, Store, labels_as_file, write_new_file
+from regrade.store import PRIVATE, Authors, LabelAuthors, LabelFormat, Store, labels_as_file, write_new_file
 from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, outcomes_of
 from regrade.workspace.new_file import check_new_file
 
@@ -33,13 +33,13 @@ def export_labels(
     """
     check_new_file(path)
     labels = store.label_set(test_set, name)
-    authors = _authors(ledger(), labels, test_set) if labels.queues else KnownAuthors()
+    authors = _authors(ledger(), labels, test_set) if labels.queues else LabelAuthors()
     write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
     told = form is LabelFormat.PLAIN
     return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * told)
 
 
-def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthors:
+def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> LabelAuthors:
     """Who decided what these labels say; a decision that says something else by now is of another version."""
     columns = (labels.examples.tolist(), labels.classes.tolist(), labels.states.tolist())
     said = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
@@ -49,4 +49,4 @@ def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthor
             pairs[pair] = Authors(one.by, one.at)
         elif one.answer == PROBLEMATIC and labels.reasons[pair[0]]:
             images[pair[0]] = Authors(one.by, one.at)
-    return KnownAuthors(pairs, images)
+    return LabelAuthors(pairs, images)

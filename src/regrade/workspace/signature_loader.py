@@ -45,9 +45,9 @@ def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, 
     if found is not None:
         partial.remove()  # a process that was killed after it had stored them leaves its parts
     else:
-        with partial.alone():
+        with partial.locked():
             missing = partial.missing()
-            known = list(store.signatures_elsewhere(name, signed)) if missing else []
+            known = list(store.reusable_signatures(name, signed)) if missing else []
             fresh = _signed_parts(source, size, missing, known, watch)
             for positions, part in zip(missing, fresh, strict=True):
                 if positions.start == 0:

@@ -52,7 +52,6 @@ from regrade.store import (
     SliceFormat,
     Store,
     Stored,
-    answers_from_scores,
     create_labels,
     import_checkpoints,
     import_labels,
@@ -61,7 +60,8 @@ from regrade.store import (
     import_predictions,
     import_slices,
     keep_slices,
-    store_answers,
+    predictions_from_scores,
+    store_predictions,
 )
 from regrade.studies import (
     Comparison,
@@ -241,10 +241,12 @@ class Workspace(Studies, Judgments, Plans):
     def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
         """Store one model's scores (n, c), rows in the order of the test set."""
         target = self.store.test_set(test_set)
-        answers = answers_from_scores(np.asarray(scores), target.class_space, name=model)
+        answers = predictions_from_scores(np.asarray(scores), target.class_space, name=model)
         if len(answers.classes) != len(target):
             raise InputError(f"{len(answers.classes):,} rows of scores for the {len(target):,} examples of {test_set}")
-        return store_answers(self.store, target, {model: answers}, space=target.class_space, source=PredictionSource())
+        return store_predictions(
+            self.store, target, {model: answers}, space=target.class_space, source=PredictionSource()
+        )
 
     def import_checkpoints(
         self,
@@ -288,7 +290,7 @@ class Workspace(Studies, Judgments, Plans):
     ) -> Stored:
         """Store all scores of an ensemble, (seeds, epochs, n, c) or of one seed (epochs, n, c), numbered from 0."""
         given = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.store.checkpoints_at_once(self.store.test_set(test_set), ensemble, given.kind) as writer:
+        with self.store.temporary_checkpoint_writer(self.store.test_set(test_set), ensemble, given.kind) as writer:
             for seed, name in enumerate(given.members):
                 for place, epoch in enumerate(given.epochs):
                     writer.add(given.scores(seed, place), seed=name, epoch=epoch)

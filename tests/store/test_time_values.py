@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from regrade.core import FormatError
-from regrade.store.moments import is_seconds, moment
+from regrade.store.time_values import is_seconds, parse_time
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from regrade.store.moments import is_seconds, moment
      (datetime(1969, 12, 31, tzinfo=UTC), -86400.0)],
 )  # fmt: skip
 def test_moment_is_in_seconds(value, seconds):
-    assert moment(value, "here") == seconds
+    assert parse_time(value, "here") == seconds
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_moment_is_in_seconds(value, seconds):
     ],
 )  # fmt: skip
 def test_moment_refuses_what_is_no_time_in_one_short_line(value):
-    with pytest.raises(FormatError, match=r"here: .* is no time") as refused:
-        moment(value, "here")
+    with pytest.raises(FormatError, match=r"here: .* is not a time") as refused:
+        parse_time(value, "here")
     assert len(str(refused.value)) < 160
 
 
