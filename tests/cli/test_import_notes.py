@@ -165,7 +165,7 @@ class TestPredictions:
             "a.csv",
             content,
             (),
-            "example ids could be in any of the columns image and id",
+            "could be in any of the columns image and id",
             "--id-column",
         )
 

@@ -1,4 +1,4 @@
-"""Files and folders for people: whole or not at all, nothing left behind, and private where they hold names."""
+"""Atomic writes of files and folders: complete or not at all, nothing left behind, private on request."""
 
 import errno
 import os

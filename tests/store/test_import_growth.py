@@ -1,4 +1,4 @@
-"""The work of an import grows in proportion to the columns of the file, not with their square."""
+"""The time of an import grows linearly with the number of columns."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Slices in every form in which they come, and what is wrong with them."""
+"""Slice files in every format, and their errors."""
 
 import json
 
@@ -23,14 +23,14 @@ def read(path, form="list", test_set=VAL, **options):
     return read_slice_file(path, test_set, form=SliceFormat(form), name="mine", **options).slices
 
 
-class TestPlaces:
-    def test_by_id_or_without_its_ending(self):
+class TestExamplePositions:
+    def test_positions_with_or_without_extension(self):
         for test_set in (VAL, BARE):
             assert [ExamplePositions(test_set).of(name) for name in (val_name(3), val_name(3)[:-5])] == [2, 2]
 
-    def test_an_ending_that_tells_examples_apart_is_needed(self):
-        twins = TestSet("twins", IMAGENET, ("a.png", "a.jpg", "b.png"), np.array([0, 1, 2]))
-        assert [ExamplePositions(twins).of(name) for name in ("a.png", "a.jpg", "a", "b", "b.jpg")] == [
+    def test_positions_need_the_extension_if_ambiguous(self):
+        same_stem = TestSet("same-stem", IMAGENET, ("a.png", "a.jpg", "b.png"), np.array([0, 1, 2]))
+        assert [ExamplePositions(same_stem).of(name) for name in ("a.png", "a.jpg", "a", "b", "b.jpg")] == [
             0,
             1,
             None,
@@ -40,19 +40,19 @@ class TestPlaces:
 
 
 class TestImageNetX:
-    def test_a_factor_is_a_slice(self, tmp_path):
+    def test_factors_become_slices(self, tmp_path):
         path = write_imagenet_x(tmp_path / "x.jsonl", {2: ("pose", "larger"), 4: ("pose",), 1: ()})
         for test_set in (VAL, BARE):
-            found = read(path, "imagenet-x", test_set)
-            assert list(found.subsets) == [f"mine:{factor}" for factor in FACTORS]
-            assert found.subsets["mine:pose"].tolist() == [False, True, False, True]
-            assert found.subsets["mine:larger"].tolist() == [False, True, False, False]
-            assert not found.subsets["mine:style"].any()
+            slices = read(path, "imagenet-x", test_set)
+            assert list(slices.subsets) == [f"mine:{factor}" for factor in FACTORS]
+            assert slices.subsets["mine:pose"].tolist() == [False, True, False, True]
+            assert slices.subsets["mine:larger"].tolist() == [False, True, False, False]
+            assert not slices.subsets["mine:style"].any()
 
-    def test_the_factors_are_those_of_the_catalog(self):
+    def test_factors_are_those_of_the_catalog(self):
         assert OURS == entry("imagenet-x").groups == FACTORS
 
-    def test_as_true_and_false_or_as_a_table(self, tmp_path):
+    def test_factors_can_be_booleans_or_a_table(self, tmp_path):
         path = write_imagenet_x(tmp_path / "x.jsonl", {2: ("pose",), 4: ()})
         (tmp_path / "b.jsonl").write_text(path.read_text().replace(": 0", ": false").replace(": 1", ": true"))
         rows = [json.loads(line) for line in path.read_text().splitlines()]
@@ -72,7 +72,7 @@ class TestImageNetX:
             (val_name(2), val_name(4)[:-5], FormatError, "twice, with and without its file extension"),
         ],
     )
-    def test_trouble_is_told(self, tmp_path, old, new, error, message):
+    def test_invalid_content_raises(self, tmp_path, old, new, error, message):
         path = write_imagenet_x(tmp_path / "x.jsonl", {2: ("pose",), 4: ()})
         path.write_text(path.read_text().replace(old, new))
         with pytest.raises(error, match=message):
@@ -90,13 +90,13 @@ class TestList:
             ("x.tsv", f"why\timage\nblur\t{val_name(2)}\ndark\t{val_name(4)}\n"),
         ],
     )
-    def test_images_are_one_slice(self, tmp_path, name, text):
+    def test_listed_images_become_one_slice(self, tmp_path, name, text):
         (tmp_path / name).write_text(text)
-        found = read(tmp_path / name)
-        assert {key: inside.tolist() for key, inside in found.subsets.items()} == {"mine": [False, True, False, True]}
-        assert found.origin == f"list: {name}"
+        slices = read(tmp_path / name)
+        assert {key: inside.tolist() for key, inside in slices.subsets.items()} == {"mine": [False, True, False, True]}
+        assert slices.origin == f"list: {name}"
 
-    def test_a_column_of_another_name(self, tmp_path):
+    def test_id_column_can_be_named(self, tmp_path):
         (tmp_path / "x.csv").write_text(f"photo\n{val_name(1)}\n")
         with pytest.raises(FormatError, match="no column with the example ids"):
             read(tmp_path / "x.csv")
@@ -117,7 +117,7 @@ class TestList:
             ("x.json", b"[", "not valid JSON"),
         ],
     )
-    def test_trouble_is_told(self, tmp_path, name, content, message):
+    def test_invalid_content_raises(self, tmp_path, name, content, message):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(InputError, match=message):
             read(tmp_path / name)
@@ -131,15 +131,15 @@ class TestTable:
     def rows(self, *numbers):
         return [f"{n},{val_name(n)},{'ns'[n % 2]},{n * 100}" for n in numbers]
 
-    def test_each_column_is_a_group_column(self, tmp_path):
-        found = read(self.table(tmp_path, *self.rows(4, 1, 3, 2)), "table")
-        assert found.columns == {
+    def test_columns_become_group_columns(self, tmp_path):
+        slices = read(self.table(tmp_path, *self.rows(4, 1, 3, 2)), "table")
+        assert slices.columns == {
             "mine:region": ("s", "n", "s", "n"),
             "mine:income": ("100", "200", "300", "400"),
         }
-        assert found.subsets == {}
+        assert slices.subsets == {}
 
-    def test_or_those_that_are_named(self, tmp_path):
+    def test_group_columns_can_be_chosen(self, tmp_path):
         path = self.table(tmp_path, *self.rows(1, 2, 3, 4))
         assert list(read(path, "table", columns=Columns(groups=("income",))).columns) == ["mine:income"]
         with pytest.raises(InputError, match="has no column 'country'; it has"):
@@ -153,11 +153,11 @@ class TestTable:
             ((1, 2, 3, 4, 4), "occurs more than once"),
         ],
     )
-    def test_every_example_stands_exactly_once(self, tmp_path, rows, message):
+    def test_table_needs_every_example_exactly_once(self, tmp_path, rows, message):
         with pytest.raises(InputError, match=message):
             read(self.table(tmp_path, *self.rows(*rows)), "table")
 
-    def test_cells_that_are_empty_and_tables_without_columns(self, tmp_path):
+    def test_empty_cells_and_tables_without_columns_raise(self, tmp_path):
         rows = self.rows(1, 2, 3, 4)
         with pytest.raises(FormatError, match="column 'region' has 1 empty cells"):
             read(self.table(tmp_path, *rows[:3], f"4,{val_name(4)},,1"), "table")
@@ -177,7 +177,7 @@ class TestNames:
             ("n01440764", "'n01440764' is a class of imagenet-val already"),
         ],
     )
-    def test_a_name_that_means_something_else(self, tmp_path, name, message):
+    def test_names_with_another_meaning_raise(self, tmp_path, name, message):
         store = Store.create(tmp_path / "W")
         store.add_test_set(TestSet(VAL.name, IMAGENET, VAL.ids, VAL.labels, {"light": ("a", "b", "a", "b")}))
         (tmp_path / "x.txt").write_text(val_name(1))

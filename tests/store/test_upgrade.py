@@ -23,10 +23,11 @@ from regrade.store.layout import CONTENTS
 from regrade.store.parquet import write_parquet
 
 LAYOUT_2 = Path(__file__).with_name("layout_2")
+OLD_IMAGES, OLD_NEIGHBORS = "pictures", "neighbours"
 MOVED = {
-    "pictures/toys.parquet": "images/toys.parquet",
-    "neighbours/toys/22638c288ece3538/signatures.parquet": "neighbors/toys/22638c288ece3538/signatures.parquet",
-    "neighbours/toys/22638c288ece3538/thumbnails.npy": "neighbors/toys/22638c288ece3538/thumbnails.npy",
+    f"{OLD_IMAGES}/toys.parquet": "images/toys.parquet",
+    f"{OLD_NEIGHBORS}/toys/22638c288ece3538/signatures.parquet": "neighbors/toys/22638c288ece3538/signatures.parquet",
+    f"{OLD_NEIGHBORS}/toys/22638c288ece3538/thumbnails.npy": "neighbors/toys/22638c288ece3538/thumbnails.npy",
 }
 
 
@@ -41,7 +42,7 @@ def files_below(root: Path) -> set[str]:
 
 def to_layout_2(root: Path) -> None:
     """Turn a new workspace into one of layout 2: other names of two folders, and so other places in their files."""
-    for new, old in (("images", "pictures"), ("neighbors", "neighbours")):
+    for new, old in (("images", OLD_IMAGES), ("neighbors", OLD_NEIGHBORS)):
         (root / new).rename(root / old)
         for path in (root / old).rglob("*.parquet"):
             table = pq.read_table(path)
@@ -52,7 +53,7 @@ def to_layout_2(root: Path) -> None:
                 write_parquet(table, meta, file)
     listed = read_checked_json(root / CONTENTS)["stored_files"]
     content = {place: digest for place, digest in listed.items() if not place.startswith("images/")}
-    for path in (root / "pictures").iterdir():
+    for path in (root / OLD_IMAGES).iterdir():
         content[path.relative_to(root).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
     (root / CONTENTS).write_bytes(stored_json({"stored_files": content}, place=CONTENTS))
     config = root / "regrade.toml"
@@ -69,7 +70,7 @@ def test_upgrade_of_layout_2_moves_renamed_folders(root):
     assert upgrade_workspace(root) == len(MOVED)
     after = files_below(root) - {".lock"}
     assert after == {MOVED.get(place, place) for place in before}
-    assert not (root / "pictures").exists() and not (root / "neighbours").exists()
+    assert not (root / OLD_IMAGES).exists() and not (root / OLD_NEIGHBORS).exists()
 
 
 def test_upgrade_of_layout_2_keeps_all_content(root):
@@ -87,7 +88,7 @@ def test_upgrade_of_layout_2_keeps_all_content(root):
 def test_upgrade_of_layout_2_lists_moved_files(root):
     upgrade_workspace(root)
     listed = read_checked_json(root / CONTENTS)["stored_files"]
-    assert "images/toys.parquet" in listed and "pictures/toys.parquet" not in listed
+    assert "images/toys.parquet" in listed and f"{OLD_IMAGES}/toys.parquet" not in listed
     assert contents_after(root, {}) is None
 
 
@@ -132,8 +133,8 @@ def test_upgrade_of_layout_2_refuses_a_missing_file(root, place):
 
 
 def test_upgrade_of_layout_2_refuses_a_renamed_file(root):
-    (root / "pictures" / "toys.parquet").rename(root / "pictures" / "pets.parquet")
-    with pytest.raises(DamagedFile, match=r"pets\.parquet is damaged \(it holds pictures/toys\.parquet"):
+    (root / OLD_IMAGES / "toys.parquet").rename(root / OLD_IMAGES / "pets.parquet")
+    with pytest.raises(DamagedFile, match=rf"pets\.parquet is damaged \(it holds {OLD_IMAGES}/toys\.parquet"):
         upgrade_workspace(root)
 
 
@@ -149,9 +150,9 @@ def test_upgrade_refuses_a_file_in_the_way(root):
 def test_upgrade_keeps_files_of_the_user(root):
     (root / "images").mkdir()
     (root / "images" / "mine.png").write_bytes(b"mine")
-    (root / "pictures" / "notes.txt").write_text("mine")
+    (root / OLD_IMAGES / "notes.txt").write_text("mine")
     upgrade_workspace(root)
-    assert {"images/mine.png", "pictures/notes.txt"} <= files_below(root)
+    assert {"images/mine.png", f"{OLD_IMAGES}/notes.txt"} <= files_below(root)
 
 
 def test_upgrade_that_was_killed_is_completed(root, monkeypatch):

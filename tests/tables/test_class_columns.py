@@ -1,4 +1,4 @@
-"""Classes by id or by index, never by guess."""
+"""Columns of class ids and class indices."""
 
 import pyarrow as pa
 import pytest
@@ -28,11 +28,11 @@ def indices(values, space=CIFAR, reading=Reading.AUTO):
         ([["cat", "dog"]], [[3, 5]]),
     ],
 )
-def test_ids_indices_and_lists(values, expected):
+def test_class_indices_reads_ids_indices_and_lists(values, expected):
     assert indices(values) == expected
 
 
-def test_numbers_that_could_be_either_must_be_told_apart():
+def test_class_indices_rejects_ambiguous_numbers():
     with pytest.raises(InputError, match="--class-numbers"):
         indices([1, 2], SHIFTED)
     assert indices([1, 2], SHIFTED, Reading.IDS) == [[0], [1]]
@@ -54,6 +54,6 @@ def test_numbers_that_could_be_either_must_be_told_apart():
         ([True, False], FormatError, "bool"),
     ],
 )
-def test_what_is_no_class_is_named(values, kind, words):
+def test_class_indices_names_invalid_classes(values, kind, words):
     with pytest.raises(kind, match=words):
         indices(values)
