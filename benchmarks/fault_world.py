@@ -118,7 +118,7 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
 
 
 def read_every_file(store: Store) -> dict[str, object]:
-    """Read all that a workspace holds, to the last byte, as a digest per stored thing."""
+    """Read all stored content of a workspace completely, as a digest per item."""
     content: dict[str, object] = {
         f"classes {name}": store.class_space(name).digest for name in store.class_space_names()
     }

@@ -39,7 +39,7 @@ def test_add_rows_appends_in_order():
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_add_predictions_stores_scores_in_any_memory_layout(tmp_path, layout):
-    """Some classifiers of scikit-learn give their probabilities column by column."""
+    """Some classifiers of scikit-learn return probabilities in Fortran order."""
     chance = np.random.default_rng(0)
     given = chance.dirichlet(np.ones(3), size=6)
     workspace = regrade.init(tmp_path / "study")

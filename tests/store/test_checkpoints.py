@@ -214,7 +214,7 @@ class TestImportCheckpoints:
 
     @pytest.mark.parametrize("rows", [5, 7])
     def test_import_rejects_another_number_of_ids(self, workspace, tmp_path, rows):
-        """More rows than ids would be passed over without a word."""
+        """Otherwise rows without an id would be dropped silently."""
         np.savez(tmp_path / "all.npz", scores=np.zeros((2, 3, rows, 10)), ids=IDS)
         with pytest.raises(FormatError, match=rf"6 ids, but scores of shape \(2, 3, {rows}, 10\)"):
             self.import_path(workspace, tmp_path / "all.npz")

@@ -112,7 +112,7 @@ class TestRoundTrip:
         assert store.label_set(test_set, "judged").unlisted is Unlisted.WRONG
 
     def test_label_set_without_judgments_round_trips(self, store):
-        """Images that were shown to people who could not name anything in them."""
+        """Images for which people could not name any class."""
         test_set = a_test_set()
         store.add_test_set(test_set)
         none = np.empty(0, dtype=np.int64)

@@ -36,7 +36,7 @@ def judged(file: LabelFile) -> dict[tuple[str, str], str]:
 class TestJson:
     @pytest.mark.parametrize("key", ["corect", "Correct", "corrects", "correct_labels"])
     def test_read_label_file_refuses_a_misspelled_state(self, read, key):
-        """It was imported as no judgment at all."""
+        """A regression test: it was imported as no judgment at all."""
         with pytest.raises(InputError, match=rf"{key}"):
             read({"p0": {key: ["cat"]}})
         with pytest.raises(UnknownName, match="did you mean correct"):
@@ -93,7 +93,7 @@ class TestJson:
 
 class TestTables:
     def test_read_label_file_finds_the_state_in_any_case(self, read):
-        """A column State was passed over, and every class taken as correct."""
+        """A regression test: a column State was ignored, and every class read as correct."""
         file = read("Image,Class,State\np0,cat,wrong\n")
         assert judged(file) == {("p0", "cat"): "wrong"}
         assert file.notes == ()
@@ -132,7 +132,7 @@ class TestTables:
 class TestProblematic:
     @pytest.mark.parametrize("word", ["False", "false", "no", "0", "", " "])
     def test_read_label_file_reads_not_problematic(self, read, word):
-        """The text False was a reason not to score it."""
+        """A regression test: the text False was read as a reason not to score the image."""
         file = read(f"image,class,state,problematic\np0,cat,correct,{word}\np1,dog,correct,blurred\n")
         assert file.labels.reasons == ("", "blurred", "")
 

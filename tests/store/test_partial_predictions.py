@@ -27,7 +27,7 @@ def part(positions, *, value=0, width=None, features=None):
 
 
 def rows(positions, width) -> np.ndarray:
-    """Features that tell where they belong: 100 times the position, and the column."""
+    """Features that identify their position: 100 times the position plus the column."""
     return np.add.outer(100 * np.arange(positions.start, positions.stop), np.arange(width)).astype(np.float16)
 
 

@@ -25,7 +25,7 @@ def store(tmp_path) -> Store:
 
 
 def add(store, features=None, **changes):
-    """Store the predictions of ``m``, and give them back with their folder."""
+    """Store the predictions of ``m``, and return their folder."""
     predictions = Predictions("m", "shelf", "toys", BEST, SCORES, None, ScoreKind.PROBABILITIES, features)
     fields = {
         "model": ModelSpec("m", "toys"),

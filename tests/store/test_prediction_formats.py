@@ -284,7 +284,7 @@ class TestScores:
         assert predictions.score_kind.value == "logits"
 
     def test_best_classes_are_taken_before_rounding(self, workspace, tmp_path):
-        """Half precision knows no number between 10 and 10.0078: the order of these two is lost in it."""
+        """Half precision has no number between 10 and 10.0078, so the order of these two is lost in it."""
         scores = np.zeros((12, 10), dtype=np.float32)
         scores[:, 2], scores[:, 7] = 10.0, 10.001
         assert np.float16(10.001) == np.float16(10.0)
@@ -331,7 +331,7 @@ class TestScores:
 class TestClassNumbers:
     @pytest.fixture
     def numbered(self, tmp_path) -> Workspace:
-        """Class ids that are numbers, but not those of their places."""
+        """Class ids that are numbers other than their indices."""
         workspace = regrade.init(tmp_path / "W")
         (tmp_path / "years.csv").write_text("id\n1\n2\n3\n")
         (tmp_path / "set.csv").write_text("image,label\na,1\nb,2\nc,3\n")

@@ -28,7 +28,7 @@ def root(template: Path, tmp_path: Path) -> Path:
 
 
 def at_once(root: Path, action: Callable[[Workspace, int], Result]) -> list[Result]:
-    """Run an action several times at once, each with a workspace of its own that was opened before."""
+    """Run an action several times concurrently, each with its own opened workspace."""
     barrier = Barrier(WRITERS)
 
     def run(number: int) -> Result:

@@ -20,7 +20,7 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def declared(shape: tuple[int, ...], descr: str = "<f8", content: bytes = bytes(16)) -> bytes:
-    """An NPY file whose header says something else than what follows."""
+    """An NPY file whose header does not match its content."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
     return file.getvalue() + content
@@ -96,7 +96,7 @@ def test_load_rejects_other_types(opened, array, words):
 
 
 class Trap:
-    """Says so when it is unpickled."""
+    """Fails the test when it is unpickled."""
 
     def __reduce__(self):
         return pytest.fail, ("unpickled",)
@@ -111,14 +111,14 @@ def test_load_never_unpickles(opened):
 
 @pytest.mark.parametrize("shape", [(10**12,), (10**30, 10**30), (1,), (3, 10**10)])
 def test_open_arrays_rejects_a_shape_that_does_not_match_the_size(opened, shape):
-    """Nothing of that size is allocated: the header is held against the size of the file."""
+    """Nothing of that size is allocated: the header is checked against the size of the file."""
     for content in (declared(shape), archive(("a.npy", declared(shape)))):
         with pytest.raises(FormatError, match="declares"):
             opened(content)
 
 
-def test_open_arrays_refuses_a_member_that_claims_more_than_zlib_can_pack(opened):
-    """The directory of the archive may lie as well as the header."""
+def test_open_arrays_rejects_a_member_with_an_impossible_compression_ratio(opened):
+    """The directory of the archive can be wrong as well as the header."""
     header = declared((10**8,), "|u1", b"")
     content, size = archive(("a.npy", header)), len(header).to_bytes(4, "little")
     assert content.count(size) == 2

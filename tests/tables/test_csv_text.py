@@ -51,7 +51,7 @@ def test_read_table_keeps_quotes_within_cells(read):
     ],
 )
 def test_read_table_refuses_a_quote_that_is_never_closed(read, content, line):
-    """Otherwise the rest of the file is one cell, and its rows are gone."""
+    """Otherwise the rest of the file becomes one cell, and its rows are lost."""
     with pytest.raises(FormatError, match=f"line {line} has a quote that is not closed"):
         read(content)
 
