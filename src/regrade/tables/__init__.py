@@ -19,10 +19,9 @@ from regrade.tables.examples import (
 )
 from regrade.tables.files import TABLE_SUFFIXES, is_list, is_text, read_json_rows, read_table
 from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
-from regrade.tables.json_text import read_json
 from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
-from regrade.tables.text_files import check_file, first_line, read_text, why_unreadable
+from regrade.tables.text_files import check_file, first_line, read_json, read_text, why_unreadable
 
 __all__ = [
     "ARRAY_SUFFIXES",

@@ -14,8 +14,7 @@ import pyarrow.parquet
 from regrade.core import FormatError
 from regrade.core.strict_json import parse_json
 from regrade.tables.csv_text import read_csv
-from regrade.tables.json_text import read_json
-from regrade.tables.text_files import check_file, read_text, why_unreadable
+from regrade.tables.text_files import check_file, read_json, read_text, why_unreadable
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 """The extensions of table files."""

@@ -1,4 +1,4 @@
-"""Checking and reading users' text files."""
+"""Checking and reading users' text and JSON files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 
 from regrade.core import FormatError, InputError
+from regrade.core.strict_json import parse_json
 from regrade.core.utf8 import not_utf8
 
 
@@ -25,6 +26,16 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(not_utf8(error)) from None
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file; invalid JSON and duplicate keys in an object raise."""
+    check_file(path)
+    try:
+        content: object = parse_json(read_text(path))
+    except FormatError as error:
+        raise FormatError(f"{path} {error}") from None
+    return content
 
 
 def why_unreadable(error: Exception, form: str) -> str:
