@@ -21,11 +21,11 @@ SPACE = ClassSpace("toys", CLASSES)
 
 
 def make_every_file(folder: Path) -> Workspace:
-    """Create a workspace below a folder, with a test set of images and everything that can be stored about it."""
+    """A workspace below a folder with a test set of images and every kind of file that can be stored for it."""
     workspace = regrade.init(folder / "W")
     rng = np.random.default_rng(5)
-    _add_images(workspace.store.root / "images", rng)
-    workspace.add_test_set("shelf", workspace.store.root / "images", classes=SPACE)
+    _add_images(workspace.store.root / "photos", rng)
+    workspace.add_test_set("shelf", workspace.store.root / "photos", classes=SPACE)
     test_set = workspace.store.test_set("shelf")
     for number, model in enumerate(("first", "second", "third")):
         scores = rng.random((IMAGES, len(CLASSES))) + (2 - 0.5 * number) * np.eye(len(CLASSES))[test_set.labels]
@@ -40,7 +40,7 @@ def make_every_file(folder: Path) -> Workspace:
 
 
 def add_published_queues(workspace: Workspace) -> None:
-    """Add queues of each question with votes: one round is published, another is not."""
+    """Add queues of each question with votes; publish a first round of votes and leave a second one unpublished."""
     ledger = workspace.ledger
     person = ledger.add_person("Olga", Role.OWNER)
     workspace.queue_labels("shelf", size=12, name="exam")
@@ -93,7 +93,7 @@ def _add_mapped_set(store: Store) -> None:
 
 
 def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None:
-    """Import labels with novel predictions left, a judged sample of these, people, slices and mistakes."""
+    """Import labels that leave some predictions novel, a judged sample of these, people, slices and mistakes."""
     labels = [f"{image},{CLASSES[label]}" for image, label in zip(test_set.ids, test_set.labels, strict=True)]
     people = [f"{line},Ada,{second},{second + 5}" for second, line in enumerate(labels[:30])]
     slices = [f"{image},{'dark' if number % 3 else 'bright'}" for number, image in enumerate(test_set.ids)]
@@ -118,32 +118,32 @@ def _import_files(workspace: Workspace, folder: Path, test_set: TestSet) -> None
 
 
 def read_every_file(store: Store) -> dict[str, object]:
-    """Read everything in a workspace completely; returns a digest per stored object."""
-    digests: dict[str, object] = {
+    """Read all stored content of a workspace completely, as a digest per item."""
+    content: dict[str, object] = {
         f"classes {name}": store.class_space(name).digest for name in store.class_space_names()
     }
     for name in store.test_set_names():
         test_set = store.test_set(name)
-        digests[f"test set {name}"] = (test_set.digest, [slices.digest for slices in test_set.slice_sets])
+        content[f"test set {name}"] = (test_set.digest, [slices.digest for slices in test_set.slice_sets])
         class_map = store.class_map(test_set)
-        digests[f"map {name}"] = None if class_map is None else class_map.digest
+        content[f"map {name}"] = None if class_map is None else class_map.digest
         for model in (*store.model_names(name), *store.people_names(name)):
             manifest = replace(store.manifest(test_set, model), created="")
             predictions = store.predictions(test_set, model)
             images = None if predictions.fingerprints is None else predictions.fingerprints.tobytes()
-            digests[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
+            content[f"predictions {name} {model}"] = (predictions.digest, images, manifest)
         for labels in store.label_set_names(name):
             label_set = store.label_set(test_set, labels)
             frame = store.review(test_set, label_set)
             states = None if frame is None else (frame.digest, frame.drawn, frame.states.tolist())
-            digests[f"labels {name} {labels}"] = (label_set.digest, label_set.origin, states)
+            content[f"labels {name} {labels}"] = (label_set.digest, label_set.origin, states)
         for model in store.mistake_review_names(name):
-            digests[f"mistakes {name} {model}"] = store.mistake_review(test_set, model).digest
+            content[f"mistakes {name} {model}"] = store.mistake_review(test_set, model).digest
         for ensemble in store.ensemble_names(name):
-            digests[f"checkpoints {name} {ensemble}"] = _read_checkpoints(store, test_set, ensemble)
+            content[f"checkpoints {name} {ensemble}"] = _read_checkpoints(store, test_set, ensemble)
         if store.has_images(name):
-            digests |= _read_images(store, test_set)
-    return digests
+            content |= _read_images(store, test_set)
+    return content
 
 
 def _read_checkpoints(store: Store, test_set: TestSet, ensemble: str) -> list[bytes]:
@@ -157,5 +157,5 @@ def _read_images(store: Store, test_set: TestSet) -> dict[str, object]:
     signatures = [
         store.signatures(test_set.name, SignatureKey(source, size)) for size in store.signature_sizes(test_set.name)
     ]
-    digests = [None if part is None else part.digest for part in signatures]
+    digests = [None if signature_set is None else signature_set.digest for signature_set in signatures]
     return {f"images {test_set.name}": source, f"signatures {test_set.name}": digests}

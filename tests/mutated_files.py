@@ -1,4 +1,4 @@
-"""Small valid files of every form that a user can bring, with the command that imports each, to be damaged."""
+"""Small valid files of every format that users can import, each with its import command, as input for mutations."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ VAL = [val_name(number) for number in range(1, 7)]
 
 @dataclass(frozen=True)
 class Case:
-    """One file, the command that imports it (the file's path goes in place of FILE), and how it is damaged."""
+    """A file, the command that imports it (FILE stands for its path), and the mutations to apply."""
 
     name: str
     file: str
@@ -43,14 +43,14 @@ class Case:
     command: tuple[object, ...]
     mutations: tuple[Mutation, ...]
     every_form_is_valid: bool = False
-    """Whether parts may be left out without a word, as the names of classes may."""
+    """Whether parts of the file are optional and may be omitted without a note, such as class names."""
 
     def arguments(self, file: Path, workspace: Path) -> tuple[object, ...]:
         return (*(file if part == "FILE" else part for part in self.command), "-w", workspace)
 
     def mutated(self, content: bytes, number: int) -> Mutated:
         damaged = m.mutated(content, self.mutations, f"{self.name} {number}")
-        ordered = self.command[0] in ("testsets", "review")  # the order of a new test set, and of votes, is their own
+        ordered = self.command[0] in ("testsets", "review")  # the order of new test sets and of votes is kept
         moved = ordered and damaged.what.endswith(("moved to the end", "rows reversed"))
         if moved or self.every_form_is_valid:
             return Mutated(damaged.content, damaged.what, Effect.VALUE)
@@ -103,7 +103,7 @@ def archive(**arrays: np.ndarray) -> Callable[[Path], bytes]:
 
 
 def written_by(make: Callable[[Path], Path]) -> Callable[[Path], bytes]:
-    """The file that a function writes below a folder; what else it writes stays beside the damaged file."""
+    """The content of a file that a function writes in a folder; other files it writes stay there."""
 
     def content(folder: Path) -> bytes:
         path = make(folder / "made")
@@ -115,7 +115,7 @@ def written_by(make: Callable[[Path], Path]) -> Callable[[Path], bytes]:
 
 
 def exported(suffix: str) -> Callable[[Path], bytes]:
-    """The ledger of a workspace in which two people voted, as a file."""
+    """The ledger file of a workspace in which two people voted."""
 
     def content(folder: Path) -> bytes:
         (folder / "voted").mkdir()
@@ -382,7 +382,7 @@ CASES = (
 
 
 def make_workspace(folder: Path) -> Path:
-    """Where all cases are imported: six pets with a drawn review, six validation images, an empty ledger."""
+    """The workspace for all imports: six pets with a drawn review, six validation images, an empty ledger."""
     workspace = make_pets(folder)
     rows = "".join(f"{image},n01440764\n" for image in VAL)
     (folder / "val.csv").write_text("image,label\n" + rows)
@@ -398,7 +398,7 @@ def make_workspace(folder: Path) -> Path:
 
 
 def shelf(folder: Path) -> dict[object, Path]:
-    """The files that some commands take beside the damaged file."""
+    """Write the additional files that some commands need."""
     animals, examples = folder / "animals.csv", folder / "examples.csv"
     animals.write_text(_CLASSES)
     examples.write_text("\n".join(",".join(row) for row in _EXAMPLES) + "\n")
@@ -406,7 +406,7 @@ def shelf(folder: Path) -> dict[object, Path]:
 
 
 def state(workspace: Path) -> dict[str, object]:
-    """All that a workspace holds, read back; what a file was called and hashed to does not count."""
+    """All stored content of a workspace, except the names and hashes of imported files."""
     opened = regrade.open(workspace)
     store = opened.store
     content: dict[str, object] = {}
@@ -434,7 +434,7 @@ def state(workspace: Path) -> dict[str, object]:
 
 
 def _images(store: Store, test_set: TestSet) -> list[bytes | None]:
-    """The content of all images, None where one cannot be read."""
+    """The content of all images, None for images that cannot be read."""
     images: list[bytes | None] = []
     for place in range(len(test_set)):
         try:
@@ -451,11 +451,11 @@ def ledger_rows(workspace: Path) -> list[dict[str, object]]:
     return rows
 
 
-# Folders of images, which are no single file
+# Folders of images
 
 
 def damage_folder(root: Path, rng: random.Random) -> str:
-    """Do one odd thing to a folder of images, one folder a class, and say what."""
+    """Mutate a folder of images with one subfolder per class, and return a description of the mutation."""
     images = sorted(path for path in root.rglob("*.png"))
     image = rng.choice(images)
     ways: dict[str, Callable[[], object]] = {

@@ -1,4 +1,4 @@
-"""Damage to files, by chance and by seed: bytes, rows, columns, keys, types, members; each says what it changed."""
+"""Random, seeded mutations of files: bytes, rows, columns, keys, types, members; each describes what it changed."""
 
 import csv
 import io
@@ -39,15 +39,15 @@ DTYPES = (
 
 
 class Effect(Enum):
-    """What a mutation may do to a result without a word."""
+    """What a mutation may change in a result without a note."""
 
-    VALUE = "another value in place of one: the file says something else"
-    STRUCTURE = "nothing: the result is refused, is the same, or the output says what was done"
+    VALUE = "a value, since the file contains another one"
+    STRUCTURE = "nothing: the file is rejected, the result is the same, or a note says what was done"
 
 
 @dataclass(frozen=True)
 class Mutated:
-    """A damaged file, and what was done to it."""
+    """A mutated file, and a description of the mutation."""
 
     content: bytes
     what: str
@@ -66,7 +66,7 @@ def structure(content: bytes, what: str) -> Mutated:
 
 
 def misspelled(name: str, rng: random.Random) -> str:
-    """A name with a letter left out, doubled, or in another case; blanks around it; or another name."""
+    """A name with a letter omitted or doubled, in another case, with surrounding spaces, or another name."""
     place = rng.randrange(len(name) or 1)
     return rng.choice((
         name[:place] + name[place + 1 :], name[:place] + name[place : place + 1] + name[place:], name.upper(),
@@ -132,7 +132,7 @@ def other_newlines(content: bytes, rng: random.Random) -> Mutated:
     lines = content.decode().splitlines()
     ends = [rng.choice(("\n", "\r\n", "\r\n")) for _ in lines]
     changed = "".join(map("".join, zip(lines, ends, strict=True))).encode()
-    # within quotes the end of a line is content
+    # within quotes a line end is content
     return Mutated(changed, "mixed line ends", Effect.VALUE if b'"' in content else Effect.STRUCTURE)
 
 
@@ -222,7 +222,7 @@ CSV: tuple[Mutation, ...] = (csv_cell, csv_column_cells, csv_columns, csv_column
 
 @dataclass(frozen=True)
 class _Place:
-    """A value within JSON: what holds it, and under which key or position."""
+    """A value within JSON: its container, and its key or index there."""
 
     holder: list | dict
     key: str | int
@@ -238,7 +238,7 @@ _TWICE = "stands twice"
 
 
 def _dumped(content: object) -> bytes:
-    """JSON, in which a key with `_TWICE` behind it is the key itself once more."""
+    """JSON, in which a key with the suffix `_TWICE` becomes a duplicate key."""
     return json.dumps(content, ensure_ascii=True).replace(_TWICE, "").encode()
 
 
@@ -566,7 +566,7 @@ TAR: tuple[Mutation, ...] = (tar_members,)
 
 
 def mutated(content: bytes, mutations: tuple[Mutation, ...], seed: str) -> Mutated:
-    """One mutation of a file, drawn and carried out by a seed; one that is not possible is drawn anew."""
+    """A random mutation of a file; if a mutation is not applicable, another one is drawn."""
     rng = random.Random(seed)
     for _ in range(100):
         damaged = rng.choice(mutations)(content, rng)

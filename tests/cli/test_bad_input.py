@@ -93,7 +93,7 @@ class TestPredictions:
             pytest.param(wide("3 4", *["4 5"] * 4, "4 5 6"), ("same number of classes",), id="ragged lists"),
             pytest.param(wide(*["3 4 3"] * 6), ("'second'", "row 0", "cat", "twice"), id="class listed twice"),
             pytest.param(
-                wide() + "p6,cat,dog\n", ("line 8 has 3 cells, and the first line names 2",), id="ragged rows"
+                wide() + "p6,cat,dog\n", ("line 8 has 3 cells, but the first line names 2",), id="ragged rows"
             ),
             pytest.param("image,label\n" + "p0,cat\n" * 1, ("no column with predictions",), id="no model"),
             pytest.param("image,m\np0,cat\n", ("example ids", "--id-column"), id="no ids"),
@@ -101,7 +101,7 @@ class TestPredictions:
             pytest.param("image,image,m\np0,p0,cat\n", ("'image' twice",), id="id column twice"),
             pytest.param(wide().replace("image,", "image,label,").replace(",cat", ",cat,cat"), (), id="shifted rows"),
             pytest.param(wide(*["9" * 20] * 6), ("row 0: class 1", "outside cifar-10 (0 to 9)"), id="endless class"),
-            pytest.param(wide("3", "0.5", *"1234"), ("row 1: 0.5 is no class id or class index",), id="a fraction"),
+            pytest.param(wide("3", "0.5", *"1234"), ("row 1: 0.5 is not a class id or class index",), id="a fraction"),
             pytest.param("", ("is empty",), id="empty file"),
             pytest.param("image,second\n", ("no rows",), id="heading only"),
             pytest.param("image,second", ("no rows below the first line",), id="heading without end"),
@@ -124,7 +124,9 @@ class TestPredictions:
 
     def test_labels_that_differ_from_those_of_the_test_set(self, refused_file):
         content = "image,label,second\n" + "".join(f"{i},cat,dog\n" for i in IDS)
-        refused_file("second.csv", content, "labels differ", "4 examples", "'p1'", "cat here, dog there")
+        refused_file(
+            "second.csv", content, "labels differ", "4 examples", "'p1'", "cat in the file, dog in the test set"
+        )
 
     def test_unknown_columns_are_told_with_their_neighbors(self, refused_file):
         refused_file("a.csv", wide(), "unknown group column 'secnd'", "second", options=("--group", "secnd"))
@@ -141,13 +143,13 @@ class TestPredictions:
         ("content", "words"),
         [
             pytest.param(answered(["cat", "dog"])[:-3], ("line 6", "not valid JSON"), id="truncated"),
-            pytest.param(b"[1, 2]", ("line 1", "an object is wanted"), id="no object"),
+            pytest.param(b"[1, 2]", ("line 1", "expected an object"), id="no object"),
             pytest.param(b"{}\n{}", ("no rows",), id="empty objects"),
             pytest.param(answered("cat") + b'\n{"image": "p6"}', ("row 6", "empty"), id="missing key"),
             pytest.param(b'{"image": "p6"}\n' + answered("cat"), ("row 0", "empty"), id="missing in the first row"),
             pytest.param(
                 answered("cat") + b'\n{"image": "p6", "second": 3}',
-                ("'second': row 6 holds numbers, and rows before it text",),
+                ("'second': row 6 contains numbers, and rows before it text",),
                 id="mixed",
             ),
             pytest.param(answered({"a": 1}), ("struct", "not class ids"), id="objects"),
@@ -156,7 +158,7 @@ class TestPredictions:
             pytest.param(answered([3, None]), ("row 0", "empty"), id="holes in lists"),
             pytest.param(answered([[3], [4]]), ("not class ids",), id="lists of lists"),
             pytest.param(
-                answered(2**70), ("'second': row 0 holds a whole number that is too large",), id="endless number"
+                answered(2**70), ("'second': row 0 contains an integer that is too large",), id="endless number"
             ),
             pytest.param(
                 answered("cat") + b'\n{"image": "p6", "second": ["cat"]}', ("row 6 holds lists",), id="a list"
@@ -260,7 +262,7 @@ class TestPredictions:
             pytest.param(archive(scores=SCORES)[:300], ("cannot be read as npz",), id="truncated"),
             pytest.param(b"PK\x03\x04garbage", ("cannot be read as npz",), id="garbage"),
             pytest.param(archive(values=SCORES), ("values", "scores or classes"), id="no answers"),
-            pytest.param(archive(), ("holds no arrays",), id="nothing"),
+            pytest.param(archive(), ("contains no arrays",), id="nothing"),
             pytest.param(archive(scores=SCORES, ids=np.array(IDS[:5])), ("ids", "(5,)"), id="too few ids"),
             pytest.param(archive(scores=SCORES, ids=np.array("p0")), ("ids", "()"), id="one id"),
             pytest.param(archive(scores=SCORES, ids=np.array(["p0"] * 6)), ("'p0'", "once"), id="duplicate"),
@@ -297,17 +299,17 @@ class TestPredictions:
         folder = tmp_path / "folder.csv"
         folder.mkdir()
         command = ("import", "predictions")
-        refused((*command, folder, "-t", "pets"), "is a folder, a file is wanted")
+        refused((*command, folder, "-t", "pets"), "is a folder: expected a file")
         refused((*command, tmp_path / "none.csv", "-t", "pets"), "there is no file")
         refused((*command, tmp_path / ("x" * 300), "-t", "pets"), "File name too long")
         (tmp_path / "sheet.xlsx").write_bytes(b"PK")
-        refused((*command, tmp_path / "sheet.xlsx", "-t", "pets"), "tables end in .csv", "not .xlsx")
+        refused((*command, tmp_path / "sheet.xlsx", "-t", "pets"), "a table must have the extension .csv", "not .xlsx")
 
     def test_a_new_test_set_needs_classes_and_labels(self, refused, tmp_path):
         (tmp_path / "m.csv").write_text(wide())
         command = ("import", "predictions", tmp_path / "m.csv", "--test-set", "new")
         refused(command, "'new' is new", "--classes")
-        refused((*command, "--classes", "cifar-10"), "no labels to make it from", "regrade testsets add new")
+        refused((*command, "--classes", "cifar-10"), "no labels to create it from", "regrade testsets add new")
         refused((*command, "--classes", "cifar"), "unknown class space 'cifar'", "cifar-10")
 
     def test_other_content_under_the_same_name_says_how_to_proceed(self, refused, tmp_path):
@@ -371,7 +373,7 @@ class TestLabels:
         [
             pytest.param("image,class\np9,cat\n", ("'p9'", "not in test set pets"), id="stranger"),
             pytest.param("image,class\np0,cta\n", ("'cta'", "did you mean cat?"), id="unknown class"),
-            pytest.param("image,foo\np0,cat\n", ("no column with classes",), id="no classes"),
+            pytest.param("image,foo\np0,cat\n", ("has no column with classes",), id="no classes"),
             pytest.param("image,class,state\np0,cat,right\n", ("'right'", "correct, unclear, wrong"), id="state"),
             pytest.param("image,class,state\np0,cat,\n", ("'state'", "empty"), id="empty state"),
             pytest.param(
@@ -411,7 +413,7 @@ class TestQuestions:
         [
             (("grade", "-t", "pest"), ("unknown test set 'pest'", "did you mean pets?")),
             (("grade", "-t", " "), ("a name must not be empty",)),
-            (("grade", "-t", "pets\udcff"), ("no valid text",)),
+            (("grade", "-t", "pets\udcff"), ("not valid text",)),
             (("grade", "-t", "pets", "--model", "frist"), ("unknown model on pets 'frist'", "did you mean first?")),
             (("grade", "-t", "pets", "--model", "first", "--model", "first"), ("named twice",)),
             (("grade", "-t", "pets", "--labels", "real"), ("unknown label set of pets 'real'", "none yet")),
@@ -496,19 +498,20 @@ class TestWorkspaces:
         [
             ("version = 99\nnew_key = 3", ("newer regrade", "layout 99", "upgrade")),
             ("version = ", ("regrade.toml", "not valid TOML")),
-            (b"version = 2 # caf\xe9\n", ("regrade.toml is not UTF-8 text (line 1, byte 17)",)),
-            ("version = 2\nconfidence = 0,95", ("regrade.toml is not valid TOML at line 2", "name = value")),
+            (b"version = 3 # caf\xe9\n", ("regrade.toml is not UTF-8 text (line 1, byte 17)",)),
+            ("version = 3\nconfidence = 0,95", ("regrade.toml is not valid TOML at line 2", "name = value")),
             (f"version = {'9' * 5000}", ("not valid TOML", "name = value")),
-            ("", ("regrade.toml states no version", "version = 2")),
-            ("version = 2\nconfidance = 0.9", ("regrade.toml", "'confidance'", "did you mean confidence?")),
-            ("version = 2\nconfidence = 95", ("confidence must be a number between 0 and 1", "is '95'")),
-            ("version = 2\nconfidence = nan", ("confidence must be a number between 0 and 1",)),
-            ("version = 2\nconfidence = true", ("confidence must be a number between 0 and 1",)),
-            ("version = 2\nledger = 3", ("ledger must be text in quotes",)),
-            ('version = "2"', ("version must be a whole number from 1",)),
+            ("", ("regrade.toml states no version", "version = 3")),
+            ("version = 3\nconfidance = 0.9", ("regrade.toml", "'confidance'", "did you mean confidence?")),
+            ("version = 3\nconfidence = 95", ("confidence must be a number between 0 and 1", "is '95'")),
+            ("version = 3\nconfidence = nan", ("confidence must be a number between 0 and 1",)),
+            ("version = 3\nconfidence = true", ("confidence must be a number between 0 and 1",)),
+            ("version = 3\nledger = 3", ("ledger must be text in quotes",)),
+            ('version = "3"', ("version must be a whole number from 1",)),
             ("version = true", ("version must be a whole number from 1",)),
             ("version = 0", ("version must be a whole number from 1",)),
             ("version = 1", ("older regrade", "layout 1", "regrade upgrade -w")),
+            ("version = 2", ("older regrade", "layout 2", "regrade upgrade -w")),
         ],
     )
     def test_settings_that_cannot_be_used(self, refused, pets, config, words):
@@ -535,7 +538,7 @@ class TestWorkspaces:
         (tmp_path / "notes.txt").write_text("mine")
         run_well("init", tmp_path)
         assert (tmp_path / "notes.txt").read_text() == "mine"
-        assert "version = 2" in (tmp_path / "regrade.toml").read_text()
+        assert "version = 3" in (tmp_path / "regrade.toml").read_text()
 
     @pytest.mark.parametrize(
         "damaged",

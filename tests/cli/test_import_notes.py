@@ -160,7 +160,14 @@ class TestPredictions:
 
     def test_import_refuses_two_columns_of_ids(self, refused):
         content = table(("image", "id", "second"), IDS, range(6), LABELS)
-        refused("predictions", "a.csv", content, (), "image and id could all hold the example ids", "--id-column")
+        refused(
+            "predictions",
+            "a.csv",
+            content,
+            (),
+            "could be in any of the columns image and id",
+            "--id-column",
+        )
 
 
 class TestNamesFromFiles:
@@ -209,7 +216,7 @@ class TestOthers:
     @pytest.mark.parametrize("value", ["1e308", "-5", "99999-01-01T00:00:00", "1576749626000", "nan"])
     def test_people_refuse_what_is_no_time(self, refused, value):
         content = f"person,image,class,start,end\nAnn,p0,cat,{value},{value}\n"
-        refused("people", "a.csv", content, (), "Ann, image 'p0'", "is no time")
+        refused("people", "a.csv", content, (), "Ann, image 'p0'", "is not a time")
 
     @pytest.mark.parametrize(
         "start",

@@ -255,11 +255,11 @@ class TestSmall:
     @pytest.mark.parametrize(
         ("text", "words"),
         [
-            (REVIEW.replace("p2", "x2"), "names 1 image not in test set pets"),
+            (REVIEW.replace("p2", "x2"), "contains 1 image not in test set pets"),
             (REVIEW.replace("spurious", "odd"), "unknown category of a mistake 'odd'"),
             (REVIEW.replace("minor", "odd"), "unknown severity"),
             (REVIEW.replace("deer", "horse-like"), "unknown class id"),
-            ("image,prediction,category,severity\n", "holds no rows"),
+            ("image,prediction,category,severity\n", "contains no rows"),
         ],
     )
     def test_reviews_that_do_not_fit(self, labeled, tmp_path, text, words):

@@ -137,7 +137,7 @@ class TestImageNetX:
 
     def test_images_that_are_not_in_the_test_set(self, val, tmp_path):
         path = write_imagenet_x(tmp_path / "x.jsonl", {1: ("pose",), 70: (), 71: ()})
-        words = ("names 2 images not in test set imagenet-val", "ILSVRC2012_val_00000070.JPEG")
+        words = ("contains 2 images not in test set imagenet-val", "ILSVRC2012_val_00000070.JPEG")
         refused(val, path, "imagenet-x", "imagenet-x", words=words)
 
     def test_the_recipe_of_the_catalog(self, val, factors, monkeypatch):

@@ -49,7 +49,7 @@ class TestAdd:
     @pytest.mark.parametrize("name", ["p\t6.png", "p\n6.png", " p6.png"], ids=["tab", "newline", "blank"])
     def test_a_file_name_that_cannot_be_an_id_is_refused(self, empty, images, name):
         fill(images, (f"cat/{name}",))
-        words = (f"example {name!a} has blanks around it or control characters in it",)
+        words = (f"example {name!a} has surrounding spaces or control characters",)
         refused(empty, "add", "zoo", images, *CLASSES, words=words)
 
     def test_a_folder(self, empty, images):
@@ -168,7 +168,7 @@ class TestAdd:
             ("x.tar", b"junk", ("x.tar cannot be read",)),
             ("x.parquet", b"PAR1", ("x.parquet cannot be read",)),
             ("x.csv", b"", ("x.csv is empty",)),
-            ("x.csv", b"path,label\n", ("x.csv holds no rows",)),
+            ("x.csv", b"path,label\n", ("x.csv contains no rows",)),
             ("x.zip", b"PK", ("in no form that a reader knows", "unpack it first")),
             ("x.jpg", b"x", ("in no form that a reader knows",)),
             ("x", b"x", ("in no form that a reader knows",)),
@@ -209,7 +209,7 @@ class TestAdd:
     def test_a_key_in_two_shards(self, empty, tmp_path):
         for shard in ("a", "b"):
             write_tar(tmp_path / "set" / f"{shard}.tar", ("x.png", PNG), ("x.cls", "3"))
-        refused(empty, "add", "zoo", tmp_path / "set", *CLASSES, words=("'x' stands more than once",))
+        refused(empty, "add", "zoo", tmp_path / "set", *CLASSES, words=("'x' occurs more than once",))
 
     def test_a_layout_that_does_not_exist(self, empty, images):
         ran = run("testsets", "add", "zoo", images, *CLASSES, "--layout", "sorted", "-w", empty)

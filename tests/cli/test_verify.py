@@ -139,7 +139,7 @@ def test_grade_refuses_exchanged_files_of_a_review(root, names):
 
 
 def test_verify_and_list_name_missing_images(root):
-    (root / "images").rename(root.parent / "away")
+    (root / "photos").rename(root.parent / "away")
     ran = run("verify", "-w", root)
     assert ran.code == 1 and "its images are not at" in ran.out
     rows = json.loads(run_well("testsets", "list", "-w", root, "--json").out)["test_sets"]
@@ -150,27 +150,27 @@ def test_verify_and_list_name_missing_images(root):
 
 @pytest.mark.parametrize("empty_folder", [False, True])
 def test_missing_images_are_registered_at_their_new_place(root, empty_folder):
-    (root / "images").rename(root.parent / "away")
+    (root / "photos").rename(root.parent / "away")
     if empty_folder:  # as where a disk is not mounted
-        (root / "images").mkdir()
+        (root / "photos").mkdir()
     run_well("testsets", "add", "shelf", root.parent / "away", "-w", root)
     assert run("verify", "-w", root).code == 0
     assert regrade.open(root).missing_images() == {}
 
 
 def test_empty_image_folder_counts_as_missing(root):
-    (root / "images").rename(root.parent / "away")
-    (root / "images").mkdir()
-    assert regrade.open(root).missing_images() == {"shelf": root / "images"}
+    (root / "photos").rename(root.parent / "away")
+    (root / "photos").mkdir()
+    assert regrade.open(root).missing_images() == {"shelf": root / "photos"}
 
 
 def test_workspace_whose_images_are_there_has_none_missing(root):
-    Image.new("RGB", (4, 4)).save(root / "images" / "ball" / "more.png")  # not in the test set
+    Image.new("RGB", (4, 4)).save(root / "photos" / "ball" / "more.png")  # not in the test set
     assert regrade.open(root).missing_images() == {}
 
 
 def without_checksums(root) -> None:
-    """Turn a workspace into one of layout 1, which has no files of draws and no list of its files."""
+    """Turn a workspace into one of layout 1: no checksums, no files of draws, no list of files, old folder names."""
     (root / CONTENTS).unlink()
     for path in root.glob("reviews/*/*/draw-*.json"):
         path.unlink()
@@ -187,6 +187,8 @@ def without_checksums(root) -> None:
             content = read_checked_json(path)
             since = ("files", "place", "frame", "verdict_files")
             path.write_text(json.dumps({key: value for key, value in content.items() if key not in since}))
+    (root / "images").rename(root / "pictures")
+    (root / "neighbors").rename(root / "neighbours")
     config = root / "regrade.toml"
     config.write_text(re.sub(r"version = \d", "version = 1", config.read_text()))
 
@@ -198,13 +200,13 @@ def test_upgrade_brings_an_older_workspace_along(root):
     assert "rewritten" in run_well("upgrade", "-w", root).err
     assert read_every_file(Store.open(root)) == new
     assert run("verify", "-w", root).code == 0
-    assert_one_line(run("upgrade", "-w", root), "has layout 2")
+    assert_one_line(run("upgrade", "-w", root), "has layout 3")
 
 
 @pytest.mark.parametrize("kind", ["labels/shelf", "slices/shelf", "mistakes/shelf", "testsets", "classes", "images"])
 def test_upgrade_keeps_a_swapped_file_noticeable(root, kind):
     without_checksums(root)
-    (path, *_) = sorted((root / kind).iterdir())
+    (path, *_) = sorted((root / kind.replace("images", "pictures")).iterdir())
     path.rename(path.with_stem("other@7" if kind.startswith("labels") else "other"))
     run_well("upgrade", "-w", root)
     ran = run("verify", "-w", root)

@@ -38,7 +38,7 @@ def run(store, model, *, told=None, images=None, batch=16, **how):
     """Run to the end and put the parts together."""
     partial = parts(store, model)
     ran = PredictionEngine(model, EngineOptions(part_size=16, **how))
-    with partial.alone():
+    with partial.locked():
         partial.begin()
         progress = ([] if told is None else told).append
         for part in ran.parts(asked(store, images), partial.missing(), batch=batch, progress=progress):

@@ -117,7 +117,7 @@ class TestGoingOn:
         test_set = store.test_set("noise")
         with pytest.raises(ModelError, match="the plug was pulled"):
             predict(store, failing(6, features=colors), test_set, SMALL)
-        with pytest.raises(StoreError, match="rows of 3 and of 2 numbers: the model changes as it runs"):
+        with pytest.raises(StoreError, match="rows of 3 and of 2 numbers: the model's output changed during the run"):
             predict(store, Toy(features=lambda batch: colors(batch)[:, :2]), test_set, SMALL)
         assert store.model_names("noise") == ()
 

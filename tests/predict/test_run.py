@@ -253,7 +253,7 @@ def test_while_another_is_at_it(store):
 
     def scores(batch):
         if not seen:
-            with pytest.raises(StoreError, match="another process is at this already") as caught:
+            with pytest.raises(StoreError, match="is locked by another process") as caught:
                 predict(store, Toy(), test_set, SMALL)
             seen.append(caught)
         return linear(batch)

@@ -96,7 +96,7 @@ class TestOthers:
     @pytest.mark.parametrize("change", [lambda parts: parts[1:], lambda parts: parts[:-1], lambda _: []])
     def test_a_part_that_never_comes_is_told(self, store, change):
         others = Shuffled(this_process(store, Toy()), change)
-        with pytest.raises(StoreError, match="do not hold every example exactly once"):
+        with pytest.raises(StoreError, match="do not contain every example exactly once"):
             predict_by(by(others), Toy().card, store, store.test_set("noise"), SMALL)
         assert store.model_names("noise") == ()
 

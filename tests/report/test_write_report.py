@@ -106,7 +106,7 @@ class TestReplacing:
         write_report(QUIET, tmp_path / "r")
         before = (tmp_path / "r" / "index.html").read_text()
         new = Report("Another", "", "", (), (), Provenance())
-        with pytest.raises(AlreadyStored, match="is there already: give another name, or --force to replace it"):
+        with pytest.raises(AlreadyStored, match="exists already: choose another name, or replace it with --force"):
             write_report(new, tmp_path / "r")
         assert (tmp_path / "r" / "index.html").read_text() == before
         write_report(new, tmp_path / "r", force=True)

@@ -1,4 +1,4 @@
-"""Arrays on disk: what is read back is what was given, however it lay in memory."""
+"""Arrays on disk are read unchanged, whatever their layout in memory."""
 
 import io
 
@@ -19,7 +19,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8])
-def test_it_reads_back_as_numpy_reads_it(layout, dtype):
+def test_write_array_can_be_read_by_numpy(layout, dtype):
     values = layout(np.arange(12, dtype=dtype).reshape(4, 3))
     file = io.BytesIO()
     write_array(file, values)
@@ -27,7 +27,7 @@ def test_it_reads_back_as_numpy_reads_it(layout, dtype):
     np.testing.assert_array_equal(np.load(file), values, strict=True)
 
 
-def test_rows_come_one_after_another():
+def test_add_rows_appends_in_order():
     file = io.BytesIO()
     begin_array(file, np.dtype(np.float32), (5, 2))
     rows = np.asfortranarray(np.arange(10, dtype=np.float32).reshape(5, 2))
@@ -38,8 +38,8 @@ def test_rows_come_one_after_another():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_scores_are_stored_as_they_were_given(tmp_path, layout):
-    """Some classifiers of scikit-learn give their probabilities column by column."""
+def test_add_predictions_stores_scores_in_any_memory_layout(tmp_path, layout):
+    """Some classifiers of scikit-learn return probabilities in Fortran order."""
     chance = np.random.default_rng(0)
     given = chance.dirichlet(np.ones(3), size=6)
     workspace = regrade.init(tmp_path / "study")

@@ -1,4 +1,4 @@
-"""Files and folders for people: whole or not at all, nothing left behind, and private where they hold names."""
+"""Atomic writes of files and folders: complete or not at all, nothing left behind, private on request."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ def names_in(folder: Path) -> list[str]:
 
 @pytest.fixture(params=["files without names", "temporary names"])
 def any_disk(request, monkeypatch):
-    """A disk that knows files without names, and one that does not."""
+    """A file system with files without names (O_TMPFILE), and one without."""
     if request.param == "temporary names":
         monkeypatch.delattr(os, "O_TMPFILE")
 
@@ -83,7 +83,7 @@ def test_write_new_file_that_is_killed_leaves_nothing(tmp_path):
 
 @pytest.fixture(params=["exchange", "two renames"])
 def any_rename(request, monkeypatch):
-    """A system that lets two folders change places in one step, and one that does not."""
+    """A system that can exchange two folders in one step, and one that cannot."""
     if request.param == "two renames":
         monkeypatch.setattr(atomic, "_exchange", lambda *_: False)
 
@@ -115,5 +115,5 @@ def test_replace_folder_puts_back_what_a_killed_process_moved_away(tmp_path):
 
 def test_replace_folder_leaves_other_folders_alone(tmp_path):
     (tmp_path / "report").mkdir()
-    with pytest.raises(AlreadyStored, match=r"something else \(no index\.html\)"):
+    with pytest.raises(AlreadyStored, match=r"it has no index\.html"):
         write_report(tmp_path / "report", b"new")

@@ -1,4 +1,4 @@
-"""The class map of a test set: stored beside it once, and back as it was."""
+"""Class maps of test sets: stored once, and read unchanged."""
 
 import json
 
@@ -21,37 +21,42 @@ def store(tmp_path) -> Store:
     return Store.create(tmp_path / "W")
 
 
-def test_it_comes_with_its_test_set(store):
+def test_class_map_is_stored_with_its_test_set(store):
     assert store.add_test_set(SHELF, MAP).new == ("shelf",)
-    found = Store.open(store.root).class_map(store.test_set("shelf"))
-    assert (found.source, found.target, found.sources, found.rule) == (CIFAR, THINGS, MAP.sources, MAP.rule)
+    class_map = Store.open(store.root).class_map(store.test_set("shelf"))
+    assert (class_map.source, class_map.target, class_map.sources, class_map.rule) == (
+        CIFAR,
+        THINGS,
+        MAP.sources,
+        MAP.rule,
+    )
 
 
 @pytest.mark.parametrize("rule", list(MapRule))
-def test_the_rule_comes_along(store, rule):
+def test_class_map_keeps_its_rule(store, rule):
     store.add_test_set(SHELF, ClassMap(CIFAR, THINGS, MAP.sources, rule))
     assert store.class_map(SHELF).rule is rule
 
 
-def test_a_set_without_one_has_none(store):
+def test_class_map_is_none_for_a_set_without_map(store):
     store.add_test_set(SHELF)
     assert store.class_map(SHELF) is None
 
 
-def test_any_tool_can_read_it(store):
+def test_class_map_file_is_plain_json(store):
     store.add_test_set(SHELF, MAP)
     content = json.loads((store.root / "maps" / "shelf.json").read_text())
     assert content["sources"] == {"pet": ["cat", "dog"], "boat/ship": ["ship"], "Möbel": []}
     assert (content["source"], content["target"], content["rule"]) == ("cifar-10", "things", "any_in_top_k")
 
 
-def test_the_classes_it_maps_from_come_along(store):
+def test_class_map_stores_its_source_class_space(store):
     breeds = ClassSpace("breeds", ("pug", "tabby"))
     store.add_test_set(SHELF, ClassMap(breeds, THINGS, ((0, 1), (), ()), MapRule.ANY_IN_TOP_K))
     assert Store.open(store.root).class_map(SHELF).source == breeds
 
 
-def test_the_same_again_is_no_change_and_a_later_one_is_new(store):
+def test_add_test_set_is_idempotent_and_adds_a_later_class_map(store):
     store.add_test_set(SHELF)
     assert store.add_test_set(SHELF, MAP).new == ("shelf",)
     turned = ClassMap(CIFAR, THINGS, ((5, 3), (8,), ()), MapRule.ANY_IN_TOP_K)
@@ -60,15 +65,15 @@ def test_the_same_again_is_no_change_and_a_later_one_is_new(store):
     assert store.class_map(SHELF).sources == MAP.sources
 
 
-def test_another_map_is_refused_and_the_first_stays(store):
+def test_add_test_set_rejects_another_class_map(store):
     store.add_test_set(SHELF, MAP)
-    other = ClassMap(CIFAR, THINGS, ((3,), (8,), ()), MapRule.ANY_IN_TOP_K)
+    second_map = ClassMap(CIFAR, THINGS, ((3,), (8,), ()), MapRule.ANY_IN_TOP_K)
     with pytest.raises(AlreadyStored, match=r"another class map is stored with shelf: remove .*shelf\.json to replace"):
-        store.add_test_set(SHELF, other)
+        store.add_test_set(SHELF, second_map)
     assert store.class_map(SHELF).sources == MAP.sources
 
 
-def test_a_map_that_is_refused_leaves_no_test_set_behind(store):
+def test_rejected_class_map_leaves_no_test_set(store):
     store.add_test_set(SHELF, MAP)
     (store.root / "testsets" / "shelf.parquet").unlink()
     with pytest.raises(AlreadyStored):
@@ -77,7 +82,7 @@ def test_a_map_that_is_refused_leaves_no_test_set_behind(store):
 
 
 @pytest.mark.parametrize(("old", "new"), [('"cat"', '"bird"'), ('"any_in_top_k"', '"within_mapped"'), ("{", "[")])
-def test_class_map_that_was_edited_is_refused(store, old, new):
+def test_class_map_rejects_an_edited_file(store, old, new):
     store.add_test_set(SHELF, MAP)
     path = store.root / "maps" / "shelf.json"
     path.write_text(path.read_text().replace(old, new, 1))
@@ -89,13 +94,13 @@ def test_class_map_that_was_edited_is_refused(store, old, new):
     ("key", "value", "message"),
     [
         ("source", "cifar-11", "cifar-11"),
-        ("rule", "best", "no class map that regrade has written"),
-        ("sources", {"pet": []}, "no class map that regrade has written"),
+        ("rule", "best", "not a class map written by regrade"),
+        ("sources", {"pet": []}, "not a class map written by regrade"),
         ("sources", {"pet": ["cta"], "boat/ship": [], "Möbel": []}, "'cta'; did you mean cat"),
         ("sources", {"pet": ["cat"], "boat/ship": [], "Möbel": []}, "was changed since it was stored"),
     ],
 )
-def test_class_map_that_another_program_wrote_is_refused(store, key, value, message):
+def test_class_map_rejects_invalid_content(store, key, value, message):
     store.add_test_set(SHELF, MAP)
     path = store.root / "maps" / "shelf.json"
     path.write_bytes(checked_json(read_checked_json(path) | {key: value}))

@@ -1,4 +1,4 @@
-"""contents.json: what was removed or put back as a whole is noticed."""
+"""contents.json: removed and reverted files are detected."""
 
 import shutil
 
@@ -58,7 +58,7 @@ def test_contents_lists_every_stored_file(root):
 
 
 @pytest.mark.parametrize("kind", ["labels", "slices", "images", "mistakes", "maps", "predictions", "checkpoints"])
-def test_verify_names_what_was_removed_as_a_whole(root, kind):
+def test_verify_names_removed_folders(root, kind):
     shutil.rmtree(root / "reviews")  # a label set without a review: no other file refers to it
     (root / CONTENTS).unlink()
     Store.open(root).add_class_space(SHELF.class_space)
@@ -86,7 +86,7 @@ def test_label_set_is_not_read_in_an_older_version_when_the_newest_was_removed(s
     assert store.newest_version("shelf", "own") == 3
 
 
-def test_removed_slices_are_told_once(store, caplog):
+def test_removed_slices_are_reported_once(store, caplog):
     store.add_slice_set(SliceSet("night", "shelf", 2, {"night": np.array([True, False])}), SHELF)
     (store.root / "slices/shelf/night.parquet").unlink()
     assert store.test_set("shelf").slice_sets == store.test_set("shelf").slice_sets == ()
@@ -95,13 +95,13 @@ def test_removed_slices_are_told_once(store, caplog):
     ]
 
 
-def test_storing_again_what_was_removed_settles_it(store):
+def test_storing_a_removed_file_again_repairs_the_workspace(store):
     (store.root / "labels/shelf/own@3.parquet").unlink()
     store.add_label_set(labels(3), SHELF)
     assert problems_of(store.root) == {}
 
 
-def test_verify_names_a_folder_that_was_put_back_to_an_earlier_state(root, tmp_path):
+def test_verify_names_a_reverted_folder(root, tmp_path):
     review = root / "reviews/shelf/own@1"
     shutil.copytree(review, tmp_path / "earlier")
     regrade.open(root).draw_review("shelf", labels="own@1", size=1)
@@ -119,14 +119,14 @@ def test_workspace_without_a_list_opens_and_the_next_write_lists_its_files(store
     assert listed(store.root) == before | {"labels/shelf/own@4.parquet"}
 
 
-def test_removal_on_purpose_is_accepted_by_removing_the_list(store):
+def test_removing_the_list_too_accepts_a_removal(store):
     for name in (CONTENTS, "labels/shelf/own@3.parquet"):
         (store.root / name).unlink()
     store.add_label_set(labels(3), SHELF)
     assert problems_of(store.root) == {}
 
 
-def test_damaged_list_is_named_and_nothing_is_stored(store):
+def test_damaged_list_blocks_writes(store):
     path = store.root / CONTENTS
     path.write_text(path.read_text().replace("own@2", "own@9"))
     with pytest.raises(DamagedFile, match=r"contents.json is damaged"):

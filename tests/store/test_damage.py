@@ -1,4 +1,4 @@
-"""A stored file that is damaged is named and never used, whatever the damage; `verify` finds every one."""
+"""Damaged files of any kind are named and never used, and `verify` finds all of them."""
 
 import shutil
 from collections.abc import Callable
@@ -47,9 +47,9 @@ def root(template: Path, tmp_path: Path) -> Path:
 
 
 def checked_files(root: Path) -> list[Path]:
-    """Every file of the workspace but its settings and its images."""
+    """Every file of the workspace except its settings and its images."""
     files = [path for path in sorted(root.rglob("*")) if path.is_file() and path.name != "regrade.toml"]
-    return [path for path in files if "images" not in path.relative_to(root).parts]
+    return [path for path in files if "photos" not in path.relative_to(root).parts]
 
 
 def test_every_kind_of_file_is_in_the_workspace(root):
@@ -79,7 +79,9 @@ def test_damaged_file_is_named_and_never_used(root, damage):
             with pytest.raises(RegradeError, match=path.name) as refused:
                 read_every_file(Store.open(root))
             assert "damaged" in str(refused.value)
-            assert path.relative_to(root).as_posix() in {one.subject for one in regrade.open(root).verify().problems}
+            assert path.relative_to(root).as_posix() in {
+                problem.subject for problem in regrade.open(root).verify().problems
+            }
         path.write_bytes(content)
     assert regrade.open(root).verify().problems == ()
 

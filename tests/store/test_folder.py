@@ -1,4 +1,4 @@
-"""Everything that is stored comes back as it was."""
+"""Everything that is stored is read unchanged."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.metrics import top_k_classes
-from regrade.store import PredictionSource, Store, answers_from_scores, store_answers
+from regrade.store import PredictionSource, Store, predictions_from_scores, store_predictions
 
 SPACE = ClassSpace("toys", ("ball", "doll", "car"), groups={"soft": (0, 1)}, collapsed={0: (1,)})
 ODD_NAMES = ["plain", "with/slash", "..", "a=b", "модель 🐈", "100% sure", "x@y"]
@@ -64,74 +64,74 @@ def frame_of(test_set: TestSet) -> ReviewFrame:
     )  # fmt: skip
 
 
-class TestRoundTrips:
+class TestRoundTrip:
     @pytest.mark.parametrize("name", ODD_NAMES)
-    def test_a_test_set_with_its_own_class_space(self, store, name):
-        given = a_test_set(name)
-        assert store.add_test_set(given).new == (name,)
-        found = Store.open(store.root).test_set(name)
-        assert (found.name, found.ids, found.groups) == (name, given.ids, given.groups)
-        assert found.labels.tolist() == given.labels.tolist()
-        assert found.digest == given.digest
-        assert found.class_space == SPACE
-        assert (found.class_space.groups, found.class_space.collapsed) == (SPACE.groups, SPACE.collapsed)
+    def test_test_set_with_its_own_class_space_round_trips(self, store, name):
+        original = a_test_set(name)
+        assert store.add_test_set(original).new == (name,)
+        stored = Store.open(store.root).test_set(name)
+        assert (stored.name, stored.ids, stored.groups) == (name, original.ids, original.groups)
+        assert stored.labels.tolist() == original.labels.tolist()
+        assert stored.digest == original.digest
+        assert stored.class_space == SPACE
+        assert (stored.class_space.groups, stored.class_space.collapsed) == (SPACE.groups, SPACE.collapsed)
         assert store.test_set_names() == (name,)
         assert store.class_space_names()[-1] == "toys"
 
     @pytest.mark.parametrize("name", ODD_NAMES)
     @pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
-    def test_predictions_with_all_scores(self, store, name, kind):
+    def test_predictions_with_all_scores_round_trip(self, store, name, kind):
         test_set = a_test_set(name)
         scores = np.random.default_rng(0).normal(size=(5, 3)).astype(kind)
-        answers = answers_from_scores(scores, SPACE, name=name)
-        store_answers(store, test_set, {name: answers}, space=SPACE, source=PredictionSource("f.npy", "abc"))
-        found = store.predictions(store.test_set(name), name)
-        assert (found.model, found.test_set, found.class_space) == (name, name, "toys")
-        assert np.array_equal(found.classes, top_k_classes(scores, k=3))
-        assert np.array_equal(found.scores, np.sort(scores, axis=1)[:, ::-1].astype(np.float32))
-        assert np.array_equal(found.full_scores, scores.astype(np.float16))
+        predictions = predictions_from_scores(scores, SPACE, name=name)
+        store_predictions(store, test_set, {name: predictions}, space=SPACE, source=PredictionSource("f.npy", "abc"))
+        stored = store.predictions(store.test_set(name), name)
+        assert (stored.model, stored.test_set, stored.class_space) == (name, name, "toys")
+        assert np.array_equal(stored.classes, top_k_classes(scores, k=3))
+        assert np.array_equal(stored.scores, np.sort(scores, axis=1)[:, ::-1].astype(np.float32))
+        assert np.array_equal(stored.full_scores, scores.astype(np.float16))
         assert store.model_names(name) == (name,)
 
     @pytest.mark.parametrize("name", [n for n in ODD_NAMES if "@" not in n])
-    def test_labels(self, store, name):
+    def test_labels_round_trip(self, store, name):
         test_set = a_test_set(name)
         store.add_test_set(test_set)
-        given = labels_of(test_set, name=name)
-        store.add_label_set(given, test_set)
-        found = store.label_set(test_set, name)
-        assert found.digest == given.digest
-        assert (found.full_name, found.origin, found.unlisted) == (f"{name}@1", given.origin, Unlisted.NOVEL)
-        assert (found.reasons, found.covered.tolist()) == (given.reasons, given.covered.tolist())
+        original = labels_of(test_set, name=name)
+        store.add_label_set(original, test_set)
+        stored = store.label_set(test_set, name)
+        assert stored.digest == original.digest
+        assert (stored.full_name, stored.origin, stored.unlisted) == (f"{name}@1", original.origin, Unlisted.NOVEL)
+        assert (stored.reasons, stored.covered.tolist()) == (original.reasons, original.covered.tolist())
         for classes in (np.zeros(5, int), np.ones(5, int), np.full(5, 2), np.array([-1, 0, 1, 2, 2])):
-            assert found.states_of(classes).tolist() == given.states_of(classes).tolist()
+            assert stored.states_of(classes).tolist() == original.states_of(classes).tolist()
 
-    def test_complete_labels(self, store):
+    def test_complete_labels_round_trip(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
         store.add_label_set(labels_of(test_set, unlisted=Unlisted.WRONG), test_set)
         assert store.label_set(test_set, "judged").unlisted is Unlisted.WRONG
 
-    def test_a_label_set_without_any_judgment(self, store):
-        """Images that were shown to people who could not name anything in them."""
+    def test_label_set_without_judgments_round_trips(self, store):
+        """Images for which people could not name any class."""
         test_set = a_test_set()
         store.add_test_set(test_set)
         none = np.empty(0, dtype=np.int64)
-        given = labels_of(test_set, examples=none, classes=none, states=none.astype(np.int8))
-        store.add_label_set(given, test_set)
-        assert store.label_set(test_set, "judged").digest == given.digest
+        original = labels_of(test_set, examples=none, classes=none, states=none.astype(np.int8))
+        store.add_label_set(original, test_set)
+        assert store.label_set(test_set, "judged").digest == original.digest
 
-    def test_a_review(self, store):
+    def test_review_round_trips(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
         store.add_label_set(labels_of(test_set), test_set)
-        given = frame_of(test_set)
-        store.add_review(given, test_set)
-        found = store.review(test_set, store.label_set(test_set, "judged"))
-        assert found.digest == given.digest
+        original = frame_of(test_set)
+        store.add_review(original, test_set)
+        stored = store.review(test_set, store.label_set(test_set, "judged"))
+        assert stored.digest == original.digest
         for part in ("examples", "classes", "strata", "turns", "proxy", "states"):
-            assert np.array_equal(getattr(found, part), getattr(given, part))
-        assert found.drawn == 0
-        assert store.draw_more(found, 2).drawn == 2
+            assert np.array_equal(getattr(stored, part), getattr(original, part))
+        assert stored.drawn == 0
+        assert store.draw_more(stored, 2).drawn == 2
         again = store.review(test_set, store.label_set(test_set, "judged"))
         assert again.given_out(0, again.drawn).tolist() == [2, 0]
         with pytest.raises(InputError, match="1 novel predictions are left to draw"):
@@ -139,7 +139,7 @@ class TestRoundTrips:
 
 
 class TestWriteOnce:
-    def test_the_same_again_is_no_change(self, store):
+    def test_storing_again_is_idempotent(self, store):
         test_set = a_test_set()
         for expected in (("shelf",), ()):
             assert store.add_test_set(test_set).new == expected
@@ -148,14 +148,14 @@ class TestWriteOnce:
         for expected in (("judged@1",), ()):
             assert store.add_review(frame_of(test_set), test_set).new == expected
 
-    def test_another_test_set_under_the_same_name(self, store):
+    def test_add_test_set_rejects_another_with_the_same_name(self, store):
         store.add_test_set(a_test_set())
-        other = a_test_set()
-        other.labels[0] = 2
+        changed_set = a_test_set()
+        changed_set.labels[0] = 2
         with pytest.raises(AlreadyStored, match="choose another name"):
-            store.add_test_set(TestSet("shelf", SPACE, other.ids, other.labels, other.groups))
+            store.add_test_set(TestSet("shelf", SPACE, changed_set.ids, changed_set.labels, changed_set.groups))
 
-    def test_another_class_space_under_the_same_name(self, store):
+    def test_add_class_space_rejects_another_with_the_same_name(self, store):
         store.add_class_space(SPACE)
         with pytest.raises(AlreadyStored, match="choose another name"):
             store.add_class_space(ClassSpace("toys", ("ball", "doll")))
@@ -163,27 +163,27 @@ class TestWriteOnce:
             store.add_test_set(a_test_set(space=ClassSpace("digits", ("a", "b", "c"))))
         assert store.test_set_names() == ()
 
-    def test_what_belongs_to_another_version_of_a_test_set_is_not_read(self, store):
+    def test_readers_reject_another_version_of_the_test_set(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
         store.add_label_set(labels_of(test_set), test_set)
         store.add_review(frame_of(test_set), test_set)
-        store_answers(
+        store_predictions(
             store,
             test_set,
-            {"m": answers_from_scores(np.eye(5, 3), SPACE, name="m")},
+            {"m": predictions_from_scores(np.eye(5, 3), SPACE, name="m")},
             space=SPACE,
             source=PredictionSource(),
         )
-        other = TestSet("shelf", SPACE, test_set.ids, np.zeros(5, dtype=np.int32))
+        changed_set = TestSet("shelf", SPACE, test_set.ids, np.zeros(5, dtype=np.int32))
         with pytest.raises(MismatchError, match="another version"):
-            store.predictions(other, "m")
+            store.predictions(changed_set, "m")
         with pytest.raises(MismatchError, match="another version"):
-            store.label_set(other, "judged")
+            store.label_set(changed_set, "judged")
         with pytest.raises(MismatchError, match="another version"):
-            store.review(other, labels_of(test_set))
+            store.review(changed_set, labels_of(test_set))
 
-    def test_a_class_space_that_was_edited_by_hand(self, store):
+    def test_class_space_rejects_an_edited_file(self, store):
         store.add_test_set(a_test_set())
         path = store.root / "classes" / "toys.json"
         for edited in (path.read_text().replace("doll", "bear"), "{"):
@@ -193,7 +193,7 @@ class TestWriteOnce:
 
 
 class TestVersions:
-    def test_the_newest_is_meant_unless_one_is_named(self, store):
+    def test_label_set_defaults_to_the_newest_version(self, store):
         test_set = a_test_set()
         store.add_test_set(test_set)
         for version in (1, 2, 10):
@@ -206,7 +206,7 @@ class TestVersions:
             store.label_set(test_set, "judged@3")
 
 
-def test_a_folder_that_is_no_workspace(tmp_path):
+def test_open_rejects_a_folder_without_workspace(tmp_path):
     with pytest.raises(StoreError, match="regrade init"):
         Store.open(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Where images are, written and read back."""
+"""The locations of images, written and read."""
 
 import io
 import tracemalloc
@@ -26,25 +26,25 @@ def written(tmp_path, source: ImageSource = SOURCE):
 
 
 @pytest.mark.parametrize("source", [SOURCE, ImageSource("tar", "/x.tar", ("x:0:1", "x:512:1", "x:1024:1"))])
-def test_comes_back_as_it_was(tmp_path, source):
+def test_images_round_trip(tmp_path, source):
     assert read_images(written(tmp_path, source), PETS, tmp_path) == source
 
 
-def test_the_same_content_is_the_same_file(tmp_path):
+def test_write_images_is_deterministic(tmp_path):
     assert written(tmp_path).read_bytes() == written(tmp_path).read_bytes()
 
 
 @pytest.mark.parametrize(
-    "other",
+    "changed_set",
     [
         TestSet("pets", CIFAR, ("a", "c", "b"), PETS.labels),
         TestSet("pets", CIFAR, PETS.ids, np.array([3, 5, 4])),
         TestSet("pets", class_space("digits"), PETS.ids, PETS.labels),
     ],
 )
-def test_another_version_of_the_test_set_is_refused(tmp_path, other):
+def test_reader_rejects_another_version_of_the_test_set(tmp_path, changed_set):
     with pytest.raises(MismatchError, match="another version of test set 'pets'"):
-        read_images(written(tmp_path), other, tmp_path)
+        read_images(written(tmp_path), changed_set, tmp_path)
 
 
 class TestStore:
@@ -52,11 +52,11 @@ class TestStore:
     def store(self, tmp_path):
         return Store.create(tmp_path / "W")
 
-    def test_images_come_with_their_test_set(self, store):
+    def test_add_images_stores_the_test_set(self, store):
         assert store.add_images(PETS, SOURCE).new == ("pets",)
         assert store.images(store.test_set("pets")) == SOURCE
 
-    def test_many_images_take_little_memory(self, store):
+    def test_many_images_need_little_memory(self, store):
         size = 20_000
         ids = tuple(f"{number:08d}.jpg" for number in range(size))
         regions = tuple(("Africa", "Asia")[number % 2] for number in range(size))
@@ -71,7 +71,7 @@ class TestStore:
         assert (test_set.ids, source.locations, test_set.groups["region"]) == (ids, ids, regions)
         assert kept < 60 * size  # twice a name of 12 bytes and where it ends, a label and a shared region: 52
 
-    def test_the_same_again_is_no_change(self, store):
+    def test_storing_again_is_idempotent(self, store):
         store.add_images(PETS, SOURCE)
         assert store.add_images(PETS, SOURCE).new == ()
 
@@ -96,7 +96,7 @@ class TestStore:
         source = Store.open(tmp_path / "moved").images(PETS)
         assert (source.root, source.path) == ("images", tmp_path / "moved" / "images")
 
-    def test_a_set_without_images_says_how_to_add_them(self, store):
+    def test_images_of_a_set_without_images_names_the_command(self, store):
         store.add_test_set(PETS)
         with pytest.raises(InputError, match="has no images: regrade testsets add pets PATH"):
             store.images(PETS)

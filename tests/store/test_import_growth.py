@@ -1,4 +1,4 @@
-"""The work of an import grows in proportion to the columns of the file, not with their square."""
+"""The time of an import grows linearly with the number of columns."""
 
 import sys
 from collections import Counter
@@ -23,7 +23,7 @@ def wide_file(folder: Path, columns: int) -> Path:
 
 
 def calls_of_import(folder: Path, columns: int) -> Counter[str]:
-    """How often each function is called, Python's own included, while a file of so many columns is imported."""
+    """The number of calls of each function, including built-in ones, while importing a file with this many columns."""
     path, workspace = wide_file(folder, columns), regrade.init(folder / f"W{columns}")
     calls: Counter[str] = Counter()
 

@@ -1,4 +1,4 @@
-"""Commands that change several files, killed at their steps: what is left is the old state or the new one."""
+"""Commands that change several files, killed at any step: the workspace has the old state or the new one."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Files of labels that say something else than they seem to: refused, or told in a note."""
+"""Label files with ambiguous content are rejected, or a note says how they were read."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def judged(file: LabelFile) -> dict[tuple[str, str], str]:
 class TestJson:
     @pytest.mark.parametrize("key", ["corect", "Correct", "corrects", "correct_labels"])
     def test_read_label_file_refuses_a_misspelled_state(self, read, key):
-        """It was imported as no judgment at all."""
+        """A regression test: it was imported as no judgment at all."""
         with pytest.raises(InputError, match=rf"{key}"):
             read({"p0": {key: ["cat"]}})
         with pytest.raises(UnknownName, match="did you mean correct"):
@@ -69,7 +69,7 @@ class TestJson:
         assert file.notes == ("2 judgments repeated and counted once",)
         assert judged(file) == {("p0", "cat"): "correct"}
 
-    def test_read_label_file_tells_classes_in_two_lists_and_images_of_other_sets(self, read):
+    def test_read_label_file_notes_classes_in_two_lists_and_unknown_images(self, read):
         lists = {"p0": {"correct": ["cat"], "wrong": ["cat"]}, "q": {"correct": ["cat"]}}
         file = read({"initial_annots": lists, "imagenet_m": ["p0", "r"], "version": 3}, "multilabel-v3")
         assert file.notes == (
@@ -83,7 +83,7 @@ class TestJson:
         with pytest.raises(UnknownName, match="unknown key 'imagenet-m'; did you mean imagenet_m"):
             read({"initial_annots": {"p0": {"correct": ["cat"]}}, "imagenet-m": ["p0"]}, "multilabel-v3")
 
-    def test_numbers_in_json_are_ids_where_it_is_said(self, read):
+    def test_read_label_file_reads_numbers_as_ids_on_request(self, read):
         shifted = TestSet("s", ClassSpace("shifted", ("1", "2", "0")), ("p0",), np.array([0]))
         with pytest.raises(InputError, match="--class-numbers"):
             read({"p0": [1]}, test_set=shifted)
@@ -93,7 +93,7 @@ class TestJson:
 
 class TestTables:
     def test_read_label_file_finds_the_state_in_any_case(self, read):
-        """A column State was passed over, and every class taken as correct."""
+        """A regression test: a column State was ignored, and every class read as correct."""
         file = read("Image,Class,State\np0,cat,wrong\n")
         assert judged(file) == {("p0", "cat"): "wrong"}
         assert file.notes == ()
@@ -103,16 +103,16 @@ class TestTables:
         with pytest.raises(UnknownName, match=f"unknown column '{column}'; did you mean state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
 
-    @pytest.mark.parametrize("column", ["status", "verdict", "Judgment", "judgment"])
+    @pytest.mark.parametrize("column", ["status", "verdict", "Judgment", "judgement"])
     def test_read_label_file_refuses_another_name_of_the_state_column(self, read, column):
-        with pytest.raises(UnknownName, match=f"unknown column '{column}': call it state"):
+        with pytest.raises(UnknownName, match=f"unknown column '{column}': rename it to state"):
             read(f"image,class,{column}\np0,cat,wrong\n")
         file = read(f"image,class,{column},state\np0,cat,done,wrong\n")
         assert judged(file) == {("p0", "cat"): "wrong"} and file.notes == (f"ignored the column {column}",)
 
     def test_read_label_file_refuses_two_columns_of_labels_that_disagree(self, read):
         text = "image,class,label,state\np0,cat,cat,correct\np1,dog,cat,correct\n"
-        with pytest.raises(MismatchError, match=r"class and label hold different labels in row 1: .*--label-column"):
+        with pytest.raises(MismatchError, match=r"class and label contain different labels in row 1: .*--label-column"):
             read(text)
         assert judged(read(text, columns=Columns(label="label"))) == {
             ("p0", "cat"): "correct",
@@ -131,29 +131,29 @@ class TestTables:
 
 class TestProblematic:
     @pytest.mark.parametrize("word", ["False", "false", "no", "0", "", " "])
-    def test_an_image_that_is_not_problematic_is_scored(self, read, word):
-        """The text False was a reason not to score it."""
+    def test_read_label_file_reads_not_problematic(self, read, word):
+        """A regression test: the text False was read as a reason not to score the image."""
         file = read(f"image,class,state,problematic\np0,cat,correct,{word}\np1,dog,correct,blurred\n")
         assert file.labels.reasons == ("", "blurred", "")
 
     @pytest.mark.parametrize("word", [True, "yes", "true", 1])
-    def test_a_truth_value_is_a_reason(self, read, word):
+    def test_read_label_file_reads_booleans_as_problematic(self, read, word):
         assert read({"p0": {"correct": ["cat"], "problematic": word}}).labels.reasons[0] == "problematic"
         table = f"image,class,state,problematic\np0,cat,correct,{word}\n"
         assert read(table).labels.reasons[0] == "problematic"
 
     @pytest.mark.parametrize("value", [["blurred"], {"why": "blurred"}, 0.5])
-    def test_what_is_no_reason_is_refused(self, read, value):
-        with pytest.raises(FormatError, match="image 'p0': problematic is a reason"):
+    def test_read_label_file_rejects_invalid_reasons(self, read, value):
+        with pytest.raises(FormatError, match="image 'p0': problematic must be a reason"):
             read({"p0": {"correct": ["cat"], "problematic": value}})
 
     @pytest.mark.parametrize("words", [("true", "false"), ("no", "blurred"), ("0", "1")])
-    def test_an_image_that_is_problematic_and_not_is_refused(self, read, words):
+    def test_read_label_file_rejects_contradicting_problematic(self, read, words):
         rows = "".join(f"p0,{name},wrong,{word}\n" for name, word in zip(("cat", "dog"), words, strict=True))
         with pytest.raises(FormatError, match=r"'p0' is problematic .* in one row and not problematic in another"):
             read("image,class,state,problematic\n" + rows)
 
-    def test_an_empty_cell_says_nothing_of_an_image(self, read):
+    def test_read_label_file_ignores_empty_problematic_cells(self, read):
         rows = "p0,cat,correct,\np0,dog,wrong,blurred\np1,dog,correct,false\np1,cat,wrong,\n"
         assert read("image,class,state,problematic\n" + rows).labels.reasons == ("blurred", "", "")
 
@@ -163,7 +163,7 @@ class TestProblematic:
         (note,) = read_verdict_file(path, PETS, Columns()).notes
         assert note == "1 image problematic in one row and with another verdict in another, such as 'p0'"
 
-    def test_two_reasons_are_refused(self, read):
+    def test_read_label_file_rejects_two_reasons(self, read):
         rows = "p0,cat,correct,blurred\np0,dog,wrong,a drawing\n"
         with pytest.raises(FormatError, match="problematic for two reasons, 'blurred' and 'a drawing'"):
             read("image,class,state,problematic\n" + rows)

@@ -1,4 +1,4 @@
-"""A stored file under the name of another, or a folder that lost a file, is named by readers and by `verify`."""
+"""Files under the name of another file, and folders with a missing file, are named by readers and by `verify`."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Reviews of mistakes: read from files, stored once, read back."""
+"""Reviews of mistakes: imported from files, stored once, read unchanged."""
 
 import json
 
@@ -31,20 +31,20 @@ def table(tmp_path, text=TABLE):
     return tmp_path / "m.csv"
 
 
-def test_the_published_layout(tmp_path):
-    found = read(published(tmp_path))
-    assert found.examples.tolist() == [1, 4, 9] and found.classes.tolist() == [1, 5, 7]
-    assert found.categories == (
+def test_published_format_is_read(tmp_path):
+    review = read(published(tmp_path))
+    assert review.examples.tolist() == [1, 4, 9] and review.classes.tolist() == [1, 5, 7]
+    assert review.categories == (
         MistakeCategory.FINE_GRAINED, MistakeCategory.SPURIOUS, MistakeCategory.OUT_OF_VOCABULARY
     )  # fmt: skip
-    assert found.severities == (Severity.MAJOR, Severity.BORDERLINE, Severity.MINOR)
-    assert found.spellings == ("Fine-grained error", "Spurious Correlation", "Fine-grained with OOV")
-    assert found.origin == "vasudevan2022: m.json"
+    assert review.severities == (Severity.MAJOR, Severity.BORDERLINE, Severity.MINOR)
+    assert review.spellings == ("Fine-grained error", "Spurious Correlation", "Fine-grained with OOV")
+    assert review.origin == "vasudevan2022: m.json"
 
 
-def test_a_table(tmp_path):
-    found = read(table(tmp_path), "table")
-    assert found.classes.tolist() == [1, 5] and found.severities == (Severity.MAJOR, Severity.MINOR)
+def test_table_is_read(tmp_path):
+    review = read(table(tmp_path), "table")
+    assert review.classes.tolist() == [1, 5] and review.severities == (Severity.MAJOR, Severity.MINOR)
 
 
 @pytest.mark.parametrize("form", ["table", "vasudevan2022"])
@@ -58,28 +58,28 @@ def test_read_mistake_file_notes_a_predicted_class_that_is_the_own_label(tmp_pat
     assert note.startswith("1 mistake with the image's own label as the predicted class, such as 'i1'")
 
 
-def test_columns_of_other_names(tmp_path):
+def test_columns_can_be_named(tmp_path):
     text = TABLE.replace("image,prediction", "image,answer")
-    found = read(table(tmp_path, text), "table", Columns(id="image", label="answer"))
-    assert found.examples.tolist() == [1, 4]
+    review = read(table(tmp_path, text), "table", Columns(id="image", label="answer"))
+    assert review.examples.tolist() == [1, 4]
 
 
 @pytest.mark.parametrize(
     ("content", "error", "words"),
     [
-        ([], FormatError, "a JSON object is wanted"),
-        ({}, FormatError, "a JSON object is wanted"),
+        ([], FormatError, "expected a JSON object"),
+        ({}, FormatError, "expected a JSON object"),
         ({"i1": {"top_prediction": 1}}, FormatError, "failure category"),
         ({"i1": {**ENTRIES["i4"], "top_prediction": "road"}}, FormatError, "top_prediction"),
         ({"i1": {**ENTRIES["i4"], "top_prediction": 8}}, FormatError, "class index 8 of 'i1' is outside eight"),
         ({"i1": {**ENTRIES["i4"], "failure category": "odd"}}, FormatError, "unknown category of a mistake 'odd'"),
         ({"i1": {**ENTRIES["i4"], "failure severity": "odd"}}, FormatError, "unknown severity of a mistake 'odd'"),
-        ({"v2": ENTRIES["i4"]}, MismatchError, "names 1 image not in test set dozen"),
+        ({"v2": ENTRIES["i4"]}, MismatchError, "contains 1 image not in test set dozen"),
         ({"i1": ENTRIES["i4"], "i1.JPEG": ENTRIES["i4"]}, FormatError, "an image stands twice"),
         ("{", FormatError, "not valid JSON"),
     ],
 )
-def test_what_does_not_fit_is_told_with_the_file(tmp_path, content, error, words):
+def test_published_format_rejects_invalid_content(tmp_path, content, error, words):
     with pytest.raises(error, match=words) as caught:
         read(published(tmp_path, content))
     assert "m.json" in str(caught.value)
@@ -94,23 +94,23 @@ def test_what_does_not_fit_is_told_with_the_file(tmp_path, content, error, words
         (TABLE.replace("i4", "i1"), "stands twice"),
     ],
 )
-def test_tables_that_do_not_fit(tmp_path, text, words):
+def test_table_rejects_invalid_content(tmp_path, text, words):
     with pytest.raises(InputError, match=words):
         read(table(tmp_path, text), "table")
 
 
 @pytest.fixture
 def store(tmp_path):
-    made = Store.create(tmp_path / "W")
-    made.add_test_set(world.TEST_SET)
-    return made
+    created = Store.create(tmp_path / "W")
+    created.add_test_set(world.TEST_SET)
+    return created
 
 
 def imported(store, path, model="vit/3b", form="vasudevan2022"):
     return import_mistakes(store, path, test_set="dozen", model=model, form=MistakeFormat(form))
 
 
-def test_stored_and_read_back(store, tmp_path):
+def test_mistake_review_round_trips(store, tmp_path):
     done = imported(store, published(tmp_path))
     assert done.new
     assert store.mistake_review_names("dozen") == ("vit/3b",)
@@ -120,16 +120,16 @@ def test_stored_and_read_back(store, tmp_path):
     assert back.severities == done.review.severities
 
 
-def test_the_same_again_is_no_change_and_another_is_refused(store, tmp_path):
+def test_import_mistakes_is_idempotent_and_rejects_another_review(store, tmp_path):
     imported(store, published(tmp_path))
     assert not imported(store, published(tmp_path)).new
-    other = {**ENTRIES, "i4": {**ENTRIES["i4"], "failure severity": "Major"}}
+    changed_entries = {**ENTRIES, "i4": {**ENTRIES["i4"], "failure severity": "Major"}}
     with pytest.raises(AlreadyStored, match="another review of the mistakes of 'vit/3b'"):
-        imported(store, published(tmp_path, other))
-    assert imported(store, published(tmp_path, other), model="second").new
+        imported(store, published(tmp_path, changed_entries))
+    assert imported(store, published(tmp_path, changed_entries), model="second").new
 
 
-def test_a_review_of_another_version_of_the_set_is_refused(store, tmp_path):
+def test_mistake_review_rejects_another_version_of_the_test_set(store, tmp_path):
     from dataclasses import replace
 
     imported(store, published(tmp_path))

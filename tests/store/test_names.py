@@ -1,4 +1,4 @@
-"""Names of models and sets become names of files that every file system takes, and come back unchanged."""
+"""Names of models and sets are converted to file names that are valid on every file system, and back."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ ODD = ["a/b", "..", ".", ".hidden", "a\\b", "100%", "%2F", "модель 🐈", 
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_names_round_trip_into_one_safe_part_of_a_path(name):
+def test_file_name_of_odd_names_is_one_safe_path_part(name):
     quoted = file_name(name)
     assert original_name(quoted) == name
     assert quoted not in (".", "..") and not quoted.startswith(".")
@@ -19,33 +19,33 @@ def test_odd_names_round_trip_into_one_safe_part_of_a_path(name):
 
 
 @given(st.text(min_size=1, max_size=30).filter(lambda text: text.strip() and text.isprintable()))
-def test_any_text_round_trips(name):
+def test_file_name_round_trips(name):
     assert original_name(file_name(name)) == name
 
 
 @given(st.lists(st.text("ab./%A ", min_size=1, max_size=4).filter(str.strip), min_size=2, unique=True))
-def test_different_names_have_different_files(names):
+def test_file_name_is_unique(names):
     assert len({file_name(name) for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\0b", "\x1b[31mred", "a\rb"])
-def test_a_name_that_would_break_a_table_or_a_terminal(name):
+def test_file_name_rejects_control_characters(name):
     with pytest.raises(InputError, match="control character"):
         file_name(name)
 
 
 @pytest.mark.parametrize("name", ["", " ", "\t"])
-def test_a_name_must_not_be_empty(name):
+def test_file_name_rejects_empty_names(name):
     with pytest.raises(InputError, match="must not be empty"):
         file_name(name)
 
 
-def test_a_name_must_fit():
+def test_file_name_rejects_long_names():
     assert file_name("m" * 200)
     with pytest.raises(InputError, match="too long: 201"):
         file_name("m" * 201)
 
 
-def test_half_a_character_is_no_name():
-    with pytest.raises(InputError, match="no valid text"):
+def test_file_name_rejects_surrogates():
+    with pytest.raises(InputError, match="not valid text"):
         file_name("a\ud800")

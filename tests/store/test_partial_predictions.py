@@ -1,4 +1,4 @@
-"""Predictions under way: parts, whole or not at all, of one plan."""
+"""Unfinished predictions: parts of one plan, written atomically."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from regrade.core import FormatError, StoreError
-from regrade.store import Part, PartialPredictions, joined, no_answers
+from regrade.store import Part, PartialPredictions, empty_part, joined_parts
 
 
 @pytest.fixture
@@ -18,16 +18,16 @@ def partial(tmp_path):
 
 
 def part(positions, *, value=0, width=None, features=None):
-    made = no_answers(positions, k=2, width=width)
-    made.classes[:] = np.arange(len(positions))[:, None] + value
-    made.scores[:] = value
-    if made.full_scores is not None:
-        made.full_scores[:] = positions.start
-    return made if features is None else replace(made, features=rows(positions, features))
+    filled = empty_part(positions, k=2, width=width)
+    filled.classes[:] = np.arange(len(positions))[:, None] + value
+    filled.scores[:] = value
+    if filled.full_scores is not None:
+        filled.full_scores[:] = positions.start
+    return filled if features is None else replace(filled, features=rows(positions, features))
 
 
 def rows(positions, width) -> np.ndarray:
-    """Features that tell where they belong: 100 times the position, and the column."""
+    """Features that identify their position: 100 times the position plus the column."""
     return np.add.outer(100 * np.arange(positions.start, positions.stop), np.arange(width)).astype(np.float16)
 
 
@@ -40,7 +40,7 @@ def files(partial):
     return sorted(partial.folder.glob("*/*.part"))
 
 
-def test_parts_are_put_together_in_order(partial):
+def test_finished_joins_parts_in_order(partial):
     assert partial.missing() == [range(0, 4), range(4, 8), range(8, 10)]
     for positions in reversed(partial.missing()):
         partial.add(part(positions, value=positions.start))
@@ -50,7 +50,7 @@ def test_parts_are_put_together_in_order(partial):
     assert whole.classes[:, 0].tolist() == list(range(10))
 
 
-def test_all_scores_come_back_as_a_map_of_the_file(partial):
+def test_finished_returns_all_scores_as_a_memory_map(partial):
     fill(partial, width=3)
     scores = partial.finished().full_scores
     assert isinstance(scores, np.memmap) and scores.shape == (10, 3) and scores.dtype == np.float16
@@ -58,7 +58,7 @@ def test_all_scores_come_back_as_a_map_of_the_file(partial):
 
 
 class TestFeatures:
-    def test_they_come_back_as_a_map_of_the_file(self, partial):
+    def test_finished_returns_features_as_a_memory_map(self, partial):
         fill(partial, width=3, features=5)
         whole = partial.finished()
         assert isinstance(whole.features, np.memmap) and whole.features.dtype == np.float16
@@ -66,7 +66,7 @@ class TestFeatures:
         assert whole.full_scores.shape == (10, 3)
 
     @pytest.mark.parametrize("without", [{0}, {4}, {8}, {0, 4}, {0, 8}, {4, 8}])
-    def test_a_part_without_any_is_not_a_number(self, partial, without):
+    def test_finished_fills_missing_features_with_nan(self, partial, without):
         for positions in partial.missing():
             partial.add(part(positions, features=None if positions.start in without else 5))
         features = partial.finished().features
@@ -74,93 +74,95 @@ class TestFeatures:
         assert features.shape == (10, 5) and np.isnan(features[gone]).all()
         np.testing.assert_array_equal(features[~gone], rows(range(10), 5)[~gone])
 
-    def test_where_no_part_has_any_there_are_none(self, partial):
+    def test_finished_returns_no_features_without_any(self, partial):
         fill(partial)
         assert partial.finished().features is None
 
-    def test_one_number_an_example_will_do(self, partial):
+    def test_finished_accepts_one_feature_per_example(self, partial):
         fill(partial, features=1)
         np.testing.assert_array_equal(partial.finished().features, rows(range(10), 1))
 
-    def test_another_width_in_between_is_told(self, partial):
+    def test_finished_rejects_features_of_another_width(self, partial):
         for positions in partial.missing():
             partial.add(part(positions, features=6 if positions.start == 4 else 5))
-        with pytest.raises(StoreError, match="rows of 5 and of 6 numbers: the model changes as it runs"):
+        with pytest.raises(StoreError, match="rows of 5 and of 6 numbers: the model's output changed during the run"):
             partial.finished()
 
 
-class TestJoining:
+class TestJoinedParts:
     def pieces(self, *features):
         positions = [range(20, 23), range(23, 24), range(24, 28)]
-        return [part(at, value=at.start, width=3, features=one) for at, one in zip(positions, features, strict=True)]
+        return [
+            part(at, value=at.start, width=3, features=width) for at, width in zip(positions, features, strict=True)
+        ]
 
-    def test_rows_follow_one_another(self):
+    def test_joined_parts_concatenates_rows(self):
         first, *rest = self.pieces(5, 5, 5)
         first.unreadable[21] = "gone"
         rest[-1].unreadable[27] = "cut"
-        whole = joined([first, *rest])
+        whole = joined_parts([first, *rest])
         assert (whole.start, len(whole), whole.unreadable) == (20, 8, {21: "gone", 27: "cut"})
         assert whole.classes[:, 0].tolist() == [20, 21, 22, 23, 24, 25, 26, 27]
         assert whole.full_scores[:, 0].tolist() == [20] * 3 + [23] + [24] * 4
         np.testing.assert_array_equal(whole.features, rows(range(20, 28), 5))
 
     @pytest.mark.parametrize("features", [(None, 5, 5), (5, None, 5), (None, None, 5), (5, None, None)])
-    def test_rows_without_features_are_not_a_number(self, features):
-        whole = joined(self.pieces(*features))
-        there = np.repeat([one is not None for one in features], [3, 1, 4])
-        np.testing.assert_array_equal(whole.features[there], rows(range(20, 28), 5)[there])
-        assert np.isnan(whole.features[~there]).all() and whole.features.dtype == np.float16
+    def test_joined_parts_fills_missing_features_with_nan(self, features):
+        whole = joined_parts(self.pieces(*features))
+        has_features = np.repeat([width is not None for width in features], [3, 1, 4])
+        np.testing.assert_array_equal(whole.features[has_features], rows(range(20, 28), 5)[has_features])
+        assert np.isnan(whole.features[~has_features]).all() and whole.features.dtype == np.float16
 
-    def test_no_features_at_all(self):
-        assert joined(self.pieces(None, None, None)).features is None
+    def test_joined_parts_without_features_has_none(self):
+        assert joined_parts(self.pieces(None, None, None)).features is None
 
-    def test_another_width_is_told(self):
+    def test_joined_parts_rejects_features_of_another_width(self):
         with pytest.raises(StoreError, match="rows of 5 and of 4 numbers"):
-            joined(self.pieces(5, None, 4))
+            joined_parts(self.pieces(5, None, 4))
 
-    def test_one_part_stays_what_it_is(self):
-        (one,) = self.pieces(5, 5, 5)[:1]
-        whole = joined([one])
+    def test_joined_parts_of_one_part_is_the_same(self):
+        (single,) = self.pieces(5, 5, 5)[:1]
+        whole = joined_parts([single])
         assert isinstance(whole, Part) and whole.start == 20
-        np.testing.assert_array_equal(whole.features, one.features)
+        np.testing.assert_array_equal(whole.features, single.features)
 
 
 class TestBatch:
-    def test_found_once_and_kept_for_later_runs(self, partial):
+    def test_batch_is_determined_once(self, partial):
         assert partial.batch(lambda: 24) == 24
         assert partial.batch(lambda: pytest.fail("it is known")) == 24
         again = replace(partial)
         again.begin()
         assert again.batch(lambda: 1) == 24
 
-    def test_every_plan_has_its_own(self, partial):
-        other = replace(partial, plan={"weights": "2"})
-        other.begin()
-        assert (partial.batch(lambda: 8), other.batch(lambda: 4), partial.batch(lambda: 2)) == (8, 4, 8)
+    def test_batch_is_kept_per_plan(self, partial):
+        changed = replace(partial, plan={"weights": "2"})
+        changed.begin()
+        assert (partial.batch(lambda: 8), changed.batch(lambda: 4), partial.batch(lambda: 2)) == (8, 4, 8)
 
     @pytest.mark.parametrize("text", ["", "0", "-8", "eight", "8.5", "\N{SUPERSCRIPT TWO}"])
-    def test_a_damaged_one_is_told(self, partial, text):
+    def test_batch_rejects_a_damaged_file(self, partial, text):
         partial.batch(lambda: 8)
         (path,) = partial.folder.glob("*/batch")
         path.write_text(text)
         with pytest.raises(FormatError, match=r"batch is damaged: remove .* and run again"):
             partial.batch(lambda: 8)
 
-    def test_what_cannot_be_found_leaves_nothing(self, partial):
+    def test_batch_leaves_nothing_after_an_error(self, partial):
         with pytest.raises(ZeroDivisionError):
             partial.batch(lambda: 1 // 0)
         assert partial.batch(lambda: 3) == 3
 
 
-def test_reasons_are_kept(partial):
+def test_finished_keeps_unreadable_reasons(partial):
     fill(partial)
-    late = no_answers(range(8, 10), k=2, width=None)
+    late = empty_part(range(8, 10), k=2, width=None)
     late.unreadable[9] = "no image – «gone»"
     partial.add(late)
     assert partial.finished().unreadable == {9: "no image – «gone»"}
 
 
-def test_a_new_run_keeps_what_the_same_plan_has_left(partial):
+def test_begin_keeps_parts_of_the_same_plan(partial):
     partial.add(part(range(4, 8)))
     again = replace(partial)
     again.begin()
@@ -168,16 +170,16 @@ def test_a_new_run_keeps_what_the_same_plan_has_left(partial):
 
 
 @pytest.mark.parametrize("change", [{"plan": {"weights": "2"}}, {"part_size": 5}, {"examples": 11}])
-def test_parts_of_another_plan_are_left_alone(partial, change):
+def test_begin_ignores_parts_of_another_plan(partial, change):
     fill(partial)
-    other = replace(partial, **change)
-    other.begin()
-    assert sum(len(positions) for positions in other.missing()) == other.examples
+    changed = replace(partial, **change)
+    changed.begin()
+    assert sum(len(positions) for positions in changed.missing()) == changed.examples
     assert partial.missing() == []
     assert {json.loads(path.read_text())["weights"] for path in partial.folder.glob("*/plan.json")} >= {"1"}
 
 
-def test_too_few_or_too_many_parts_raise(partial):
+def test_finished_rejects_missing_and_additional_parts(partial):
     fill(partial)
     first = files(partial)[0]
     first.rename(first.with_name("000000000-000000003.part"))
@@ -190,18 +192,18 @@ def test_too_few_or_too_many_parts_raise(partial):
         partial.finished()
 
 
-def test_a_part_of_the_wrong_length_raises(partial):
+def test_finished_rejects_a_part_of_another_length(partial):
     fill(partial)
     first, last = files(partial)[0], files(partial)[-1]
     first.write_bytes(last.read_bytes())
-    with pytest.raises(FormatError, match="holds 2 answers"):
+    with pytest.raises(FormatError, match="contains 2 predictions"):
         partial.finished()
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda _: b"", lambda b: b[:40] + bytes([b[40] ^ 1]) + b[41:], lambda b: b[:10]]
 )
-def test_a_damaged_part_is_told_before_any_work(partial, damage):
+def test_begin_rejects_a_damaged_part(partial, damage):
     fill(partial)
     path = files(partial)[1]
     path.write_bytes(damage(path.read_bytes()))
@@ -212,18 +214,18 @@ def test_a_damaged_part_is_told_before_any_work(partial, damage):
     assert partial.missing() == [range(4, 8)]
 
 
-def test_only_one_at_a_time(partial):
-    with partial.alone(), pytest.raises(StoreError, match="another process is at this already"), partial.alone():
+def test_locked_rejects_a_second_process(partial):
+    with partial.locked(), pytest.raises(StoreError, match="is locked by another process"), partial.locked():
         pass
-    with partial.alone():
+    with partial.locked():
         pass
 
 
-def test_removed_with_all_plans_and_empty_folders(partial, tmp_path):
+def test_remove_removes_all_plans_and_empty_folders(partial, tmp_path):
     replace(partial, plan={}).begin()
-    other = replace(partial, folder=partial.folder.with_name("other"))
-    other.begin()
+    second = replace(partial, folder=partial.folder.with_name("other"))
+    second.begin()
     partial.remove()
-    assert not partial.folder.exists() and other.folder.exists()
-    other.remove()
+    assert not partial.folder.exists() and second.folder.exists()
+    second.remove()
     assert list(tmp_path.iterdir()) == []

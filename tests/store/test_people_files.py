@@ -1,4 +1,4 @@
-"""Files of people's answers, in every form, and everything that can be amiss in them."""
+"""Files of people's answers in every format, and their errors."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 
 from regrade.core import NO_ANSWER, Answerer, ClassSpace, FormatError, InputError, MismatchError, TestSet, UnknownName
 from regrade.store import PeopleFormat, Store, import_people, read_people_file
-from regrade.store.moments import moment
+from regrade.store.time_values import parse_time
 from regrade.tables import Columns, Reading
 
 SPACE = ClassSpace("animals", ("n01", "n02", "n03"), ("cat", "guide dog", "hérisson"))
@@ -38,8 +38,8 @@ def read(path: Path, form: PeopleFormat = PeopleFormat.TABLE, **options):
     return read_people_file(path, SET, form=form, **options)
 
 
-def assert_ann_and_bo(found):
-    ann, bo = found.people
+def assert_ann_and_bo(content):
+    ann, bo = content.people
     assert (ann.model, bo.model) == ("person:Ann", "person:Bo")
     assert ann.by is bo.by is Answerer.PERSON
     assert ann.top1.tolist() == [0, NO_ANSWER, 1, NO_ANSWER]
@@ -50,7 +50,7 @@ def assert_ann_and_bo(found):
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "json", "parquet"])
-def test_a_table_in_every_form(tmp_path, ending):
+def test_table_is_read_in_every_format(tmp_path, ending):
     path = tmp_path / f"people.{ending}"
     if ending == "csv":
         csv(path)
@@ -70,16 +70,16 @@ def published(rows=ROWS):
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_the_published_layout(tmp_path, wrapped):
+def test_published_format_is_read(tmp_path, wrapped):
     content = published()
     content["Ann"]["elsewhere.JPEG"] = {"label": "n01"}
     (tmp_path / "p.json").write_text(json.dumps({"annot_data": content} if wrapped else content))
-    found = read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
-    assert_ann_and_bo(found)
-    assert found.passed_over == 1
+    people_file = read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
+    assert_ann_and_bo(people_file)
+    assert people_file.passed_over == 1
 
 
-def test_one_labeler_of_the_published_layout(tmp_path):
+def test_published_format_of_one_labeler_needs_a_name(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps(published()["Bo"]))
     (bo,) = read(tmp_path / "p.json", PeopleFormat.SHANKAR2020, name="Bo").people
     assert bo.model == "person:Bo"
@@ -87,13 +87,13 @@ def test_one_labeler_of_the_published_layout(tmp_path):
         read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
 
 
-def test_a_name_for_a_file_without_one_and_of_several(tmp_path):
+def test_name_is_given_or_selects_one_person(tmp_path):
     path = csv(tmp_path / "p.csv", ROWS[:2], leave_out=("person",))
     assert read(path, name="Cy").people[0].model == "person:Cy"
     with pytest.raises(FormatError, match="add a column person, or give --name"):
         read(path)
     several = csv(tmp_path / "q.csv")
-    assert [one.model for one in read(several, name="Bo").people] == ["person:Bo"]
+    assert [person.model for person in read(several, name="Bo").people] == ["person:Bo"]
     with pytest.raises(UnknownName, match="unknown person 'Di'; there are Ann, Bo"):
         read(several, name="Di")
 
@@ -101,15 +101,15 @@ def test_a_name_for_a_file_without_one_and_of_several(tmp_path):
 @pytest.mark.parametrize(
     ("given", "expected"), [("n03", 2), ("2", 2), ("hérisson", 2), ("Guide Dog", 1), ("2.0", 2), ("", NO_ANSWER)]
 )
-def test_classes_by_id_index_or_name(tmp_path, given, expected):
+def test_classes_are_read_by_id_index_or_name(tmp_path, given, expected):
     path = csv(tmp_path / "p.csv", [{"image": "a.png", "class": given}])
-    (one,) = read(path, name="A").people
-    assert one.top1[0] == expected
-    assert one.counted.tolist() == [True, False, False, False]  # an empty class was asked, and is no answer
-    assert one.times is None
+    (person,) = read(path, name="A").people
+    assert person.top1[0] == expected
+    assert person.counted.tolist() == [True, False, False, False]  # an empty class was asked, and is no answer
+    assert person.times is None
 
 
-def test_numbers_that_are_ids_or_indices(tmp_path):
+def test_ambiguous_class_numbers_need_a_reading(tmp_path):
     space = ClassSpace("numbers", ("10", "0"))
     target = TestSet("s", space, ("a", "b"), np.array([0, 1], dtype=np.int32))
     path = csv(tmp_path / "p.csv", [{"image": "a", "class": 0}])
@@ -117,8 +117,8 @@ def test_numbers_that_are_ids_or_indices(tmp_path):
         read_people_file(path, target, form=PeopleFormat.TABLE, name="A")
     for reading, expected in ((Reading.IDS, 1), (Reading.INDICES, 0)):
         columns = Columns(reading=reading)
-        found = read_people_file(path, target, form=PeopleFormat.TABLE, name="A", columns=columns)
-        assert found.people[0].top1[0] == expected
+        people_file = read_people_file(path, target, form=PeopleFormat.TABLE, name="A", columns=columns)
+        assert people_file.people[0].top1[0] == expected
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_numbers_that_are_ids_or_indices(tmp_path):
         ({"image": "z.png"}, "1 image not in test set zoo, for instance 'z.png'"),
         ({"end": "2019-12-19T09:59:59"}, "Ann, image 'a.png': it ends"),
         ({"image": "c.png"}, "Ann answers 'c.png' more than once"),
-        ({"start": "yesterday"}, "'yesterday' is no time: give ISO 8601"),
-        ({"start": "nan", "end": "5"}, "is no time"),
+        ({"start": "yesterday"}, "'yesterday' is not a time: give ISO 8601"),
+        ({"start": "nan", "end": "5"}, "is not a time"),
     ],
 )
-def test_bad_rows_are_told_in_one_line(tmp_path, change, words):
+def test_invalid_rows_raise_one_line(tmp_path, change, words):
     rows = [{**ROWS[0], **change}, *ROWS[1:]]
     if change.get("class") == "7":
         rows = [{**row, "class": number} for row, number in zip(rows, (7, 0, 1), strict=True)]
@@ -142,12 +142,12 @@ def test_bad_rows_are_told_in_one_line(tmp_path, change, words):
     assert words in str(caught.value) and str(tmp_path / "p.csv") in str(caught.value)
 
 
-def test_whole_and_broken_seconds_in_one_table(tmp_path):
+def test_integer_and_fractional_seconds_can_be_mixed(tmp_path):
     (tmp_path / "p.csv").write_text("image,class,start,end\na.png,n01,0,4.5\nb.png,n01,2,3.25\n")
     np.testing.assert_array_equal(read(tmp_path / "p.csv", name="A").people[0].times.seconds[:2], [4.5, 1.25])
 
 
-def test_two_kinds_of_times(tmp_path):
+def test_start_and_end_must_have_one_format(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps([{"image": "a.png", "class": "n01", "start": 5, "end": 9}]))
     assert read(tmp_path / "p.json", name="A").people[0].times.seconds[0] == 4
     mixed = {"a.png": {"label": "n01", "extra_info": {"start_time": 5, "end_time": "2019-12-19"}}}
@@ -161,26 +161,26 @@ def test_two_kinds_of_times(tmp_path):
     [
         ("[]", "a JSON list of objects"),
         ("{}", "a JSON list of objects"),
-        ('[{"image": "a.png"}]', "no column with the classes"),
+        ('[{"image": "a.png"}]', "no column with the answered classes"),
         ('[{"image": "a.png", "class": 1}, {"image": "b.png", "class": "n01"}]', "p.json"),
     ],
 )
-def test_a_json_that_is_no_table(tmp_path, content, words):
+def test_json_table_rejects_invalid_content(tmp_path, content, words):
     (tmp_path / "p.json").write_text(content)
     with pytest.raises(FormatError, match=words):
         read(tmp_path / "p.json", name="A")
 
 
 @pytest.mark.parametrize("content", [[], {}, {"Ann": 3}, {"Ann": {"a.png": "n01"}}, {"Ann": {"a.png": {"x": 1}}}])
-def test_a_json_that_is_not_the_published_layout(tmp_path, content):
+def test_published_format_rejects_invalid_json(tmp_path, content):
     (tmp_path / "p.json").write_text(json.dumps(content))
     with pytest.raises(FormatError, match="label and extra_info"):
         read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
 
 
-def test_the_published_layout_of_another_set(tmp_path):
+def test_read_people_file_rejects_answers_to_another_test_set(tmp_path):
     (tmp_path / "p.json").write_text(json.dumps({"Ann": {"x.JPEG": {"label": "n01"}}}))
-    with pytest.raises(MismatchError, match="names no image of test set zoo"):
+    with pytest.raises(MismatchError, match="contains no image of test set zoo"):
         read(tmp_path / "p.json", PeopleFormat.SHANKAR2020)
 
 
@@ -191,25 +191,25 @@ class TestStored:
         store.add_test_set(SET)
         return store
 
-    def test_what_comes_back_is_what_came_in(self, store, tmp_path):
+    def test_import_people_round_trips(self, store, tmp_path):
         path = csv(tmp_path / "p.csv")
         done = import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE)
         assert done.people.new == ("person:Ann", "person:Bo")
         assert done.images == {"person:Ann": 2, "person:Bo": 1}
         assert store.people_names("zoo") == done.people.new and store.model_names("zoo") == ()
         for expected in read(path).people:
-            found = store.predictions(SET, expected.model)
-            assert found.digest == expected.digest
-            assert found.by is Answerer.PERSON
-            assert found.asked.tolist() == expected.asked.tolist()
-            np.testing.assert_array_equal(found.times.seconds, expected.times.seconds)
+            stored = store.predictions(SET, expected.model)
+            assert stored.digest == expected.digest
+            assert stored.by is Answerer.PERSON
+            assert stored.asked.tolist() == expected.asked.tolist()
+            np.testing.assert_array_equal(stored.times.seconds, expected.times.seconds)
         manifest = store.manifest(SET, "person:Ann")
         assert (manifest.by, manifest.asked, manifest.times, manifest.source.file) == ("person", 2, True, "p.csv")
         plain = pq.read_table(store.prediction_folder("zoo", "person:Ann") / "times.parquet")
         assert plain.column_names == ["example", "start", "end"]
         assert plain["start"].null_count == 2
 
-    def test_again_is_no_change_and_others_are_refused(self, store, tmp_path):
+    def test_import_people_is_idempotent_and_rejects_other_answers(self, store, tmp_path):
         import_people(store, csv(tmp_path / "p.csv"), test_set="zoo", form=PeopleFormat.TABLE)
         again = import_people(store, tmp_path / "p.csv", test_set="zoo", form=PeopleFormat.TABLE)
         assert (again.people.new, again.people.unchanged) == ((), ("person:Ann", "person:Bo"))
@@ -217,23 +217,23 @@ class TestStored:
         with pytest.raises(Exception, match=r"other predictions of 'person:Bo' on zoo are stored.*--name"):
             import_people(store, csv(tmp_path / "q.csv", slower), test_set="zoo", form=PeopleFormat.TABLE)
 
-    def test_someone_who_was_asked_everything(self, store, tmp_path):
+    def test_person_asked_about_all_images_has_no_asked_column(self, store, tmp_path):
         rows = [{"image": image, "class": "n01"} for image in SET.ids]
         path = csv(tmp_path / "p.csv", rows)
         import_people(store, path, test_set="zoo", form=PeopleFormat.TABLE, name="A")
-        found = store.predictions(SET, "person:A")
-        assert found.asked is None and found.times is None and found.counted.all()
+        answers = store.predictions(SET, "person:A")
+        assert answers.asked is None and answers.times is None and answers.counted.all()
 
 
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [(5, 5), ("5.5", 5.5), ("1970-01-01T00:01:00", 60), ("1970-01-01 01:00+01:00", 0), ("1970-01-02", 86_400)],
 )
-def test_moments(value, seconds):
-    assert moment(value, "") == seconds
+def test_parse_time_accepts_numbers_and_iso_times(value, seconds):
+    assert parse_time(value, "") == seconds
 
 
 @pytest.mark.parametrize("value", ["soon", [], True, "inf", "2019-13-01"])
-def test_what_is_no_moment(value):
-    with pytest.raises(FormatError, match="is no time"):
-        moment(value, "where")
+def test_parse_time_rejects_other_values(value):
+    with pytest.raises(FormatError, match="is not a time"):
+        parse_time(value, "where")

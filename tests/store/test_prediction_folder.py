@@ -1,4 +1,4 @@
-"""A folder of predictions comes back as it was written, with features or without, and old ones stay readable."""
+"""Folders of predictions are read unchanged, with or without features, and old ones stay readable."""
 
 import json
 
@@ -25,9 +25,9 @@ def store(tmp_path) -> Store:
 
 
 def add(store, features=None, **changes):
-    """Store the predictions of ``m``, and give them back with their folder."""
-    answers = Predictions("m", "shelf", "toys", BEST, SCORES, None, ScoreKind.PROBABILITIES, features)
-    known = {
+    """Store the predictions of ``m``, and return their folder."""
+    predictions = Predictions("m", "shelf", "toys", BEST, SCORES, None, ScoreKind.PROBABILITIES, features)
+    fields = {
         "model": ModelSpec("m", "toys"),
         "test_set": "shelf",
         "test_set_digest": SET.digest,
@@ -35,18 +35,18 @@ def add(store, features=None, **changes):
         "class_space_digest": SPACE.digest,
         "examples": 3,
         "k": 2,
-        "digest": answers.digest,
+        "digest": predictions.digest,
         "score_kind": "probabilities",
         "full_scores": False,
         "source": PredictionSource(),
         "regrade": "0",
         "features": features is not None,
     }
-    store.add_predictions(SET, [(answers, Manifest(**known | changes))], SPACE)
+    store.add_predictions(SET, [(predictions, Manifest(**fields | changes))], SPACE)
     return store.prediction_folder("shelf", "m")
 
 
-def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
+def test_features_are_stored_in_half_precision_and_read_as_a_memory_map(store):
     folder = add(store, FEATURES)
     features = store.predictions(SET, "m").features
     assert isinstance(features, StoredArray)
@@ -55,7 +55,7 @@ def test_features_are_stored_in_half_precision_and_read_as_a_map(store):
     assert json.loads((folder / "manifest.json").read_text())["features"] is True
 
 
-def test_stored_array_takes_operators_functions_and_methods_as_arrays_do(store):
+def test_stored_array_supports_operators_functions_and_methods(store):
     add(store, FEATURES)
     features, expected = store.predictions(SET, "m").features, FEATURES.astype(np.float16)
     assert ((features > 0) == (expected > 0)).all()
@@ -65,48 +65,48 @@ def test_stored_array_takes_operators_functions_and_methods_as_arrays_do(store):
     assert not hasattr(features, "no_such_method")
 
 
-def test_more_examples_than_are_written_at_a_time(store):
+def test_many_examples_are_written_in_row_groups(store):
     size = 40_000
     rng = np.random.default_rng(0)
     many = TestSet("many", SPACE, tuple(map(str, range(size))), np.zeros(size, dtype=np.int32))
     best, scores = rng.integers(0, 3, (size, 2)), rng.random((size, 2), dtype=np.float32)
-    answers = Predictions("m", "many", "toys", best, scores, None, ScoreKind.PROBABILITIES)
-    known = (ModelSpec("m", "toys"), "many", many.digest, "toys", SPACE.digest, size, 2, answers.digest)
-    manifest = Manifest(*known, "probabilities", False, PredictionSource(), "0")
-    store.add_predictions(many, [(answers, manifest)], SPACE)
-    found = store.predictions(store.test_set("many"), "m")
-    np.testing.assert_array_equal(found.classes, best)
-    np.testing.assert_array_equal(found.scores, scores)
-    assert found.digest == answers.digest
+    predictions = Predictions("m", "many", "toys", best, scores, None, ScoreKind.PROBABILITIES)
+    fields = (ModelSpec("m", "toys"), "many", many.digest, "toys", SPACE.digest, size, 2, predictions.digest)
+    manifest = Manifest(*fields, "probabilities", False, PredictionSource(), "0")
+    store.add_predictions(many, [(predictions, manifest)], SPACE)
+    stored = store.predictions(store.test_set("many"), "m")
+    np.testing.assert_array_equal(stored.classes, best)
+    np.testing.assert_array_equal(stored.scores, scores)
+    assert stored.digest == predictions.digest
     file = pq.ParquetFile(store.prediction_folder("many", "m") / "topk.parquet")
     assert [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)] == [16384, 16384, 7232]
     assert file.read(["example"])["example"].to_pylist() == list(many.ids)
 
 
-def test_without_features_there_is_no_file(store):
+def test_predictions_without_features_have_no_feature_file(store):
     folder = add(store)
     assert not (folder / "features.npy").exists()
     assert store.predictions(SET, "m").features is None
     assert store.manifest(SET, "m").features is False
 
 
-def test_why_it_was_not_onnxruntime_comes_back(store):
+def test_manifest_keeps_the_runtime_note(store):
     add(store, runtime="torch 2", runtime_note="not through onnxruntime: it differs")
     manifest = store.manifest(SET, "m")
     assert (manifest.runtime, manifest.runtime_note) == ("torch 2", "not through onnxruntime: it differs")
 
 
-def test_a_manifest_without_the_newer_fields_is_still_read(store):
+def test_read_manifest_accepts_missing_new_fields(store):
     path = add(store) / "manifest.json"
     old = read_checked_json(path)
     path.write_bytes(checked_json({name: value for name, value in old.items() if name not in SINCE}))
     manifest = store.manifest(SET, "m")
     assert (manifest.runtime, manifest.runtime_note, manifest.features, manifest.unreadable) == ("", "", False, {})
-    answers = store.predictions(SET, "m")
-    assert answers.features is None and answers.digest == manifest.digest
+    predictions = store.predictions(SET, "m")
+    assert predictions.features is None and predictions.digest == manifest.digest
 
 
-def test_a_field_that_no_one_knows_is_told(store):
+def test_read_manifest_rejects_unknown_fields(store):
     path = add(store) / "manifest.json"
     path.write_bytes(checked_json(read_checked_json(path) | {"mood": "good"}))
     with pytest.raises(FormatError, match=r"manifest\.json cannot be read: .*mood"):

@@ -1,4 +1,4 @@
-"""The same predictions in every form that people bring are stored as the same bytes."""
+"""The same predictions in every file format are stored as the same bytes."""
 
 import csv
 import hashlib
@@ -32,10 +32,10 @@ def of_rows(values: list, rows: np.ndarray) -> list:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    made = regrade.init(tmp_path / "W")
+    workspace = regrade.init(tmp_path / "W")
     write_csv(tmp_path / "set.csv", [("image", "label"), *zip(IDS, LABEL_IDS, strict=True)])
-    made.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
-    return made
+    workspace.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
+    return workspace
 
 
 def stored(workspace: Workspace, model: str = "m") -> Predictions:
@@ -111,10 +111,10 @@ WIDE: dict[str, tuple[str, Write]] = {
 }
 
 
-class TestTheSameFromEveryForm:
+class TestFormats:
     @pytest.mark.parametrize("form", WIDE)
     @pytest.mark.parametrize("rows", [np.arange(12), SHUFFLED], ids=["in order", "shuffled"])
-    def test_wide(self, workspace, tmp_path, form, rows):
+    def test_one_model_per_column_is_read(self, workspace, tmp_path, form, rows):
         ending, write = WIDE[form]
         write(tmp_path / f"file.{ending}", rows)
         done = workspace.import_predictions(tmp_path / f"file.{ending}", test_set="set")
@@ -123,14 +123,14 @@ class TestTheSameFromEveryForm:
         reference = Predictions("m", "set", "cifar-10", BEST)
         assert digest(workspace) == reference.digest == stored(workspace).digest
 
-    def test_the_stored_bytes_do_not_tell_the_form(self, tmp_path):
+    def test_stored_bytes_are_the_same_for_every_format(self, tmp_path):
         content = []
         for number, (ending, write) in enumerate(WIDE.values()):
-            made = regrade.init(tmp_path / str(number))
+            workspace = regrade.init(tmp_path / str(number))
             write_csv(tmp_path / "set.csv", [("image", "label"), *zip(IDS, LABEL_IDS, strict=True)])
-            made.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
+            workspace.add_test_set("set", tmp_path / "set.csv", classes="cifar-10")
             write(tmp_path / f"f.{ending}", SHUFFLED)
-            made.import_predictions(tmp_path / f"f.{ending}", test_set="set")
+            workspace.import_predictions(tmp_path / f"f.{ending}", test_set="set")
             content.append((tmp_path / str(number) / "predictions" / "set" / "m" / "topk.parquet").read_bytes())
         assert len(set(content)) == 1
 
@@ -143,12 +143,12 @@ class TestTheSameFromEveryForm:
             ("the only column", {"whatever": NAMED}),
         ],
     )
-    def test_one_model_a_file(self, workspace, tmp_path, name, columns):
+    def test_one_model_per_file_is_read(self, workspace, tmp_path, name, columns):
         write_parquet(tmp_path / "f.parquet", image=IDS, label=LABEL_IDS, **columns)
         workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
         assert np.array_equal(stored(workspace).classes, BEST), name
 
-    def test_a_column_called_top5_is_the_fifth_answer_or_all_five(self, workspace, tmp_path):
+    def test_top5_column_is_the_fifth_class_or_a_list_of_five(self, workspace, tmp_path):
         best = np.column_stack([BEST, [[c for c in range(10) if c not in row][:2] for row in BEST]])
         ranked = {f"top{rank + 1}": best[:, rank] for rank in range(5)}
         both = {"top1": best[:, 0], "top5": list(best)}
@@ -163,24 +163,24 @@ class TestTheSameFromEveryForm:
             (("top2", "top3"), "the columns top2, top3 number the best classes, and top1 is missing"),
             (("pred_3", "pred_4", "pred_5"), "number the best classes, and pred_1 is missing"),
             (("top1", "top3"), "the columns top1, top3 number the best classes, and top2 is missing"),
-            (("Top2",), "the column Top2 holds one class a row, and Top1 with the best class is missing"),
+            (("Top2",), "the column Top2 has one class per row, and the column Top1 with the best class is missing"),
         ],
     )
-    def test_numbered_columns_without_the_best_class_are_refused(self, workspace, tmp_path, names, missing):
+    def test_numbered_columns_without_the_best_class_raise(self, workspace, tmp_path, names, missing):
         columns = {name: BEST[:, place % 3] for place, name in enumerate(names)}
         write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
         with pytest.raises(FormatError, match=missing):
             workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
 
     @pytest.mark.parametrize("names", [("top0", "top1", "top2"), ("top1", "top2", "top3"), ("top3",)])
-    def test_numbered_columns_begin_with_0_or_1_or_are_one_list(self, workspace, tmp_path, names):
+    def test_numbered_columns_start_at_0_or_1_or_are_one_list(self, workspace, tmp_path, names):
         columns = {name: BEST[:, place] for place, name in enumerate(names)} if len(names) > 1 else {"top3": NAMED}
         write_parquet(tmp_path / "f.parquet", image=IDS, **columns)
         workspace.import_predictions(tmp_path / "f.parquet", test_set="set", model="m")
         assert np.array_equal(stored(workspace).classes, BEST)
 
     @pytest.mark.parametrize("kind", ["int8", "<i8", ">i4", "uint16"])
-    def test_arrays_of_indices(self, workspace, tmp_path, kind):
+    def test_arrays_of_indices_are_read(self, workspace, tmp_path, kind):
         np.save(tmp_path / "m.npy", BEST.astype(kind))
         np.savez(tmp_path / "z.npz", classes=BEST[SHUFFLED].astype(kind), ids=np.array(IDS)[SHUFFLED])
         for file in ("m.npy", "z.npz"):
@@ -188,25 +188,25 @@ class TestTheSameFromEveryForm:
         assert np.array_equal(stored(workspace).classes, BEST)
         assert digest(workspace) == digest(workspace, "z")
 
-    def test_an_array_of_best_classes_only(self, workspace, tmp_path):
+    def test_array_of_best_classes_is_read(self, workspace, tmp_path):
         np.save(tmp_path / "m.npy", BEST[:, 0])
         workspace.import_predictions(tmp_path / "m.npy", test_set="set")
         assert stored(workspace).classes.shape == (12, 1)
         (row,) = workspace.grade("set").rows
         assert row.top5 is None
 
-    def test_ids_as_bytes_in_an_archive(self, workspace, tmp_path):
+    def test_ids_as_bytes_in_an_archive_are_read(self, workspace, tmp_path):
         np.savez_compressed(tmp_path / "m.npz", topk=BEST[SHUFFLED], image=np.array(IDS, dtype="S")[SHUFFLED])
         workspace.import_predictions(tmp_path / "m.npz", test_set="set")
         assert np.array_equal(stored(workspace).classes, BEST)
 
-    def test_a_new_test_set_from_the_file_itself(self, workspace, tmp_path):
+    def test_import_creates_the_test_set_from_the_file(self, workspace, tmp_path):
         np.savez(tmp_path / "m.npz", classes=BEST, ids=np.array(IDS), labels=LABELS)
         done = workspace.import_predictions(tmp_path / "m.npz", test_set="copy", classes="cifar-10")
         assert done.new_test_set
         assert done.test_set.digest == workspace.store.test_set("set").digest
 
-    def test_columns_that_speak_of_the_images_are_no_models(self, workspace, tmp_path):
+    def test_columns_of_ids_labels_and_groups_are_not_models(self, workspace, tmp_path):
         """Row numbers, paths and second label columns come with many files."""
         write_parquet(
             tmp_path / "f.parquet", index=range(12), image=IDS, wnid=LABEL_IDS, target=LABELS, m=NAMED, path=IDS
@@ -220,43 +220,43 @@ class TestIds:
     @pytest.mark.parametrize(
         "ids", [["007", "7", "07"], ["1e5", "100000", "1E5"], ["NA", "null", "nan"], ["true", "True", "1"]]
     )
-    def test_ids_that_look_like_something_else_stay_what_they_are(self, tmp_path, ids):
-        made = regrade.init(tmp_path / "W")
+    def test_ids_that_look_like_numbers_stay_text(self, tmp_path, ids):
+        workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("image", "label", "m"), *((i, "cat", "dog") for i in ids)])
-        done = made.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
+        done = workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
         assert done.test_set.ids == tuple(ids)
         write_parquet(tmp_path / "f.parquet", image=ids[::-1], n=["cat"] * 3)
-        assert made.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("n",)
+        assert workspace.import_predictions(tmp_path / "f.parquet", test_set="set").models.new == ("n",)
 
-    def test_whole_numbers_as_ids(self, tmp_path):
-        made = regrade.init(tmp_path / "W")
+    def test_integers_can_be_ids(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("id", "label", "m"), *((i, 3, 4) for i in (10, 2, 30))])
-        done = made.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
+        done = workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10")
         assert done.test_set.ids == ("10", "2", "30")
         np.savez(tmp_path / "n.npz", ids=np.array([30, 10, 2]), classes=np.array([1, 2, 3]))
-        made.import_predictions(tmp_path / "n.npz", test_set="set")
-        assert stored(made, "n").top1.tolist() == [2, 3, 1]
+        workspace.import_predictions(tmp_path / "n.npz", test_set="set")
+        assert stored(workspace, "n").top1.tolist() == [2, 3, 1]
 
-    def test_a_line_separator_within_a_value(self, tmp_path):
-        made = regrade.init(tmp_path / "W")
+    def test_line_separators_within_values_are_kept(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
         row = {"image": "a\u2028b\x85c", "label": "cat", "m": "dog"}
         (tmp_path / "f.jsonl").write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
-        done = made.import_predictions(tmp_path / "f.jsonl", test_set="set", classes="cifar-10")
+        done = workspace.import_predictions(tmp_path / "f.jsonl", test_set="set", classes="cifar-10")
         assert done.test_set.ids == (row["image"],)
 
-    def test_a_named_id_and_label_column(self, tmp_path):
-        made = regrade.init(tmp_path / "W")
+    def test_id_and_label_columns_can_be_named(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
         write_csv(tmp_path / "f.csv", [("image", "truth", "m"), ("a", "cat", "cat"), ("b", "dog", "cat")])
         columns = Columns(id="image", label="truth")
-        made.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10", columns=columns)
-        assert made.grade("set").rows[0].top1.value == 0.5
+        workspace.import_predictions(tmp_path / "f.csv", test_set="set", classes="cifar-10", columns=columns)
+        assert workspace.grade("set").rows[0].top1.value == 0.5
 
 
 class TestScores:
     SCORES = np.random.default_rng(5).normal(size=(12, 10)).astype(np.float32)
 
     @pytest.mark.parametrize("form", ["npy", "npz", "parquet", "large parquet", "jsonl", "csv a class", "csv a list"])
-    def test_from_every_form(self, workspace, tmp_path, form):
+    def test_scores_are_read_from_every_format(self, workspace, tmp_path, form):
         scores = self.SCORES
         path = tmp_path / f"m.{form.split()[-1] if form.endswith('parquet') else form.split()[0]}"
         match form:
@@ -277,14 +277,14 @@ class TestScores:
             case "csv a list":
                 write_csv(path, [("image", "scores"), *zip(IDS, lists_in_text(" ", scores.tolist()), strict=True)])
         workspace.import_predictions(path, test_set="set", model="m")
-        found = stored(workspace)
-        assert np.array_equal(found.classes, np.argsort(-scores, axis=1, kind="stable")[:, :5])
-        assert found.full_scores.dtype == np.float16
-        assert np.array_equal(found.full_scores, scores.astype(np.float16))
-        assert found.score_kind.value == "logits"
+        predictions = stored(workspace)
+        assert np.array_equal(predictions.classes, np.argsort(-scores, axis=1, kind="stable")[:, :5])
+        assert predictions.full_scores.dtype == np.float16
+        assert np.array_equal(predictions.full_scores, scores.astype(np.float16))
+        assert predictions.score_kind.value == "logits"
 
-    def test_the_best_classes_are_taken_before_scores_are_rounded(self, workspace, tmp_path):
-        """Half precision knows no number between 10 and 10.0078: the order of these two is lost in it."""
+    def test_best_classes_are_taken_before_rounding(self, workspace, tmp_path):
+        """Half precision has no number between 10 and 10.0078, so the order of these two is lost in it."""
         scores = np.zeros((12, 10), dtype=np.float32)
         scores[:, 2], scores[:, 7] = 10.0, 10.001
         assert np.float16(10.001) == np.float16(10.0)
@@ -293,7 +293,7 @@ class TestScores:
         assert stored(workspace).classes[:, :2].tolist() == [[7, 2]] * 12
         assert (stored(workspace).full_scores[:, 2] == stored(workspace).full_scores[:, 7]).all()
 
-    def test_ties_go_to_the_lower_class_and_the_manifest_says_so(self, workspace, tmp_path):
+    def test_ties_are_broken_by_the_lower_class_as_the_manifest_states(self, workspace, tmp_path):
         np.save(tmp_path / "m.npy", np.full((12, 10), 0.1))
         workspace.import_predictions(tmp_path / "m.npy", test_set="set")
         assert stored(workspace).classes.tolist() == [[0, 1, 2, 3, 4]] * 12
@@ -302,15 +302,15 @@ class TestScores:
         assert manifest["score_kind"] == "probabilities"
         assert "half precision" in manifest["precision"]
 
-    def test_scores_of_the_best_classes(self, workspace, tmp_path):
+    def test_scores_of_the_best_classes_are_read(self, workspace, tmp_path):
         scores = np.sort(np.random.default_rng(0).random((12, 3)), axis=1)[:, ::-1] / 3
         write_parquet(tmp_path / "m.parquet", image=IDS, topk=BEST.tolist(), scores=scores.tolist())
         workspace.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
-        found = stored(workspace)
-        assert np.array_equal(found.classes, BEST)
-        assert np.array_equal(found.scores, scores.astype(np.float32))
-        assert found.full_scores is None
-        assert found.score_kind.value == "probabilities"
+        predictions = stored(workspace)
+        assert np.array_equal(predictions.classes, BEST)
+        assert np.array_equal(predictions.scores, scores.astype(np.float32))
+        assert predictions.full_scores is None
+        assert predictions.score_kind.value == "probabilities"
 
     @pytest.mark.parametrize("score", [1e300, -1e300])
     def test_import_refuses_scores_too_large_for_single_precision(self, workspace, tmp_path, score):
@@ -321,7 +321,7 @@ class TestScores:
             workspace.import_predictions(tmp_path / "m.parquet", test_set="set", model="m")
         assert workspace.models("set") == ()
 
-    def test_scores_from_python(self, workspace):
+    def test_add_predictions_accepts_lists(self, workspace):
         workspace.add_predictions("m", self.SCORES.tolist(), test_set="set")
         assert np.array_equal(stored(workspace).top1, self.SCORES.argmax(axis=1))
         with pytest.raises(regrade.RegradeError, match="11 rows"):
@@ -331,41 +331,41 @@ class TestScores:
 class TestClassNumbers:
     @pytest.fixture
     def numbered(self, tmp_path) -> Workspace:
-        """Class ids that are numbers, but not those of their places."""
-        made = regrade.init(tmp_path / "W")
+        """Class ids that are numbers other than their indices."""
+        workspace = regrade.init(tmp_path / "W")
         (tmp_path / "years.csv").write_text("id\n1\n2\n3\n")
         (tmp_path / "set.csv").write_text("image,label\na,1\nb,2\nc,3\n")
         columns = Columns(reading=Reading.IDS)
-        made.add_test_set("set", tmp_path / "set.csv", classes=tmp_path / "years.csv", columns=columns)
-        return made
+        workspace.add_test_set("set", tmp_path / "set.csv", classes=tmp_path / "years.csv", columns=columns)
+        return workspace
 
-    def test_numbers_that_could_be_either_are_refused(self, numbered, tmp_path):
+    def test_ambiguous_class_numbers_raise(self, numbered, tmp_path):
         (tmp_path / "m.csv").write_text("image,m\na,1\nb,2\nc,2\n")
         with pytest.raises(regrade.RegradeError, match="--class-numbers ids or --class-numbers indices"):
             numbered.import_predictions(tmp_path / "m.csv", test_set="set")
 
-    def test_unless_it_is_said_what_they_are(self, numbered, tmp_path):
+    def test_class_numbers_are_read_as_stated(self, numbered, tmp_path):
         (tmp_path / "m.csv").write_text("image,m\na,1\nb,2\nc,2\n")
         for prefix, reading, expected in (("ids-", Reading.IDS, [0, 1, 1]), ("at-", Reading.INDICES, [1, 2, 2])):
             columns = Columns(reading=reading)
             numbered.import_predictions(tmp_path / "m.csv", test_set="set", prefix=prefix, columns=columns)
             assert stored(numbered, f"{prefix}m").top1.tolist() == expected
 
-    def test_class_ids_with_leading_zeros(self, tmp_path):
-        made = regrade.init(tmp_path / "W")
+    def test_class_ids_keep_leading_zeros(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
         (tmp_path / "padded.csv").write_text("id\n001\n002\n010\n")
         (tmp_path / "m.csv").write_text("image,label,m\na,001,010\nb,010,010\n")
-        made.import_predictions(tmp_path / "m.csv", test_set="set", classes=tmp_path / "padded.csv")
-        assert stored(made).top1.tolist() == [2, 2]
+        workspace.import_predictions(tmp_path / "m.csv", test_set="set", classes=tmp_path / "padded.csv")
+        assert stored(workspace).top1.tolist() == [2, 2]
 
-    def test_digits_are_their_own_indices(self, tmp_path):
-        made = regrade.init(tmp_path / "W")
+    def test_class_ids_equal_to_their_indices_are_unambiguous(self, tmp_path):
+        workspace = regrade.init(tmp_path / "W")
         (tmp_path / "m.csv").write_text("image,label,m\na,7,7\nb,0,1\n")
-        made.import_predictions(tmp_path / "m.csv", test_set="set", classes="digits")
-        assert stored(made).top1.tolist() == [7, 1]
+        workspace.import_predictions(tmp_path / "m.csv", test_set="set", classes="digits")
+        assert stored(workspace).top1.tolist() == [7, 1]
 
 
-def test_a_second_import_is_no_change_and_other_content_is_refused(workspace, tmp_path):
+def test_import_is_idempotent_and_rejects_other_content(workspace, tmp_path):
     write_parquet(tmp_path / "a.parquet", image=IDS, m=BEST.tolist())
     write_parquet(tmp_path / "b.parquet", image=IDS, m=BEST[:, ::-1].tolist())
     workspace.import_predictions(tmp_path / "a.parquet", test_set="set")
@@ -377,7 +377,7 @@ def test_a_second_import_is_no_change_and_other_content_is_refused(workspace, tm
     assert workspace.models("set") == ("m", "other-m")
 
 
-def test_the_file_is_named_and_hashed_in_the_manifest(workspace, tmp_path):
+def test_manifest_contains_name_and_hash_of_the_file(workspace, tmp_path):
     write_parquet(tmp_path / "a.parquet", image=IDS, m=BEST.tolist())
     workspace.import_predictions(tmp_path / "a.parquet", test_set="set")
     manifest = json.loads((workspace.store.root / "predictions" / "set" / "m" / "manifest.json").read_text())

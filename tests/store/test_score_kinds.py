@@ -1,18 +1,18 @@
-"""What scores are: as their sums show, held against what the file says."""
+"""The kind of scores by their sums, compared with what the file states."""
 
 import numpy as np
 import pytest
 
 from regrade.classes import class_space
 from regrade.core import InputError, ScoreKind
-from regrade.store import answers_from_scores
+from regrade.store import predictions_from_scores
 from regrade.store.score_kinds import kind_note, kind_of_all, kind_of_best, stated_kind
 
 PROBABILITIES = np.random.default_rng(0).dirichlet(np.ones(4), 6)
 LOGITS = np.random.default_rng(0).normal(size=(6, 4))
 
 
-def test_kind_of_all_is_found_by_the_sums():
+def test_kind_of_all_is_determined_by_the_sums():
     assert kind_of_all(PROBABILITIES, name="m") is ScoreKind.PROBABILITIES
     assert kind_of_all(PROBABILITIES.astype(np.float16), name="m") is ScoreKind.PROBABILITIES
     assert kind_of_all(LOGITS, name="m") is ScoreKind.LOGITS
@@ -23,8 +23,8 @@ def test_kind_of_all_is_found_by_the_sums():
     ("scores", "words"),
     [(PROBABILITIES * 1.5, "row 0 sum to 1.5, not to 1"), (LOGITS, r"row \d are below 0")],
 )
-def test_kind_of_all_refuses_probabilities_that_are_none(scores, words):
-    with pytest.raises(InputError, match=f"said to be probabilities, and those of {words}"):
+def test_kind_of_all_rejects_invalid_probabilities(scores, words):
+    with pytest.raises(InputError, match=f"said to be probabilities, but those of {words}"):
         kind_of_all(scores, name="m", stated=ScoreKind.PROBABILITIES)
 
 
@@ -37,11 +37,11 @@ def test_kind_of_all_refuses_a_row_that_differs_from_most():
     scores = PROBABILITIES.copy()
     scores[4] *= 1.5
     scores[4] = scores[4].clip(max=1)
-    with pytest.raises(InputError, match=r"those of row 4 sum to 1.*, and those of most rows to 1"):
+    with pytest.raises(InputError, match=r"those of row 4 sum to 1.*, those of most rows to 1"):
         kind_of_all(scores, name="m")
 
 
-def test_kind_note_tells_scores_between_0_and_1_that_are_taken_as_logits():
+def test_kind_note_names_logits_between_0_and_1():
     scores = PROBABILITIES * 0.5
     assert kind_of_all(scores, name="m") is ScoreKind.LOGITS
     assert "rows sum to 0.5 to 0.5, not to 1" in kind_note(scores, ScoreKind.LOGITS)[0]
@@ -69,12 +69,12 @@ def test_kind_of_best_allows_sums_of_at_most_1():
         ("", None),
     ],
 )
-def test_stated_kind_is_what_a_name_says(name, kind):
+def test_stated_kind_reads_the_name(name, kind):
     assert stated_kind(name) is kind
 
 
 @pytest.mark.parametrize("kind", ["longdouble", "complex64", "O", "M8[s]", "bool", "U5"])
-def test_answers_from_scores_refuses_what_are_no_scores(kind):
+def test_predictions_from_scores_rejects_other_dtypes(kind):
     space = class_space("cifar-10")
     with pytest.raises(InputError, match="expected float16, float32 or float64"):
-        answers_from_scores(np.zeros((3, 10), kind), space, name="m")
+        predictions_from_scores(np.zeros((3, 10), kind), space, name="m")

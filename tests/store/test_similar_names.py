@@ -1,4 +1,4 @@
-"""Models, people and test sets whose names no one could tell apart are refused in one line that names both."""
+"""Models, people and test sets with confusingly similar names are rejected with an error that names both."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def people_file(folder, *names):
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_import_people_refuses_names_alike_in_one_file(workspace, tmp_path, name):
+def test_import_people_rejects_similar_names_in_one_file(workspace, tmp_path, name):
     path = people_file(tmp_path, "Ada", name)
     ended = run("import", "people", path, "--test-set", "digits", "-w", workspace.store.root)
     assert_one_line(ended, "the person names", repr("Ada"), repr(name))
@@ -50,7 +50,7 @@ def test_import_people_takes_the_same_file_again_and_other_names(workspace, tmp_
     assert len(workspace.store.people_names("digits")) == 3
 
 
-def test_import_people_refuses_a_name_that_does_not_show(workspace, tmp_path):
+def test_import_people_rejects_an_invisible_name(workspace, tmp_path):
     with pytest.raises(InputError, match="no visible character"):
         workspace.import_people(people_file(tmp_path, "\u200b"), test_set="digits")
 
@@ -63,7 +63,7 @@ def test_add_predictions_refuses_a_model_name_like_another(workspace):
     assert workspace.store.model_names("digits") == ("ResNet",)
 
 
-def test_predictions_under_way_refuse_a_model_name_like_another(workspace):
+def test_partial_predictions_rejects_a_similar_model_name(workspace):
     workspace.add_predictions("ResNet", np.eye(10)[:2], test_set="digits")
     with pytest.raises(InputError, match="'ResNet' and 'resnet' differ only in case"):
         workspace.store.partial_predictions(workspace.store.test_set("digits"), "resnet", part_size=1, plan={})
@@ -75,12 +75,12 @@ def test_add_test_set_refuses_a_name_like_another(workspace, tmp_path):
     assert workspace.store.test_set_names() == ("digits",)
 
 
-def test_taken_names_pass_though_they_are_alike():
+def test_stored_names_pass_although_similar():
     check_distinct_names("model", ["Ada", "ada"], ["Ada", "ada"])
 
 
 @given(st.text("aBé0-", min_size=1), st.lists(st.tuples(st.integers(0, 9), st.sampled_from(" \u200b\u2060\xa0"))))
-def test_comparable_name_knows_neither_case_nor_what_does_not_show(name, inserted):
+def test_comparable_name_ignores_case_and_invisible_characters(name, inserted):
     changed = name.swapcase()
     for place, letter in inserted:
         changed = changed[:place] + letter + changed[place:]

@@ -1,4 +1,4 @@
-"""Slices that came after a test set: stored beside it once, and back as they were."""
+"""Slice sets that are added to a test set: stored once, read unchanged."""
 
 from dataclasses import replace
 
@@ -24,49 +24,49 @@ def store(tmp_path) -> Store:
     return store
 
 
-def test_they_come_back_with_their_test_set(store):
+def test_slice_sets_are_read_with_their_test_set(store):
     assert store.add_slice_set(FACTORS, PETS).new == ("x",)
     store.add_slice_set(PLACES, PETS)
-    found = Store.open(store.root).test_set("pets")
-    assert found.slice("x:pose").tolist() == [True, False, True]
-    assert found.slice("x:none").tolist() == [False] * 3
-    assert found.slice("geo/graphy:région=s").tolist() == [False, False, True]
-    assert {each.name: (each.digest, each.origin) for each in found.slice_sets} == {
-        each.name: (each.digest, each.origin) for each in (FACTORS, PLACES)
+    test_set = Store.open(store.root).test_set("pets")
+    assert test_set.slice("x:pose").tolist() == [True, False, True]
+    assert test_set.slice("x:none").tolist() == [False] * 3
+    assert test_set.slice("geo/graphy:région=s").tolist() == [False, False, True]
+    assert {slices.name: (slices.digest, slices.origin) for slices in test_set.slice_sets} == {
+        slices.name: (slices.digest, slices.origin) for slices in (FACTORS, PLACES)
     }
 
 
-def test_a_slice_that_was_chosen_to_be_hard_stays_so(store):
+def test_slice_set_keeps_chosen_hard(store):
     store.add_slice_set(FACTORS, PETS)
     pose = FACTORS.subsets["x:pose"]
     store.add_slice_set(replace(FACTORS, name="hard", subsets={"hard": pose}, chosen_hard=True), PETS)
     assert Store.open(store.root).test_set("pets").hard_slices == {"hard"}
 
 
-def test_the_test_set_stays_what_it_is(store):
+def test_add_slice_set_does_not_change_the_test_set(store):
     before = (store.root / "testsets" / "pets.parquet").read_bytes()
     store.add_slice_set(FACTORS, PETS)
-    found = store.test_set("pets")
-    assert (found.digest, found.groups) == (PETS.digest, PETS.groups)
+    test_set = store.test_set("pets")
+    assert (test_set.digest, test_set.groups) == (PETS.digest, PETS.groups)
     assert (store.root / "testsets" / "pets.parquet").read_bytes() == before
-    assert store.add_test_set(found).unchanged == ("pets",)
+    assert store.add_test_set(test_set).unchanged == ("pets",)
 
 
-def test_the_same_again_is_no_change(store):
+def test_storing_again_is_idempotent(store):
     store.add_slice_set(FACTORS, PETS)
     again = SliceSet("x", "pets", 3, dict(reversed(FACTORS.subsets.items())), origin="a copy of it")
     assert store.add_slice_set(again, PETS).unchanged == ("x",)
 
 
-def test_others_under_the_same_name_are_refused(store):
+def test_add_slice_set_rejects_another_with_the_same_name(store):
     store.add_slice_set(FACTORS, PETS)
-    other = SliceSet("x", "pets", 3, {"x:pose": np.array([True, True, True])})
+    second_set = SliceSet("x", "pets", 3, {"x:pose": np.array([True, True, True])})
     with pytest.raises(AlreadyStored, match=r"stored as x of pets: choose another name, or remove .*x\.parquet first"):
-        store.add_slice_set(other, PETS)
+        store.add_slice_set(second_set, PETS)
     assert store.test_set("pets").slice("x:pose").tolist() == [True, False, True]
 
 
-def test_those_of_another_version_of_the_test_set_are_refused(store):
+def test_slice_sets_of_another_version_of_the_test_set_raise(store):
     store.add_slice_set(FACTORS, PETS)
     (store.root / "testsets" / "pets.parquet").unlink()
     store.add_test_set(TestSet("pets", CIFAR, ("a", "c", "b"), PETS.labels))

@@ -1,4 +1,4 @@
-"""Changes to a workspace as one: all or nothing, whenever the process is killed, and one writer at a time."""
+"""Atomic changes to a workspace: all or nothing, even if the process is killed, by one writer at a time."""
 
 import errno
 import shutil

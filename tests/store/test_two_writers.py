@@ -1,4 +1,4 @@
-"""Writers at the same time: what each was told to be stored is stored, and nothing is handed out twice."""
+"""Concurrent writers: everything that was reported as stored is stored, and nothing is drawn twice."""
 
 import shutil
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def root(template: Path, tmp_path: Path) -> Path:
 
 
 def at_once(root: Path, action: Callable[[Workspace, int], Result]) -> list[Result]:
-    """Run an action several times at once, each with a workspace of its own that was opened before."""
+    """Run an action several times concurrently, each with its own opened workspace."""
     barrier = Barrier(WRITERS)
 
     def run(number: int) -> Result:
@@ -40,7 +40,7 @@ def at_once(root: Path, action: Callable[[Workspace, int], Result]) -> list[Resu
         return list(pool.map(run, range(WRITERS)))
 
 
-def test_new_versions_of_labels_at_once_are_all_kept(root, tmp_path):
+def test_concurrent_label_versions_are_all_stored(root, tmp_path):
     ids = regrade.open(root).store.test_set("shelf").ids
     for number in range(WRITERS):
         rows = [f"{image},{CLASSES[(place + (place <= number)) % 5]}" for place, image in enumerate(ids)]
@@ -50,21 +50,21 @@ def test_new_versions_of_labels_at_once_are_all_kept(root, tmp_path):
         done = workspace.import_labels(tmp_path / f"{number}.csv", test_set="shelf", name="own", new_version=True)
         return done.labels.full_name, done.labels.digest
 
-    told = at_once(root, add)
+    imported = at_once(root, add)
     store = regrade.open(root).store
     test_set = store.test_set("shelf")
-    assert {name: store.label_set(test_set, name).digest for name, _ in told} == dict(told)
-    assert {name for name, _ in told} == {f"own@{version}" for version in range(2, 2 + WRITERS)}
+    assert {name: store.label_set(test_set, name).digest for name, _ in imported} == dict(imported)
+    assert {name for name, _ in imported} == {f"own@{version}" for version in range(2, 2 + WRITERS)}
 
 
-def test_samples_drawn_at_once_share_nothing(root):
+def test_concurrent_draws_are_disjoint(root):
     drawn = at_once(root, lambda workspace, _: workspace.draw_review("shelf", labels="own", size=4))
-    rows = [int(row) for one in drawn for row in one.rows]
+    rows = [int(row) for draw in drawn for row in draw.rows]
     assert len(rows) == len(set(rows)) == 4 * WRITERS
     assert regrade.open(root).drawn_review("shelf", labels="own").frame.drawn == 6 + 4 * WRITERS
 
 
-def test_verdicts_added_at_once_are_all_kept(root, tmp_path):
+def test_concurrent_verdicts_are_all_stored(root, tmp_path):
     workspace = regrade.open(root)
     drawn = workspace.draw_review("shelf", labels="own", size=2 * WRITERS)
     test_set = workspace.store.test_set("shelf")

@@ -1,4 +1,4 @@
-"""Arrays that people bring: what a file declares is not believed, and objects are never unpickled."""
+"""Users' array files: headers are checked against the file, and objects are never unpickled."""
 
 import io
 import pickle
@@ -20,7 +20,7 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def declared(shape: tuple[int, ...], descr: str = "<f8", content: bytes = bytes(16)) -> bytes:
-    """An NPY file whose header says something else than what follows."""
+    """An NPY file whose header does not match its content."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
     return file.getvalue() + content
@@ -69,12 +69,12 @@ def test_open_arrays_reads_every_version_of_the_format(opened, version):
     np.testing.assert_array_equal(opened(file.getvalue()).load(""), VALUES)
 
 
-def test_open_arrays_knows_an_archive_by_its_content(opened):
+def test_open_arrays_detects_an_archive_by_its_content(opened):
     assert list(opened(archive(("a.npy", npy(VALUES))), "x.npy").declared) == ["a"]
     assert list(opened(npy(VALUES), "x.npz").declared) == [""]
 
 
-def test_open_arrays_lists_members_that_are_no_arrays(opened):
+def test_open_arrays_lists_members_that_are_not_arrays(opened):
     assert opened(archive(("a.npy", npy(VALUES)), ("README.txt", b"x"))).not_arrays == ("README.txt",)
 
 
@@ -88,7 +88,7 @@ def test_open_arrays_lists_members_that_are_no_arrays(opened):
         (np.zeros(3, "m8[s]"), "time spans"),
     ],
 )
-def test_load_refuses_what_is_no_number_and_no_text(opened, array, words):
+def test_load_rejects_other_types(opened, array, words):
     with pytest.raises(FormatError, match=words):
         opened(npy(array)).load("")
     with pytest.raises(FormatError, match=words):
@@ -96,7 +96,7 @@ def test_load_refuses_what_is_no_number_and_no_text(opened, array, words):
 
 
 class Trap:
-    """Says so when it is unpickled."""
+    """Fails the test when it is unpickled."""
 
     def __reduce__(self):
         return pytest.fail, ("unpickled",)
@@ -110,37 +110,37 @@ def test_load_never_unpickles(opened):
 
 
 @pytest.mark.parametrize("shape", [(10**12,), (10**30, 10**30), (1,), (3, 10**10)])
-def test_open_arrays_refuses_a_shape_that_the_file_does_not_hold(opened, shape):
-    """Nothing of that size is allocated: the header is held against the size of the file."""
+def test_open_arrays_rejects_a_shape_that_does_not_match_the_size(opened, shape):
+    """Nothing of that size is allocated: the header is checked against the size of the file."""
     for content in (declared(shape), archive(("a.npy", declared(shape)))):
         with pytest.raises(FormatError, match="declares"):
             opened(content)
 
 
-def test_open_arrays_refuses_a_member_that_claims_more_than_zlib_can_pack(opened):
-    """The directory of the archive may lie as well as the header."""
+def test_open_arrays_rejects_a_member_with_an_impossible_compression_ratio(opened):
+    """The directory of the archive can be wrong as well as the header."""
     header = declared((10**8,), "|u1", b"")
     content, size = archive(("a.npy", header)), len(header).to_bytes(4, "little")
     assert content.count(size) == 2
-    with pytest.raises(FormatError, match=r"declares more content of 'a\.npy' than it can hold"):
+    with pytest.raises(FormatError, match=r"declares more content for 'a\.npy' than it can contain"):
         opened(content.replace(size, (len(header) + 10**8).to_bytes(4, "little")))
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (npy(VALUES)[:-1], "cut short"),
+        (npy(VALUES)[:-1], "truncated"),
         (npy(VALUES) * 2, "several arrays in one"),
         (npy(VALUES)[:20], "cannot be read"),
         (b"PK\x03\x04", "cannot be read"),
         (archive(("a.npy", npy(VALUES)))[:-9], "cannot be read"),
-        (archive(), "holds no arrays"),
-        (archive(("README.txt", b"x")), "holds no arrays"),
+        (archive(), "contains no arrays"),
+        (archive(("README.txt", b"x")), "contains no arrays"),
         (archive((".npy", npy(VALUES))), "without a name"),
-        (b"\x93NUMPY\x09\x00" + npy(VALUES)[8:], "does not begin as NPY files do"),
+        (b"\x93NUMPY\x09\x00" + npy(VALUES)[8:], "does not start like an NPY file"),
         (npy(np.zeros(3, [("a", "f4"), ("b", "i4")])), "records of several fields"),
-        (npy(VALUES).replace(b"(4, 3)", b"(4+3)"), "its header is not understood"),
-        (declared((-2,)), "its header is not understood"),
+        (npy(VALUES).replace(b"(4, 3)", b"(4+3)"), "its header is not valid"),
+        (declared((-2,)), "its header is not valid"),
         (npy(VALUES).replace(b"'<f8'", b"'<q9'"), "cannot be read"),
         (b"", "is empty"),
     ],
@@ -157,13 +157,13 @@ def test_open_arrays_refuses_an_array_that_is_there_twice(opened):
         opened(archive(("a.npy", npy(VALUES)), ("a.npy", npy(VALUES + 1))))
 
 
-def test_a_damaged_member_is_refused_when_it_is_loaded(opened):
+def test_load_rejects_a_damaged_member(opened):
     content = bytearray(archive(("a.npy", npy(np.random.default_rng(0).normal(size=(40, 3))))))
     content[len(content) // 2] ^= 255
     with pytest.raises(FormatError, match="cannot be read"):
         opened(bytes(content)).load("a")
 
 
-def test_a_header_that_python_2_wrote_is_read_without_a_warning(opened):
+def test_open_arrays_reads_python_2_headers_without_warning(opened):
     content = npy(VALUES).replace(b"(4, 3)", b"(4L,3)")
     np.testing.assert_array_equal(opened(content).load(""), VALUES)

@@ -1,4 +1,4 @@
-"""Classes by id or by index, never by guess."""
+"""Columns of class ids and class indices."""
 
 import pyarrow as pa
 import pytest
@@ -28,11 +28,11 @@ def indices(values, space=CIFAR, reading=Reading.AUTO):
         ([["cat", "dog"]], [[3, 5]]),
     ],
 )
-def test_ids_indices_and_lists(values, expected):
+def test_class_indices_reads_ids_indices_and_lists(values, expected):
     assert indices(values) == expected
 
 
-def test_numbers_that_could_be_either_must_be_told_apart():
+def test_class_indices_rejects_ambiguous_numbers():
     with pytest.raises(InputError, match="--class-numbers"):
         indices([1, 2], SHIFTED)
     assert indices([1, 2], SHIFTED, Reading.IDS) == [[0], [1]]
@@ -46,14 +46,14 @@ def test_numbers_that_could_be_either_must_be_told_apart():
         (["cat", "dgo"], InputError, "row 1.*dgo.*did you mean dog"),
         ([3, 10], InputError, "row 1: class index 10 is outside cifar-10 .0 to 9."),
         ([-1], InputError, "class index -1"),
-        ([1.5], FormatError, "row 0: 1.5 is no class id or class index"),
-        ([1.0, float("nan")], FormatError, "row 1: nan is no class id"),
+        ([1.5], FormatError, "row 0: 1.5 is not a class id or class index"),
+        ([1.0, float("nan")], FormatError, "row 1: nan is not a class id"),
         ([0.0, 1e20], InputError, "row 1: class 100000000000000000000 is outside"),
         (["cat", None], FormatError, "row 1: the cell is empty"),
         ([[1, 2], [3]], FormatError, "same number of classes"),
         ([True, False], FormatError, "bool"),
     ],
 )
-def test_what_is_no_class_is_named(values, kind, words):
+def test_class_indices_names_invalid_classes(values, kind, words):
     with pytest.raises(kind, match=words):
         indices(values)

@@ -1,4 +1,4 @@
-"""CSV as people write it: what is harmless is read, and what would lose rows is refused."""
+"""CSV files: harmless irregularities are accepted, and those that would lose rows are rejected."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def read(tmp_path):
         "\n\nimage,m\n\np0,cat\n\np1,dog\n\n",
     ],
 )
-def test_read_table_ignores_what_says_nothing(read, content):
+def test_read_table_ignores_empty_columns_and_lines(read, content):
     assert read(content) == GOOD
 
 
@@ -51,7 +51,7 @@ def test_read_table_keeps_quotes_within_cells(read):
     ],
 )
 def test_read_table_refuses_a_quote_that_is_never_closed(read, content, line):
-    """Otherwise the rest of the file is one cell, and its rows are gone."""
+    """Otherwise the rest of the file becomes one cell, and its rows are lost."""
     with pytest.raises(FormatError, match=f"line {line} has a quote that is not closed"):
         read(content)
 
@@ -62,8 +62,8 @@ def test_read_table_finds_an_open_quote_behind_very_many(read):
 
 
 @pytest.mark.parametrize(("name", "content"), [("a.csv", "image;m\np0;cat\n"), ("a.tsv", "image,m\np0,cat\n")])
-def test_read_table_names_another_separator(read, name, content):
-    with pytest.raises(FormatError, match=r"there is one column only, 'image.m': separate columns by"):
+def test_read_table_names_a_wrong_separator(read, name, content):
+    with pytest.raises(FormatError, match=r"there is only one column, 'image.m': separate columns with"):
         read(content, name)
 
 

@@ -1,10 +1,10 @@
-"""What a reader does not use is named; what is nearly the name of something it would use is refused."""
+"""Unused columns are named in a note; names that look misspelled are rejected."""
 
 import pyarrow as pa
 import pytest
 
 from regrade.core import UnknownName
-from regrade.tables import ignored_columns, passed_over_files
+from regrade.tables import ignored_columns, skipped_files
 
 
 def table(*names: str) -> pa.Table:
@@ -33,14 +33,14 @@ def test_ignored_columns_refuses_a_near_miss_of_a_missing_one(name):
         ignored_columns(table("image", name), {"image"}, optional=("state", "reason"))
 
 
-def test_ignored_columns_allows_a_near_miss_of_one_that_is_used():
+def test_ignored_columns_allows_a_near_miss_of_a_used_column():
     content = table("image", "State", "state_name")
     assert ignored_columns(content, {"image", "State"}, optional=("state",)) == ("ignored the column state_name",)
 
 
-def test_passed_over_files_are_counted_by_suffix():
+def test_skipped_files_are_counted_by_suffix():
     kinds = [".avif"] * 10 + [""] * 2
     expected = "passed over 12 files that are not images: 10 .avif, 2 without a suffix"
-    assert passed_over_files(kinds, expected="images") == (expected,)
-    assert passed_over_files([".\udcff"], expected="images") == (r"passed over 1 file that is not images: 1 .\udcff",)
-    assert passed_over_files([], expected="images") == ()
+    assert skipped_files(kinds, expected="images") == (expected,)
+    assert skipped_files([".\udcff"], expected="images") == (r"passed over 1 file that is not images: 1 .\udcff",)
+    assert skipped_files([], expected="images") == ()

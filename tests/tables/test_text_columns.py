@@ -11,13 +11,13 @@ CHUNKS = st.lists(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max
 
 
 @given(CHUNKS, st.integers(0, 3))
-def test_a_column_is_packed_whatever_its_chunks(chunks, skipped):
+def test_packed_column_accepts_any_chunks(chunks, skipped):
     column = pa.chunked_array([pa.array(chunk, pa.string()).slice(skipped) for chunk in chunks], pa.string())
     assert packed_column(column) == tuple(column.to_pylist())
 
 
 @given(CHUNKS)
-def test_a_column_of_few_values_shares_them(chunks):
+def test_shared_column_shares_equal_strings(chunks):
     column = pa.chunked_array([pa.array(chunk, pa.string()) for chunk in chunks], pa.string())
     values = shared_column(column)
     assert values == tuple(column.to_pylist())
@@ -26,13 +26,13 @@ def test_a_column_of_few_values_shares_them(chunks):
 
 @pytest.mark.parametrize("texts", [(), ("a",), ("", "ä", "", "bc")])
 @pytest.mark.parametrize("form", [tuple, list, PackedTexts.of])
-def test_texts_become_a_column_of_strings_whatever_their_form(texts, form):
+def test_text_array_accepts_any_sequence(texts, form):
     array = text_array(form(texts))
     array.validate(full=True)
     assert (array.type, array.to_pylist()) == (pa.string(), list(texts))
 
 
-def test_a_file_is_the_same_whatever_the_form_of_its_texts(tmp_path):
+def test_text_array_writes_the_same_file_for_any_sequence(tmp_path):
     texts = [f"{number:05d}.jpg" for number in range(5000)]
     for name, form in (
         ("plain", tuple(texts)),

@@ -75,7 +75,7 @@ class TestManifest:
     @pytest.mark.parametrize(
         ("text", "reason"),
         [
-            ("path,label\na.png,n01\na.png,n02\n", "'a.png' stands more than once"),
+            ("path,label\na.png,n01\na.png,n02\n", "'a.png' occurs more than once"),
             ("id,path,label\nx,a.png,n01\ny,,n02\n", "column 'path' has 1 empty cells"),
             ("path,label\na.png,n09\nb.png,n02\n", "column 'label', row 0: .*'n09'; did you mean"),
             ("path,label\na.png,4\nb.png,1\n", "class index 4 is outside"),

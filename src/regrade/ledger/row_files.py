@@ -17,7 +17,7 @@ from sqlalchemy import Column
 from regrade.core import FormatError
 from regrade.ledger.row_validation import all_columns
 from regrade.ledger.schema import FloatColumn, IntegerColumn, TimestampColumn
-from regrade.tables import check_file, check_quotes, damage, parse_csv, read_json
+from regrade.tables import check_file, check_quotes, parse_csv, read_json, why_unreadable
 
 SUFFIXES = (".csv", ".json", ".parquet")
 _DAMAGE = (pa.ArrowException, OSError, ValueError, OverflowError)  # ValueError: invalid UTF-8 or timestamps
@@ -106,7 +106,7 @@ def _from_csv(path: Path) -> list[dict[str, Any]]:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {damage(error, 'CSV')}") from None
+        raise FormatError(f"{path} cannot be read: {why_unreadable(error, 'CSV')}") from None
 
 
 def _from_parquet(path: Path) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _from_parquet(path: Path) -> list[dict[str, Any]]:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except _DAMAGE as error:
-        raise FormatError(f"{path} cannot be read: {damage(error, 'Parquet')}") from None
+        raise FormatError(f"{path} cannot be read: {why_unreadable(error, 'Parquet')}") from None
 
 
 def _rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from regrade.predict.run import ProgressCallback, predict_by, unwatched
 from regrade.predict.runtime_choice import fastest, first_images
 from regrade.predict.stored_pair import keeping_as_stored
 from regrade.predict.workforce import Workforce
-from regrade.store import Part, Store, joined
+from regrade.store import Part, Store, joined_parts
 from regrade.testsets import open_images
 
 _TASK = 128  # examples a worker is given at a time, rounded to whole batches
@@ -172,7 +172,7 @@ class _Workers(Workforce):
             progress(len(task))
             if sum(map(len, answered[positions].values())) == len(positions):
                 pieces = answered.pop(positions)
-                yield joined([pieces[start] for start in sorted(pieces)])
+                yield joined_parts([pieces[start] for start in sorted(pieces)])
 
     @cached_property
     def _hello(self) -> WorkerInfo:

@@ -26,7 +26,7 @@ from regrade.predict.prepare import (
     finished_on_gpu,
     prepare_all,
 )
-from regrade.store import Part, no_answers
+from regrade.store import Part, empty_part
 
 STORED_K = 5
 """How many of the best classes are kept an example."""
@@ -145,7 +145,7 @@ class PredictionEngine:
 
     def _no_answers(self, positions: range) -> Part:
         width = len(self.model.class_space)
-        return no_answers(positions, k=min(STORED_K, width), width=width if self.how.keep_scores else None)
+        return empty_part(positions, k=min(STORED_K, width), width=width if self.how.keep_scores else None)
 
     def _answered(self, part: Part, examples: Sequence[str], batch: Sequence[Prepared]) -> Part:
         """A part with the answers to a batch filled in, and the reasons where there are none."""

@@ -32,7 +32,7 @@ from regrade.predict.result import ModelRun
 from regrade.predict.stored_pair import keeping_as_stored, stored_pair
 from regrade.predict.unreadable import Tolerance
 from regrade.predict.workforce import ThisProcess, Workforce
-from regrade.store import Manifest, Part, PartialPredictions, PredictionSource, Store, amended
+from regrade.store import Manifest, Part, PartialPredictions, PredictionSource, Store, with_replaced_rows
 from regrade.testsets import open_images
 
 ProgressCallback = Callable[[str, int], Progress]
@@ -78,7 +78,7 @@ def predict_by(
     check_place(source)
     job = _Job(store, workforce(source), test_set, source, how)
     partial = store.partial_predictions(test_set, known.spec.name, part_size=how.part_size, plan=job.plan)
-    with partial.alone():
+    with partial.locked():
         pair = stored_pair(store, known, test_set, how)
         if pair is None:
             pair = job.done(partial, watch)
@@ -191,7 +191,7 @@ class _Job:
         unreadable = self._by_example({p: reason for part in parts for p, reason in part.unreadable.items()})
         recovered = len(positions) - len(unreadable)
         if recovered:
-            self._amend(amended(stored, parts), unreadable, recovered)
+            self._amend(with_replaced_rows(stored, parts), unreadable, recovered)
         seconds = time.perf_counter() - started
         resumed = pair.examples - len(positions)
         return replace(

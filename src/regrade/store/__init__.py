@@ -1,6 +1,5 @@
-"""The workspace on disk: plain files, each written whole and once."""
+"""The workspace on disk: plain files, each written atomically and only once."""
 
-from regrade.store.amended_predictions import amended
 from regrade.store.atomic import (
     PRIVATE,
     check_folder,
@@ -19,20 +18,20 @@ from regrade.store.import_checkpoints import ImportedCheckpoints, import_checkpo
 from regrade.store.import_labels import ImportedLabels, create_labels, import_labels
 from regrade.store.import_mistakes import ImportedMistakes, import_mistakes
 from regrade.store.import_people import ImportedPeople, import_people
-from regrade.store.import_predictions import ImportedPredictions, import_predictions, manifest_of, store_answers
+from regrade.store.import_predictions import ImportedPredictions, import_predictions, manifest_of, store_predictions
 from regrade.store.import_slices import ImportedSlices, import_slices, keep_slices
-from regrade.store.label_export import Authors, KnownAuthors, labels_as_file
+from regrade.store.label_export import Authors, LabelAuthors, labels_as_file
 from regrade.store.label_files import LabelFile, LabelFormat, read_label_file
 from regrade.store.links import broken_links
 from regrade.store.mistake_files import MistakeFile, MistakeFormat, read_mistake_file
-from regrade.store.partial_predictions import Part, PartialPredictions, joined, no_answers
+from regrade.store.partial_predictions import Part, PartialPredictions, empty_part, joined_parts, with_replaced_rows
 from regrade.store.partial_signatures import PartialSignatures
 from regrade.store.people_files import PeopleFile, PeopleFormat, read_people_file
 from regrade.store.prediction_files import (
     FileClassSpaces,
     FilePredictions,
     PredictionFile,
-    answers_from_scores,
+    predictions_from_scores,
     read_prediction_file,
 )
 from regrade.store.prediction_folder import Manifest, PredictionSource
@@ -61,7 +60,7 @@ __all__ = [
     "ImportedPeople",
     "ImportedPredictions",
     "ImportedSlices",
-    "KnownAuthors",
+    "LabelAuthors",
     "LabelFile",
     "LabelFormat",
     "Manifest",
@@ -80,13 +79,12 @@ __all__ = [
     "Store",
     "Stored",
     "Verdicts",
-    "amended",
-    "answers_from_scores",
     "broken_links",
     "check_folder",
     "check_stored_file",
     "checked_json",
     "create_labels",
+    "empty_part",
     "first_published_file",
     "import_checkpoints",
     "import_labels",
@@ -94,11 +92,11 @@ __all__ = [
     "import_people",
     "import_predictions",
     "import_slices",
-    "joined",
+    "joined_parts",
     "keep_slices",
     "labels_as_file",
     "manifest_of",
-    "no_answers",
+    "predictions_from_scores",
     "read_checked_json",
     "read_checkpoint_files",
     "read_label_file",
@@ -109,10 +107,11 @@ __all__ = [
     "read_stored_json",
     "replace_file",
     "replace_folder",
-    "store_answers",
+    "store_predictions",
     "stored_files",
     "stored_json",
     "upgrade_workspace",
+    "with_replaced_rows",
     "write_file",
     "write_image",
     "write_new_file",

@@ -1,4 +1,4 @@
-"""Arrays on disk, in the form of np.save: written row after row, opened as memory maps, checked block by block."""
+"""Arrays in NPY files: written row by row, opened as memory maps, checked block by block."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Array = np.ndarray[Any, Any]
 
 
 def begin_array(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Say what will be in the file: rows one after another, whatever order they have in memory."""
+    """Write the header of an array in C order; its rows follow with `add_rows`."""
     header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
 
 
 def add_rows(file: BinaryIO, rows: Array) -> None:
-    """Write rows after those that are there, by the file's own method: np.save hides why a disk refuses."""
+    """Append rows with the file's own ``write``: np.save hides why writing failed."""
     file.write(np.ascontiguousarray(rows).data)
 
 
@@ -37,7 +37,7 @@ def write_array(file: BinaryIO, values: Array) -> None:
 class StoredArray(NDArrayOperatorsMixin):
     """An array on disk: a memory map whose blocks are checked before they are first used.
 
-    It is read as an array is: by rows, by any other index, by operators and methods, or through ``np.asarray``.
+    It can be used like a numpy array: with any index, operators and methods, or through ``np.asarray``.
     """
 
     def __init__(self, path: Path, checksums: Checksums) -> None:
@@ -48,7 +48,7 @@ class StoredArray(NDArrayOperatorsMixin):
 
     @cached_property
     def _values(self) -> Array:
-        """The memory map in the form that the file's header states."""
+        """The memory map with the dtype and shape of the file's header."""
         self._check(0, min(BLOCK, len(self._bytes)))
         header = io.BytesIO(self._bytes[:BLOCK].tobytes())
         try:
@@ -70,14 +70,14 @@ class StoredArray(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its numbers."""
+        """The type of the elements."""
         return self._values.dtype
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __getitem__(self, index: Any) -> Any:
-        """What an index names, as numpy gives it; only the blocks of the rows that it reaches are checked."""
+        """Index as in numpy; only the blocks of the selected rows are checked."""
         start, stop = self._rows(index)
         row_size = self._values[:1].nbytes
         header = len(self._bytes) - self._values.nbytes
@@ -91,18 +91,18 @@ class StoredArray(NDArrayOperatorsMixin):
         return values.copy() if copy else values
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """What a function of numpy, or an operator, makes of the whole array."""
+        """Apply a numpy function or an operator to the whole array."""
         arrays = [np.asarray(value) if isinstance(value, StoredArray) else value for value in inputs]
         return getattr(ufunc, method)(*arrays, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """The methods of arrays."""
+        """The methods of numpy arrays."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
 
     def _rows(self, index: Any) -> tuple[int, int]:
-        """The first row that an index reaches and the one after the last; all of them where that is not plain."""
+        """The half-open range of rows that an index selects; all rows for indices other than integers and slices."""
         first = index[0] if isinstance(index, tuple) and index else index
         if isinstance(first, slice):
             reached = range(*first.indices(len(self)))
@@ -112,7 +112,7 @@ class StoredArray(NDArrayOperatorsMixin):
         return 0, len(self)
 
     def _check(self, start: int, stop: int) -> None:
-        """Check the blocks that hold bytes ``start`` to ``stop``, as far as they were not checked before."""
+        """Check the blocks of bytes ``start`` to ``stop`` that were not checked before."""
         first, last = start // BLOCK, -(-stop // BLOCK)
         for number in np.flatnonzero(self._unchecked[first:last]) + first:
             if not self._checksums.matches(int(number), self._bytes):

@@ -1,4 +1,4 @@
-"""Files and folders for people, written whole or not at all."""
+"""Atomic writes of single files and folders."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from pathlib import Path
 from PIL.Image import Image
 
 from regrade.core import AlreadyStored, WriteError
+from regrade.store.error_contexts import write_errors
 from regrade.store.locks import is_free, locked
-from regrade.store.refusals import refusals_as_errors
 
 PRIVATE = 0o600
-"""The mode of a file that only its owner may read: it holds what people said, with their names."""
+"""The mode of a file that only its owner may read, for files with personal data."""
 
-_PUBLIC = 0o666  # less what the umask takes away
-_HERE = -100  # AT_FDCWD: paths are relative to the working folder
-_EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
-_MANY = 64  # files from which one flush of the whole disk takes less time
+_PUBLIC = 0o666  # before the umask
+_AT_FDCWD = -100  # paths are relative to the working folder
+_RENAME_EXCHANGE = 2  # flag of renameat2
+_MANY = 64  # from this number of files on, one flush of the whole disk is faster
 
 
 def write_image(path: Path, image: Image) -> None:
-    """Write an image as PNG, whole or not at all; an older file is replaced."""
+    """Write an image as PNG atomically; an existing file is replaced."""
     buffer = io.BytesIO()
     image.save(buffer, format="PNG")
     replace_file(path, buffer.getvalue())
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all; an older file is replaced."""
+    """Write a text file atomically; an existing file is replaced."""
     replace_file(path, text.encode())
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
-    """Write a file whole or not at all and flush it to the disk; an older file is replaced."""
-    with refusals_as_errors(path), _written(path, content, mode) as staged:
+    """Write a file atomically and flush it to the disk; an existing file is replaced."""
+    with write_errors(path), _written(path, content, mode) as staged:
         try:
             staged.link_to(path)
         except FileExistsError:
@@ -53,9 +53,9 @@ def replace_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
 
 
 def write_new_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
-    """Write a file that must not exist yet, whole or not at all; one that exists is left alone and raises."""
+    """Write a file atomically; raise if it exists already."""
     try:
-        with refusals_as_errors(path), _written(path, content, mode) as staged:
+        with write_errors(path), _written(path, content, mode) as staged:
             staged.link_to(path)
             sync_folder(path.parent)
     except WriteError as error:
@@ -66,18 +66,18 @@ def write_new_file(path: Path, content: bytes, *, mode: int = _PUBLIC) -> None:
 
 @dataclass(frozen=True)
 class _StagedFile:
-    """An open file that has no name yet, or a temporary one on disks that know no files without names."""
+    """An open file without a name, or with a temporary name on file systems without ``O_TMPFILE``."""
 
     handle: int
     name: Path | None
 
     def link_to(self, path: Path) -> None:
-        """Give the file its name; one that is taken raises."""
+        """Give the file its name; raise if the name is taken."""
         source = self.name or f"/proc/self/fd/{self.handle}"
         os.link(source, path, src_dir_fd=self.handle)  # the handle makes Python follow the link that source is
 
     def replace(self, path: Path) -> None:
-        """Put the file where an older one is; what killed processes have left of such attempts is removed."""
+        """Replace an existing file, and remove temporary files that killed processes have left."""
         for abandoned in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
             if abandoned != self.name and is_free(abandoned):
                 abandoned.unlink(missing_ok=True)
@@ -106,7 +106,7 @@ def _written(path: Path, content: bytes, mode: int) -> Iterator[_StagedFile]:
 
 def _staged_file(path: Path, mode: int) -> _StagedFile:
     if hasattr(os, "O_TMPFILE") and Path("/proc/self/fd").is_dir():
-        with suppress(OSError):  # a disk that refuses for another reason says so below
+        with suppress(OSError):  # any other error is raised again below
             return _StagedFile(os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode), None)
     name = _temporary(path)
     return _StagedFile(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), name)
@@ -117,22 +117,22 @@ def _temporary(path: Path) -> Path:
 
 
 def check_folder(final: Path, *, force: bool, holding: Sequence[str]) -> None:
-    """Raise where a folder must not be written: it exists and is not to be replaced, or is something else."""
+    """Raise if a folder exists and ``force`` is not set, or if it lacks the files that allow replacing it."""
     if final.exists() and not force:
-        raise AlreadyStored(f"{final} is there already: give another name, or --force to replace it")
+        raise AlreadyStored(f"{final} exists already: choose another name, or replace it with --force")
     if final.exists() and not all((final / name).is_file() for name in holding):
-        raise AlreadyStored(f"{final} is there already and is something else (no {' and '.join(holding)}): it stays")
+        raise AlreadyStored(f"{final} exists already and is not replaced: it has no {' and '.join(holding)}")
 
 
 def replace_folder(final: Path, files: Mapping[str, bytes], *, force: bool, holding: Sequence[str]) -> None:
-    """Write a folder of files, by their paths within it, whole or not at all.
+    """Write a folder of files, given by their paths within it, atomically.
 
-    One that exists raises; with ``force`` it is replaced if it holds the files named, so that nothing else is lost.
-    Old and new folder change places in one step; where the disk cannot do that, a folder that a killed process has
-    left under its temporary name is put back by the next call.
+    An existing folder raises; with ``force`` it is replaced if it contains the files of ``holding``, so that no other
+    folder is lost. The two folders are exchanged in one step; on file systems that cannot do that, a folder that a
+    killed process has left under its temporary name is put back by the next call.
     """
     staged, old = (final.with_name(f".{final.name}.{suffix}") for suffix in ("new", "old"))
-    with refusals_as_errors(final), ExitStack() as cleanup:
+    with write_errors(final), ExitStack() as cleanup:
         final.parent.mkdir(parents=True, exist_ok=True)
         cleanup.enter_context(locked(final.parent))
         _settle(old, final)
@@ -152,7 +152,7 @@ def replace_folder(final: Path, files: Mapping[str, bytes], *, force: bool, hold
 
 
 def _settle(old: Path, final: Path) -> None:
-    """Remove a folder that was replaced; where nothing took its place it comes back."""
+    """Remove a folder that was replaced, or put it back if nothing took its place."""
     if final.exists():
         shutil.rmtree(old, ignore_errors=True)
     elif old.exists():
@@ -160,17 +160,17 @@ def _settle(old: Path, final: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Let two folders change places in one step, if this system and disk can."""
+    """Exchange two folders in one step, if the system and the file system can, and say whether it was done."""
     try:
         rename = CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
         return False
     rename.argtypes = (c_int, c_char_p, c_int, c_char_p, c_uint)
-    return rename(_HERE, os.fsencode(first), _HERE, os.fsencode(second), _EXCHANGE) == 0
+    return rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0
 
 
 def sync_files(paths: Sequence[Path]) -> None:
-    """Flush files and their names to the disk: each by itself, or the whole disk where there are many."""
+    """Flush files and their folders to the disk: one by one, or the whole disk if there are many."""
     if len(paths) > _MANY and _sync_disk(paths[0]):
         return
     for path in (*paths, *{path.parent for path in paths}):
@@ -178,7 +178,7 @@ def sync_files(paths: Sequence[Path]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the names in a folder to the disk."""
+    """Flush the entries of a folder to the disk."""
     _sync(folder)
 
 
@@ -194,7 +194,7 @@ def _sync(path: Path) -> None:
 
 
 def _sync_disk(path: Path) -> bool:
-    """Flush everything on the disk that holds a path, if this system can."""
+    """Flush the whole file system of a path, if the system can, and say whether it was done."""
     try:
         sync = CDLL(None, use_errno=True).syncfs
     except (AttributeError, OSError):

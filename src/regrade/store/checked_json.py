@@ -1,4 +1,4 @@
-"""JSON files that carry their own checksum: one that was damaged or edited is noticed when it is read."""
+"""JSON files with a checksum of their content, which is checked on reading."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CHECKSUM = "sha256"
 
 
 def checked_json(content: Mapping[str, Any]) -> bytes:
-    """A JSON object, one key per line, with the checksum of all other keys."""
+    """A JSON object as bytes, one key per line, with a checksum of its content."""
     return (json.dumps({**content, _CHECKSUM: _checksum(content)}, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_checked_json(path: Path) -> Metadata:
-    """Read what `checked_json` wrote; anything else raises and names the file."""
+    """Read a file that `checked_json` wrote; raise if it is damaged or anything else."""
     try:
         content = json.loads(path.read_bytes())
         stored = content.pop(_CHECKSUM)
@@ -35,12 +35,12 @@ def read_checked_json(path: Path) -> Metadata:
 
 
 def stored_json(content: Mapping[str, Any], *, place: str) -> bytes:
-    """A JSON object for a place in a workspace, with its checksum."""
+    """A JSON object as bytes, with its place in the workspace and a checksum."""
     return checked_json({**content, PLACE: place})
 
 
 def read_stored_json(path: Path) -> Metadata:
-    """Read what `stored_json` wrote for this place; anything else raises and names the file."""
+    """Read a file that `stored_json` wrote for this place; raise if it is damaged, misplaced or anything else."""
     metadata = metadata_in_place(path, read_checked_json(path))
     del metadata[PLACE]
     return metadata

@@ -1,4 +1,4 @@
-"""Reading checkpoints that people bring: a folder of arrays whose names state seed and epoch, or one array of all."""
+"""Reading checkpoints to import: a folder of arrays whose names state seed and epoch, or one array of all."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from regrade.core import FormatError, TestSet
 from regrade.core.arrays import FloatArray
-from regrade.store.checkpoint_writer import same_epochs
+from regrade.store.checkpoint_writer import check_same_epochs
+from regrade.store.error_contexts import errors_with_path
 from regrade.store.prediction_files import ID_KEYS, NO_IDS, SCORE_KEYS, array_texts
-from regrade.store.refusals import errors_named_after
-from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, passed_over_files
+from regrade.tables import ARRAY_SUFFIXES, Examples, check_unique, ignored_names, open_arrays, skipped_files
 
 _SEED = re.compile(r"(?<![a-z])(?:seed|member|run)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
 _EPOCH = re.compile(r"(?<![a-z])(?:epoch|ep|step)[-_ ]?(\d+(?:\.\d+)?)", re.IGNORECASE)
@@ -29,12 +29,12 @@ class CheckpointArray:
 
 
 def read_checkpoint_files(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
-    """Read checkpoints one after another; anything amiss raises in one line.
+    """Read checkpoints one at a time; a file that does not fit raises.
 
-    A folder holds NPY or NPZ files (examples, classes), also in folders below it, whose path states an epoch and, where
-    there are several, a seed: seed-0/epoch-003.npy, run1_ep12.npz. A single file holds (seeds, epochs, examples,
-    classes) or (epochs, examples, classes), numbered from 0. An NPZ may bring ids; without them rows are in the order
-    of the test set.
+    A folder contains NPY or NPZ files of shape (examples, classes), also in subfolders, whose path states an epoch and,
+    if there are several, a seed: seed-0/epoch-003.npy, run1_ep12.npz. A single file has the shape (seeds, epochs,
+    examples, classes) or (epochs, examples, classes), numbered from 0. An NPZ file may contain ids; without ids, rows
+    are in the order of the test set.
     """
     if path.is_dir():
         yield from _folder(path, test_set)
@@ -45,29 +45,29 @@ def read_checkpoint_files(path: Path, test_set: TestSet) -> Iterator[CheckpointA
 
 
 def checkpoint_notes(path: Path) -> tuple[str, ...]:
-    """What a folder of checkpoints holds beside arrays, counted by suffix, and whether any file lacks ids."""
+    """Notes on files that are not arrays, counted by suffix, and on arrays without ids."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     arrays = [file for file in files if file.suffix.lower() in ARRAY_SUFFIXES]
     other_suffixes = (file.suffix.lower() for file in files if file.suffix.lower() not in ARRAY_SUFFIXES)
     without_ids = any(open_arrays(file).first_of(ID_KEYS) is None for file in arrays)
-    return (*passed_over_files(other_suffixes, expected="arrays"), *((NO_IDS,) if without_ids else ()))
+    return (*skipped_files(other_suffixes, expected="arrays"), *((NO_IDS,) if without_ids else ()))
 
 
 def _folder(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
-    files = sorted(each for each in path.rglob("*") if each.suffix.lower() in ARRAY_SUFFIXES)
+    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in ARRAY_SUFFIXES)
     if not files:
-        raise FormatError(f"{path} holds no arrays (.npy, .npz)")
-    found: dict[tuple[str, int], Path] = {}
+        raise FormatError(f"{path} contains no arrays (.npy, .npz)")
+    by_seed_and_epoch: dict[tuple[str, int], Path] = {}
     for file in files:
         key = _seed_and_epoch(file.relative_to(path))
-        if key in found:
-            raise FormatError(f"{found[key]} and {file} both state seed {key[0]} and epoch {key[1]}")
-        found[key] = file
+        if key in by_seed_and_epoch:
+            raise FormatError(f"{by_seed_and_epoch[key]} and {file} both state seed {key[0]} and epoch {key[1]}")
+        by_seed_and_epoch[key] = file
     epochs: dict[str, list[int]] = {}
-    for seed, epoch in sorted(found):
+    for seed, epoch in sorted(by_seed_and_epoch):
         epochs.setdefault(seed, []).append(epoch)
-    same_epochs(epochs)
-    for (seed, epoch), file in found.items():
+    check_same_epochs(epochs)
+    for (seed, epoch), file in by_seed_and_epoch.items():
         scores, rows = _scores(file, test_set)
         if scores.ndim != 2:
             raise FormatError(f"{file} has shape {scores.shape}: expected (examples, classes)")
@@ -79,7 +79,7 @@ def _seed_and_epoch(path: Path) -> tuple[str, int]:
     epochs, seeds = _EPOCH.findall(text), _SEED.findall(text)
     if len(epochs) != 1 or len(seeds) > 1:
         raise FormatError(
-            f"{path} must state one epoch, and one seed where there are several: call it seed-0/epoch-003.npy"
+            f"{path} must state one epoch, and one seed if there are several: name it like seed-0/epoch-003.npy"
         )
     for number in (*epochs, *seeds):
         if not number.isdecimal():
@@ -91,25 +91,26 @@ def _whole(path: Path, test_set: TestSet) -> Iterator[CheckpointArray]:
     scores, rows = _scores(path, test_set)
     if scores.ndim not in (3, 4):
         raise FormatError(
-            f"{path} has shape {scores.shape}: expected (seeds, epochs, examples, classes), or without the seeds"
+            f"{path} has shape {scores.shape}: expected (seeds, epochs, examples, classes) or "
+            "(epochs, examples, classes)"
         )
     if 0 in scores.shape[:-2]:
-        raise FormatError(f"{path} has shape {scores.shape}: there is no seed or no epoch in it")
+        raise FormatError(f"{path} has shape {scores.shape}: it contains no seed or no epoch")
     stacked = scores if scores.ndim == 4 else scores[None]
     for seed in range(stacked.shape[0]):
         for epoch in range(stacked.shape[1]):
-            each = stacked[seed, epoch]
-            yield CheckpointArray(str(seed), epoch, each if rows is None else each[rows])
+            own_scores = stacked[seed, epoch]
+            yield CheckpointArray(str(seed), epoch, own_scores if rows is None else own_scores[rows])
 
 
 def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
-    """The scores of a file, and the order in which its rows are those of the test set, none if they are already."""
+    """The scores of a file, and the row of each example of the test set; None if the order is the same."""
     arrays = open_arrays(path)
     name = arrays.first_of(("", *SCORE_KEYS))
     if name is None:
-        raise FormatError(f"{path} has the arrays {', '.join(arrays.declared)}; the scores must be called scores")
+        raise FormatError(f"{path} has the arrays {', '.join(arrays.declared)}: name the array of scores 'scores'")
     key = arrays.first_of(ID_KEYS)
-    with errors_named_after(path):
+    with errors_with_path(path):
         used = {name, *([key] if key else [])}
         ignored_names(arrays.declared, used, optional=("ids", "scores"), noun="array")  # a near miss raises
         ids = None if key is None else array_texts(arrays, key)
@@ -122,9 +123,9 @@ def _scores(path: Path, test_set: TestSet) -> tuple[FloatArray, Any]:
 
 
 def _check_declared(shape: tuple[int, ...], ids: tuple[str, ...] | None, test_set: TestSet) -> None:
-    """Raise where scores of this shape cannot be those of the ids or the test set, before they are read."""
+    """Raise, before scores are read, if their shape does not match the ids or the test set."""
     rows = shape[-2:-1]
     if ids is not None and rows != (len(ids),):
-        raise FormatError(f"{len(ids):,} ids, and scores of shape {shape}: one row an id")
+        raise FormatError(f"{len(ids):,} ids, but scores of shape {shape}: expected one row per id")
     if rows and rows != (len(test_set),):
-        raise FormatError(f"scores of shape {shape}, and test set {test_set.name} has {len(test_set):,} examples")
+        raise FormatError(f"scores of shape {shape}, but test set {test_set.name} has {len(test_set):,} examples")

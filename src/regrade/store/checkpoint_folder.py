@@ -1,4 +1,4 @@
-"""The checkpoints of one ensemble on one test set as a folder: a manifest, and one array a member and epoch."""
+"""The folder of an ensemble's checkpoints on a test set: a manifest, and one array per member and epoch."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class CheckpointManifest:
 
 
 def array_name(member: str, epoch: int) -> str:
-    """Where the scores of a member after an epoch are, below the folder of the ensemble."""
+    """The path of the scores of a member after an epoch, relative to the folder of the ensemble."""
     return f"seed-{file_name(member)}/epoch-{epoch:03}.npy"
 
 
 def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epochs: Sequence[int]) -> str:
-    """A hash of everything that is stored: what the scores are, of which members and epochs, and their files."""
+    """A hash of the kind of scores, the members, the epochs and the content of all arrays."""
     state = hashlib.sha256(json.dumps([kind.value, list(members), list(epochs)]).encode())
     paths = [folder / array_name(member, epoch) for member in members for epoch in epochs]
     for file in on_all_cores(_file_hash, paths):
@@ -59,7 +59,7 @@ def checkpoint_digest(folder: Path, kind: ScoreKind, members: Sequence[str], epo
 
 
 def manifest_text(manifest: CheckpointManifest) -> bytes:
-    """The manifest as its file has it."""
+    """The content of manifest.json."""
     files = {name: stated.as_json() for name, stated in manifest.files.items()}
     place = f"{folder_of_checkpoints(manifest.test_set, manifest.ensemble)}/{CHECKPOINT_MANIFEST}"
     return stored_json({**asdict(manifest), "files": files}, place=place)
@@ -77,23 +77,23 @@ def read_checkpoint_manifest(folder: Path) -> CheckpointManifest:
 
 
 def read_checkpoints(folder: Path) -> Checkpoints:
-    """Checkpoints whose arrays are opened as memory maps when they are asked for, and checked as they are used."""
-    found = read_checkpoint_manifest(folder)
-    members, epochs = tuple(found.members), tuple(found.epochs)
+    """Checkpoints whose arrays are opened lazily as memory maps, and checked as they are used."""
+    manifest = read_checkpoint_manifest(folder)
+    members, epochs = tuple(manifest.members), tuple(manifest.epochs)
 
     def read(member: int, epoch: int) -> FloatArray:
         name = array_name(members[member], epochs[epoch])
-        return cast(FloatArray, StoredArray(folder / name, found.files[name]))
+        return cast(FloatArray, StoredArray(folder / name, manifest.files[name]))
 
     return Checkpoints(
-        found.ensemble,
-        found.test_set,
-        found.class_space,
-        ScoreKind(found.kind),
+        manifest.ensemble,
+        manifest.test_set,
+        manifest.class_space,
+        ScoreKind(manifest.kind),
         members,
         epochs,
-        found.examples,
-        found.classes,
+        manifest.examples,
+        manifest.classes,
         read,
     )
 

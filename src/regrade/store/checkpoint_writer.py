@@ -1,4 +1,4 @@
-"""Checkpoints under way: scores are kept as they come, epoch by epoch, and show once all are there."""
+"""Writing checkpoints epoch by epoch; they become visible once they are complete."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from regrade.store.checkpoint_folder import (
 )
 from regrade.store.checksums import Checksums
 from regrade.store.damage import damaged
+from regrade.store.error_contexts import write_errors
 from regrade.store.names import original_name
-from regrade.store.refusals import refusals_as_errors
 
-_LAST_EPOCH = 10**12  # steps count as epochs; anything beyond is a time or a hash
+_LAST_EPOCH = 10**12  # training steps count as epochs; larger numbers are times or hashes
 
 
 @dataclass(frozen=True)
 class CheckpointWriter:
-    """One ensemble on one test set, not finished yet; get it from a workspace, `add` to it and `finish` it.
+    """Collects the scores of one ensemble on one test set: get it from a workspace, `add` scores, then `finish`.
 
-    A run that was stopped goes on where it was: `has` tells what is kept already. Scores of another kind, of another
-    version of the test set or in other classes are kept apart. Several processes may add at the same time.
+    A run that was stopped can be resumed: `has` says whether scores were added already. Scores of another kind, for
+    another version of the test set or for other classes are kept apart. Several processes may add at the same time.
     """
 
     ensemble: str
@@ -53,20 +53,20 @@ class CheckpointWriter:
 
     @property
     def folder(self) -> Path:
-        """Where the scores wait; their checksums wait beside it."""
+        """The folder of the scores added so far; their checksums are in a folder next to it."""
         plan = json.dumps([self.kind.value, self.test_set.digest, self.space.digest])
         return self.base / hashlib.sha256(plan.encode()).hexdigest()[:12]
 
     def has(self, *, seed: int | str, epoch: int) -> bool:
-        """Whether the scores of a seed after an epoch are kept already."""
-        name = array_name(str(seed), epoch)  # its checksum alone is left by a process that was killed after finishing
+        """Whether the scores of a seed after an epoch were added already."""
+        name = array_name(str(seed), epoch)  # a process that is killed after finishing may leave the checksum alone
         return self._checksum_path(name).is_file() and (self.folder / name).is_file()
 
     def add(self, scores: ArrayLike, *, seed: int | str, epoch: int) -> None:
-        """Keep the scores (n, c) of one seed after one epoch, rows in the order of the test set.
+        """Add the scores (n, c) of one seed after one epoch, rows in the order of the test set.
 
-        They are stored in half precision. Rows that cannot be what the kind says raise; so do other scores than those
-        that are kept already.
+        They are stored in half precision. Raises if rows do not match the kind of scores, or if other scores were
+        added for this seed and epoch.
         """
         title = f"{self.ensemble}, seed {seed}, epoch {epoch}"
         content = _packed(self._checked(np.asarray(scores), title))
@@ -74,18 +74,18 @@ class CheckpointWriter:
         name = array_name(str(seed), _whole(epoch))
         if self.has(seed=seed, epoch=epoch):
             if self._kept(name) != checksums:
-                raise AlreadyStored(f"other scores of {title} are kept already: remove {self.folder} to begin again")
+                raise AlreadyStored(f"other scores of {title} were added already: remove {self.folder} to start over")
             return
         for path, data in (
             (self.folder / name, content),
-            (self._checksum_path(name), checked_json(checksums.as_json())),  # last: what has none is not complete
+            (self._checksum_path(name), checked_json(checksums.as_json())),  # last: it marks the array as complete
         ):
-            with refusals_as_errors(path):
+            with write_errors(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, data)
 
     def finish(self) -> bool:
-        """Store what was added, all of it or nothing, and say whether it is new; other content under the name raises.
+        """Store all scores atomically and return whether they are new; other content under the same name raises.
 
         Every seed must have the same epochs.
         """
@@ -112,9 +112,9 @@ class CheckpointWriter:
         return new
 
     def discard(self) -> None:
-        """Forget what was added and is not finished."""
+        """Remove all scores that were added and not finished."""
         shutil.rmtree(self.base, ignore_errors=True)
-        with suppress(OSError):  # a folder that holds anything else stays, and ends it
+        with suppress(OSError):  # the first folder that is not empty stays
             for parent in self.base.parents:
                 parent.rmdir()
 
@@ -122,7 +122,7 @@ class CheckpointWriter:
         return (self.folder.with_suffix(".checksums") / name).with_suffix(".json")
 
     def _kept(self, name: str) -> Checksums:
-        """The checksums of a file that is kept; one that was damaged since raises."""
+        """The checksums of an added file; raise if it was damaged since."""
         stated = Checksums.from_json(read_checked_json(self._checksum_path(name)))
         path = self.folder / name
         if not path.is_file() or Checksums.of_file(path) != stated:
@@ -137,41 +137,41 @@ class CheckpointWriter:
                 f"{self.space.name}"
             )
         if not np.issubdtype(scores.dtype, np.floating):
-            raise InputError(f"scores of {name} are {scores.dtype}, not numbers with a fraction")
+            raise InputError(f"scores of {name} are {scores.dtype}: expected floating-point numbers")
         with np.errstate(over="ignore"):
             halves = scores.astype(np.float16, copy=False)
         if np.isinf(halves).any() and not np.isinf(scores).any():
             raise InputError(f"scores of {name} are larger than half precision can hold: scale them down")
-        for _ in blocks([halves], self.kind, [name]):  # each block is checked as it comes
+        for _ in blocks([halves], self.kind, [name]):  # iterating checks each block
             pass
         return halves
 
     def _complete(self) -> tuple[list[str], list[int]]:
-        found: dict[str, list[int]] = {}
+        epochs_by_seed: dict[str, list[int]] = {}
         for folder in sorted(self._checksum_path("seed-").parent.glob("seed-*"), key=_in_order):
             epochs = sorted(int(path.stem.removeprefix("epoch-")) for path in folder.glob("epoch-*.json"))
-            found[original_name(folder.name.removeprefix("seed-"))] = epochs
-        if not any(found.values()):
+            epochs_by_seed[original_name(folder.name.removeprefix("seed-"))] = epochs
+        if not any(epochs_by_seed.values()):
             raise InputError(f"ensemble {self.ensemble!r} has no scores yet: add some first")
-        same_epochs(found)
-        return list(found), next(iter(found.values()))
+        check_same_epochs(epochs_by_seed)
+        return list(epochs_by_seed), next(iter(epochs_by_seed.values()))
 
 
-def same_epochs(epochs: dict[str, list[int]]) -> None:
-    """Raise where members were kept after different epochs, with the first that is missing."""
-    (first, own), *others = epochs.items()
-    for member, theirs in others:
-        if theirs != own:
-            odd = min(set(own) ^ set(theirs))
-            lacks = member if odd in own else first
+def check_same_epochs(epochs_by_seed: dict[str, list[int]]) -> None:
+    """Raise if seeds have different epochs, and name the first epoch that is missing."""
+    (first_seed, first_epochs), *rest = epochs_by_seed.items()
+    for seed, epochs in rest:
+        if epochs != first_epochs:
+            missing = min(set(first_epochs) ^ set(epochs))
+            lacking_seed = seed if missing in first_epochs else first_seed
             raise InputError(
-                f"every seed needs the same epochs: seed {first} has {len(own):,}, seed {member} has {len(theirs):,}, "
-                f"and epoch {odd} of seed {lacks} is missing"
+                f"every seed needs the same epochs: seed {first_seed} has {len(first_epochs):,}, seed {seed} has "
+                f"{len(epochs):,}, and epoch {missing} of seed {lacking_seed} is missing"
             )
 
 
 def _in_order(path: Path) -> tuple[int, str]:
-    """Seeds that are numbers by their size, others by name after them."""
+    """Sort key: numeric seeds by number, then other seeds by name."""
     name = path.name.removeprefix("seed-")
     return (int(name) if name.isdecimal() else 10**12, name)
 

@@ -1,4 +1,4 @@
-"""Checksums of files, block by block, so that a part of a file can be checked without reading the rest."""
+"""Checksums of files per block, so that part of a file can be checked without reading the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from regrade.store.damage import damaged, unreadable
 
 BLOCK = 1 << 20
-"""Bytes of a file that have a checksum of their own."""
+"""The number of bytes per block; each block has its own checksum."""
 
 
 @dataclass(frozen=True)
@@ -26,32 +26,32 @@ class Checksums:
 
     @classmethod
     def of(cls, content: Any) -> Checksums:
-        """The checksums of bytes, or of anything that holds bytes."""
+        """The checksums of bytes or any other buffer."""
         view = memoryview(content).cast("B")
         return cls(len(view), tuple(zlib.crc32(view[start : start + BLOCK]) for start in range(0, len(view), BLOCK)))
 
     @classmethod
     def of_file(cls, path: Path) -> Checksums:
-        """The checksums of a file, which is not read into memory as a whole."""
+        """The checksums of a file, without reading all of it into memory."""
         return cls.of(np.memmap(path, dtype=np.uint8, mode="r")) if path.stat().st_size else cls(0, ())
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Checksums:
-        """The checksums as a manifest has them: 8 hexadecimal digits for each block."""
+        """Parse the checksums of a manifest: 8 hexadecimal digits per block."""
         packed = bytes.fromhex(content["crc32"])
         return cls(int(content["bytes"]), struct.unpack(f">{len(packed) // 4}I", packed))
 
     def as_json(self) -> dict[str, int | str]:
-        """The checksums, ready for a manifest."""
+        """The checksums as a JSON object, for a manifest."""
         return {"bytes": self.bytes, "crc32": struct.pack(f">{len(self.crc32)}I", *self.crc32).hex()}
 
     def matches(self, block: int, content: Any) -> bool:
-        """Whether a block of a file is as it was written."""
+        """Whether the content of a block matches its checksum."""
         return zlib.crc32(content[block * BLOCK : (block + 1) * BLOCK]) == self.crc32[block]
 
 
 def read_checked(path: Path, checksums: Checksums) -> bytes:
-    """The content of a file; one that is not as it was written raises and is named."""
+    """The content of a file; raise if it does not match its checksums."""
     try:
         content = path.read_bytes()
     except OSError as error:

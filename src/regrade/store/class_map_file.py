@@ -1,4 +1,4 @@
-"""The class map of a test set as one JSON file: for each class the classes of another space that stand for it."""
+"""The class map of a test set as a JSON file: for each class, the classes of another class space that count as it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.store.layout import place_of_class_map
 
 
 def class_map_content(class_map: ClassMap, test_set: TestSet) -> bytes:
-    """The map by class ids, with the spaces it joins and the rule that makes a prediction right."""
+    """The content of the file: class ids, both class spaces, and the rule that makes a prediction correct."""
     source = class_map.source
     content = {
         "test_set": test_set.name,
@@ -29,21 +29,21 @@ def class_map_content(class_map: ClassMap, test_set: TestSet) -> bytes:
 
 
 def read_class_map(path: Path, test_set: TestSet, space_named: Callable[[str], ClassSpace]) -> ClassMap:
-    """Read the map back; one that was changed by hand, or made for other classes, raises."""
+    """Read a class map; raise if it was edited or was made for other classes."""
     content = read_stored_json(path)
     try:
-        found = _class_map(content, test_set.class_space, space_named(content["source"]))
+        class_map = _class_map(content, test_set.class_space, space_named(content["source"]))
         digest = content["digest"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise FormatError(f"{path}: {error}") from None
-        raise FormatError(f"{path} is no class map that regrade has written") from None
-    if found.digest != digest:
+        raise FormatError(f"{path} is not a class map written by regrade") from None
+    if class_map.digest != digest:
         raise FormatError(f"{path} was changed since it was stored: remove it and give the map again with --map")
-    return found
+    return class_map
 
 
 def _class_map(content: dict[str, Any], target: ClassSpace, source: ClassSpace) -> ClassMap:
     entries = content["sources"]
-    sources = tuple(tuple(source.index(each) for each in entries[class_id]) for class_id in target.ids)
+    sources = tuple(tuple(source.index(source_id) for source_id in entries[class_id]) for class_id in target.ids)
     return ClassMap(source, target, sources, MapRule[content["rule"].upper()])

@@ -1,4 +1,4 @@
-"""regrade.toml: the settings of a workspace, written for people to edit."""
+"""regrade.toml: the settings of a workspace, which users may edit."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from regrade.core.utf8 import not_utf8
 
 CONFIG = "regrade.toml"
 
-FORMAT = 2
-"""The version of the workspace's layout that this regrade writes, and the newest it reads."""
+FORMAT = 3
+"""The version of the workspace's layout that this regrade reads and writes."""
 
 TEMPLATE = f"""\
 # A regrade workspace: https://toml.io for how to write this file.
@@ -56,18 +56,18 @@ _EXPECTED = {
 
 
 def read_config(path: Path) -> Config:
-    """Read and check regrade.toml; another layout than this regrade's raises and says what to do."""
+    """Read and check regrade.toml; a workspace of another layout raises with the command to run."""
     raw = _read_toml(path)
     version = _layout_version(path, raw)
     if version > FORMAT:
         raise VersionError(
-            f"{path.parent} was written by a newer regrade (layout {version}; this one reads up to {FORMAT}): "
+            f"{path.parent} was written by a newer regrade (layout {version}; this one reads layout {FORMAT}): "
             "upgrade with pip install -U regrade"
         )
     if version < FORMAT:
         raise VersionError(
-            f"{path.parent} was written by an older regrade (layout {version}, without checksums): bring it "
-            f"up to date with regrade upgrade -w {path.parent}"
+            f"{path.parent} was written by an older regrade (layout {version}; this one reads layout {FORMAT}): "
+            f"bring it up to date with regrade upgrade -w {path.parent}"
         )
     try:
         return Config.model_validate(raw)
@@ -76,7 +76,7 @@ def read_config(path: Path) -> Config:
 
 
 def _bad_setting(path: Path, raw: Mapping[str, Any], setting: str) -> FormatError:
-    """The error that names a setting that is unknown, or whose value is none that it can have."""
+    """The error for an unknown setting or an invalid value."""
     if setting not in _EXPECTED:
         return FormatError(f"{path}: {UnknownName('setting', setting, _EXPECTED)}: rename or remove it")
     return FormatError(f"{path}: {setting} must be {_EXPECTED[setting]}, and is {str(raw[setting])[:40]!r}")
@@ -92,7 +92,7 @@ def _layout_version(path: Path, raw: Mapping[str, Any]) -> int:
 
 
 def stated_version(path: Path) -> int:
-    """The layout that a regrade.toml states, whether this regrade reads it or not."""
+    """The layout version in a regrade.toml, supported or not."""
     return _layout_version(path, _read_toml(path))
 
 

@@ -1,4 +1,4 @@
-"""contents.json: the files that a workspace holds, by which one that was removed or put back is noticed."""
+"""contents.json: the list of all stored files, to detect files that were removed or reverted to an older version."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _IF_ON_PURPOSE = (
 
 
 def listed_files(root: Path) -> Mapping[str, str]:
-    """The SHA-256 of every file that was stored, by its place; nothing in a workspace that has no list yet."""
+    """The SHA-256 of every stored file by its place; empty if the workspace has no list yet."""
     path = root / CONTENTS
     return _read(path) if path.is_file() else {}
 
 
 def missing_listed_files(root: Path, folder: str) -> list[str]:
-    """The names of the listed files of a folder, without their suffix, that are missing."""
+    """The names, without suffix, of the listed files of a folder that are missing."""
     paths = [root / place for place in listed_files(root) if place.startswith(f"{folder}/")]
     return [original_name(path.stem) for path in paths if not path.is_file()]
 
 
 def contents_after(root: Path, staged_by_place: Mapping[str, Path | None]) -> bytes | None:
-    """The new list after files and folders are placed, replaced or removed; none where it stays as it is."""
+    """The new list after files and folders are placed, replaced or removed; None if it does not change."""
     path = root / CONTENTS
     before = _read(path) if path.is_file() else None
     after = _kept(before if before is not None else _present(root), staged_by_place)
@@ -42,11 +42,11 @@ def contents_after(root: Path, staged_by_place: Mapping[str, Path | None]) -> by
 
 
 def contents_problems(root: Path, intact: Collection[str], reported: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Listed files that are missing, and intact ones with other content than was stored last, by their place."""
+    """Listed files that are missing, and intact files of another version than listed, each with a message."""
     try:
         listed = listed_files(root)
     except DamagedFile:
-        return  # the check of the list itself reports it
+        return  # reported by the check of contents.json itself
     for place, digest in listed.items():
         if place in reported:
             continue
@@ -57,7 +57,7 @@ def contents_problems(root: Path, intact: Collection[str], reported: Collection[
 
 
 def removed(path: Path) -> DamagedFile:
-    """The error that names a file which is listed and missing."""
+    """The error for a listed file that is missing."""
     return DamagedFile(
         f"{path} is missing although {CONTENTS} lists it: restore it from a copy, or store its content again; "
         f"{_IF_ON_PURPOSE}"
@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def _kept(listed: Mapping[str, str], changed: Collection[str]) -> dict[str, str]:
-    """What stays of a list: all but the places that change and what is below them."""
+    """The entries of a list without the changed places and everything below them."""
     return {
         place: digest
         for place, digest in listed.items()
@@ -87,7 +87,7 @@ def _kept(listed: Mapping[str, str], changed: Collection[str]) -> dict[str, str]
 
 
 def _present(root: Path) -> dict[str, str]:
-    """The files that a workspace without a list holds."""
+    """The list of the files that are in the workspace now."""
     paths = [path for pattern in _LISTED for path in sorted(root.glob(pattern))]
     return {path.relative_to(root).as_posix(): _digest(path) for path in paths}
 

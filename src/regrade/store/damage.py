@@ -1,4 +1,4 @@
-"""What is said of a stored file that is not as it was written."""
+"""The error for a damaged file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from regrade.core import DamagedFile
 
 
 def damaged(path: Path, why: str = "its content does not match its checksum") -> DamagedFile:
-    """The error that names a damaged file; it is never used."""
+    """The error for a damaged file."""
     return DamagedFile(
         f"{path} is damaged ({why}): restore it from a copy, or remove it and store its content again; "
         "`regrade verify` checks all files"
@@ -16,7 +16,7 @@ def damaged(path: Path, why: str = "its content does not match its checksum") ->
 
 
 def unreadable(error: OSError | ValueError) -> str:
-    """Why a file cannot be read, in words."""
+    """Why a file cannot be read, as text."""
     if isinstance(error, FileNotFoundError):
         return "it is missing"
     return getattr(error, "strerror", None) or str(error)

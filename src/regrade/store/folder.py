@@ -1,4 +1,4 @@
-"""The workspace's folder: what is stored, and the only way in and out of it."""
+"""The store: reads and writes everything in the folder of a workspace."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ from regrade.store.checkpoint_writer import CheckpointWriter
 from regrade.store.class_map_file import class_map_content, read_class_map
 from regrade.store.config import CONFIG, TEMPLATE, Config, read_config
 from regrade.store.contents import missing_listed_files, removed
+from regrade.store.error_contexts import write_errors
 from regrade.store.image_file import inside_workspace, read_images, write_images
 from regrade.store.label_file import read_label_set, write_label_set
 from regrade.store.layout import (
@@ -72,7 +73,6 @@ from regrade.store.prediction_folder import (
     read_predictions,
     stage_predictions,
 )
-from regrade.store.refusals import refusals_as_errors
 from regrade.store.review_files import (
     AddedVerdicts,
     Verdicts,
@@ -83,11 +83,11 @@ from regrade.store.review_files import (
     has_review,
     read_frame,
     read_verdict_file,
-    rows_given_to,
+    rows_drawn_for,
     stored_frame_digest,
     with_decisions,
 )
-from regrade.store.signature_folder import TABLE, SignatureKey, read_signatures, stage_signatures, taken_over
+from regrade.store.signature_folder import TABLE, SignatureKey, read_signatures, reusable_from_folder, stage_signatures
 from regrade.store.slice_file import read_slice_set, write_slice_set
 from regrade.store.test_set_file import read_test_set, stored_class_space, write_test_set
 from regrade.store.transaction import Transaction, recover, transaction
@@ -95,10 +95,10 @@ from regrade.store.work_folder import remove_abandoned_work, work_folder
 from regrade.tables import Columns
 
 FIRST_MODEL = "regrade predict, or regrade import predictions"
-"""What brings the first predictions on a test set."""
+"""The commands that add the first predictions on a test set."""
 
 FIRST_LABELS = "regrade import labels, or from the images' own labels with regrade labels create"
-"""What brings the first label set of a test set."""
+"""The commands that add the first label set of a test set."""
 
 
 def _has_no_root(source: ImageSource) -> bool:
@@ -107,14 +107,14 @@ def _has_no_root(source: ImageSource) -> bool:
 
 @dataclass(frozen=True)
 class Stored:
-    """What came of storing: what is new, and what was there already with the same content."""
+    """The result of storing: the names that are new, and those that were stored before with the same content."""
 
     new: tuple[str, ...]
     unchanged: tuple[str, ...]
 
 
 class Store:
-    """A workspace on disk; everything in it is written whole and once.
+    """A workspace on disk. Files are written atomically and not changed afterwards.
 
     Use `Store.create` or `Store.open`.
     """
@@ -126,12 +126,12 @@ class Store:
 
     @classmethod
     def create(cls, root: Path) -> Store:
-        """Make a new workspace; a folder that is one already raises, other files in it are left alone."""
+        """Create a workspace in a folder, which may contain other files; raise if it is a workspace already."""
         if (root / CONFIG).exists():
             raise AlreadyStored(f"{root} is a workspace already")
         if root.exists() and not root.is_dir():
             raise InputError(f"{root} is a file: a workspace is a folder")
-        with refusals_as_errors(root):
+        with write_errors(root):
             root.mkdir(parents=True, exist_ok=True)
         with transaction(root) as change:
             change.write_at(root / CONFIG, lambda file: file.write(TEMPLATE.encode()))
@@ -139,26 +139,26 @@ class Store:
 
     @classmethod
     def open(cls, root: Path) -> Store:
-        """Open a workspace; a folder that is none raises and says how to make one."""
+        """Open a workspace; raise if the folder is not a workspace."""
         if not (root / CONFIG).is_file():
-            raise StoreError(f"{root} is not a workspace (no {CONFIG}): make one with regrade init {root}")
+            raise StoreError(f"{root} is not a workspace (no {CONFIG}): create one with regrade init {root}")
         config = read_config(root / CONFIG)
         recover(root)
         remove_abandoned_work(root)
         return cls(root, config)
 
     def transaction(self) -> AbstractContextManager[Transaction]:
-        """Several changes as one: all of them or none, decided on what is stored, while other writers wait."""
+        """Make several changes atomically, while other writers wait."""
         return transaction(self.root)
 
     # Class spaces
 
     def class_space_names(self) -> tuple[str, ...]:
-        """The built-in class spaces and those stored here."""
+        """The names of the built-in class spaces and the stored ones."""
         return (*BUILT_IN, *_stems(self.root / "classes", ".json"))
 
     def class_space(self, name: str) -> ClassSpace:
-        """A built-in class space, or one stored here."""
+        """A built-in or stored class space."""
         path = self.root / place_of_class_space(name)
         if path.is_file():
             return class_space_from_json(read_stored_json(path))
@@ -187,21 +187,22 @@ class Store:
     # Test sets
 
     def test_set_names(self) -> tuple[str, ...]:
-        """The test sets stored here."""
+        """The names of the stored test sets."""
         return _stems(self.root / "testsets", ".parquet")
 
     def test_set(self, name: str) -> TestSet:
-        """Read a test set, with the slices that came after it."""
+        """Read a test set and the slice sets that were added to it."""
         path = self._test_set_path(name)
         if not path.is_file():
             raise UnknownName("test set", name, self.test_set_names(), first=f"regrade testsets add {name} PATH")
-        found = read_test_set(path, self.class_space(stored_class_space(path)))
-        self._lost_files.tell(self.root / place_of_slices(name, lost_name) for lost_name in self._lost_slice_sets(name))
-        slices = sorted(self._slice_folder(name).glob("*.parquet"))
-        return replace(found, slice_sets=tuple(read_slice_set(each, found) for each in slices)) if slices else found
+        test_set = read_test_set(path, self.class_space(stored_class_space(path)))
+        self._lost_files.warn(self.root / place_of_slices(name, lost_name) for lost_name in self._lost_slice_sets(name))
+        paths = sorted(self._slice_folder(name).glob("*.parquet"))
+        slice_sets = tuple(read_slice_set(slice_path, test_set) for slice_path in paths)
+        return replace(test_set, slice_sets=slice_sets) if slice_sets else test_set
 
     def add_test_set(self, test_set: TestSet, class_map: ClassMap | None = None) -> Stored:
-        """Store a test set, its class space and its class map if it has one; others under its name raise."""
+        """Store a test set, its class space and its class map if it has one; raise if another has its name."""
         with self.transaction() as change:
             placed = [self._place_test_set(change, test_set), *self._place_class_map(change, test_set, class_map)]
         return _together(test_set.name, placed)
@@ -227,7 +228,7 @@ class Store:
     # Class maps
 
     def class_map(self, test_set: TestSet) -> ClassMap | None:
-        """The classes that stand for those of a test set where models predict others; none if it has no map."""
+        """The map from the classes that models predict to those of a test set; None if it has no map."""
         path = self._class_map_path(test_set.name)
         return read_class_map(path, test_set, self.class_space) if path.is_file() else None
 
@@ -236,8 +237,8 @@ class Store:
             return []
         path = self._class_map_path(test_set.name)
         if path.is_file():
-            known = self.class_map(test_set)
-            if known is None or known.digest != class_map.digest:
+            stored = self.class_map(test_set)
+            if stored is None or stored.digest != class_map.digest:
                 raise AlreadyStored(
                     f"another class map is stored with {test_set.name}: remove {path} to replace it, or give this one "
                     "to regrade grade with --map"
@@ -251,10 +252,10 @@ class Store:
     def _class_map_path(self, test_set: str) -> Path:
         return self.root / place_of_class_map(test_set)
 
-    # Slices that came after a test set
+    # Slice sets
 
     def add_slice_set(self, slices: SliceSet, test_set: TestSet) -> Stored:
-        """Store slices beside their test set; the same again is no change, others under their name raise."""
+        """Store a slice set of a test set; storing it again is allowed, another one with its name raises."""
         with self.transaction() as change:
             return self._place_slice_set(change, slices, test_set)
 
@@ -279,31 +280,31 @@ class Store:
     # Predictions
 
     def model_names(self, test_set: str) -> tuple[str, ...]:
-        """The models whose predictions on a test set are stored, by name; people are not among them."""
+        """The names of the models with stored predictions on a test set, without people."""
         return tuple(name for name in self._answerer_names(test_set) if not name.startswith(PERSON_PREFIX))
 
     def people_names(self, test_set: str) -> tuple[str, ...]:
-        """The people whose answers on a test set are stored, by name."""
+        """The names of the people with stored answers on a test set."""
         return tuple(name for name in self._answerer_names(test_set) if name.startswith(PERSON_PREFIX))
 
     def _answerer_names(self, test_set: str) -> tuple[str, ...]:
         return self._folders_with(MANIFEST, self.root / "predictions" / file_name(test_set))
 
     def _folders_with(self, name: str, base: Path) -> tuple[str, ...]:
-        """The names of the folders that hold a file; those that hold only others are told on standard error."""
+        """The names of the folders that contain a file; warn of folders that contain only other files."""
         folders = sorted(base.glob("*"))
         complete = {folder for folder in folders if (folder / name).is_file()}
-        self._lost_files.tell(each / name for each in folders if each not in complete and is_filled(each))
+        self._lost_files.warn(folder / name for folder in folders if folder not in complete and is_filled(folder))
         return tuple(sorted(original_name(folder.name) for folder in complete))
 
     def check_manifests(self, test_set: str, names: Iterable[str]) -> None:
-        """Raise where a model or person that was named has predictions without a manifest."""
+        """Raise if one of these models or people has predictions without a manifest."""
         for folder in (self.prediction_folder(test_set, name) for name in names):
             if not (folder / MANIFEST).is_file() and is_filled(folder):
                 raise lost(folder / MANIFEST)
 
     def predictions(self, test_set: TestSet, model: str) -> Predictions:
-        """Read one model's predictions; those made for another version of the test set raise."""
+        """Read the predictions of a model; raise if they were made for another version of the test set."""
         folder = self.prediction_folder(test_set.name, model)
         self.check_manifests(test_set.name, [model])
         if not (folder / MANIFEST).is_file():
@@ -314,21 +315,22 @@ class Store:
         return read_predictions(folder)
 
     def manifest(self, test_set: TestSet, model: str) -> Manifest:
-        """What stands behind one model's stored predictions."""
+        """The manifest of a model's stored predictions."""
         return read_manifest(self.prediction_folder(test_set.name, model))
 
     def add_predictions(
         self, test_set: TestSet, entries: Sequence[tuple[Predictions, Manifest]], space: ClassSpace
     ) -> Stored:
-        """Store predictions of any number of models in one class space: all of them or none.
+        """Store predictions of any number of models in one class space atomically.
 
-        The test set and the class space come along if they are new. A model that is called as people are raises, and
-        so do other predictions than are stored; only answers of a ledger may replace earlier ones, which it still has.
+        The test set and the class space are stored too if they are new. Raises if a model has the name of a person, or
+        if other predictions are stored under its name; only answers from a ledger may replace earlier answers, which
+        the ledger still has.
         """
         for predictions, _ in entries:
             if predictions.model.startswith(PERSON_PREFIX) and predictions.by is not Answerer.PERSON:
                 raise InputError(
-                    f"{predictions.model!r} is the name of a person: bring people with regrade import people"
+                    f"{predictions.model!r} is the name of a person: import people with regrade import people"
                 )
         with self.transaction() as change:
             new, unchanged = self._split([manifest for _, manifest in entries])
@@ -344,14 +346,14 @@ class Store:
         return Stored(new, unchanged)
 
     def replace_predictions(self, test_set: TestSet, predictions: Predictions, manifest: Manifest) -> None:
-        """Put predictions in the place of those that are stored under the same name, in one step."""
+        """Replace the stored predictions of a model atomically."""
         with self.transaction() as change:
             folder = change.new_folder()
             stage_predictions(change, folder, predictions, test_set, manifest)
             change.replace(folder, self.prediction_folder(test_set.name, manifest.model.name))
 
     def remove_answers(self, test_set: str, person: str) -> None:
-        """Take away the answers of a person that came from a ledger and of which none stands."""
+        """Remove the answers of a person from a ledger, when none of them is left there."""
         with self.transaction() as change:
             change.remove(self.prediction_folder(test_set, person))
 
@@ -374,9 +376,9 @@ class Store:
     def partial_predictions(
         self, test_set: TestSet, model: str, *, part_size: int, plan: dict[str, Any]
     ) -> PartialPredictions:
-        """Predictions under way; they become visible once they are finished and added.
+        """Unfinished predictions; they become visible once they are finished and added.
 
-        A name that could not be told from that of another model raises now, before anything is computed.
+        Raises if the name is too similar to that of another model, before anything is computed.
         """
         check_distinct_names("model or person", [model], self._answerer_names(test_set.name))
         folder = self.root / ".partial" / file_name(test_set.name) / file_name(model)
@@ -385,11 +387,11 @@ class Store:
     # Checkpoints of ensembles
 
     def ensemble_names(self, test_set: str) -> tuple[str, ...]:
-        """The ensembles whose checkpoints on a test set are stored."""
+        """The names of the ensembles with stored checkpoints on a test set."""
         return self._folders_with(CHECKPOINT_MANIFEST, self.root / "checkpoints" / file_name(test_set))
 
     def checkpoints(self, test_set: TestSet, ensemble: str) -> Checkpoints:
-        """The checkpoints of an ensemble; those made for another version of the test set raise."""
+        """The checkpoints of an ensemble; raise if they were made for another version of the test set."""
         folder = self._checkpoint_folder(test_set.name, ensemble)
         if not (folder / CHECKPOINT_MANIFEST).is_file():
             if is_filled(folder):
@@ -401,22 +403,23 @@ class Store:
         return read_checkpoints(folder)
 
     def checkpoint_manifest(self, test_set: TestSet, ensemble: str) -> CheckpointManifest:
-        """What stands behind the checkpoints of an ensemble."""
+        """The manifest of an ensemble's checkpoints."""
         return read_checkpoint_manifest(self._checkpoint_folder(test_set.name, ensemble))
 
     def checkpoint_writer(
         self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
     ) -> CheckpointWriter:
-        """Takes an ensemble's scores epoch by epoch, and stores them once all are there."""
+        """A writer that collects an ensemble's scores epoch by epoch and stores them once they are complete."""
         base = self.root / ".partial" / ".checkpoints" / file_name(test_set.name) / file_name(ensemble)
-        known = space or test_set.class_space
-        return CheckpointWriter(ensemble, test_set, known, kind, base, partial(self._place_checkpoints, space=known))
+        own_space = space or test_set.class_space
+        place = partial(self._place_checkpoints, space=own_space)
+        return CheckpointWriter(ensemble, test_set, own_space, kind, base, place)
 
     @contextmanager
-    def checkpoints_at_once(
+    def temporary_checkpoint_writer(
         self, test_set: TestSet, ensemble: str, kind: ScoreKind, space: ClassSpace | None = None
     ) -> Iterator[CheckpointWriter]:
-        """A writer for all scores in one go: it knows nothing of a run that was stopped, and leaves nothing behind."""
+        """A writer with an empty folder of its own: it does not resume a stopped run, and leaves nothing behind."""
         with work_folder(self.root) as folder:
             yield replace(self.checkpoint_writer(test_set, ensemble, kind, space), base=folder / "checkpoints")
 
@@ -441,32 +444,33 @@ class Store:
 
     def label_set_names(self, test_set: str) -> tuple[str, ...]:
         """The label sets of a test set as ``name@version``, oldest version first."""
-        self._lost_files.tell(self._label_path(test_set, full) for full in self._lost_label_sets(test_set))
+        self._lost_files.warn(self._label_path(test_set, full) for full in self._lost_label_sets(test_set))
         return _by_version(_stems(self._label_folder(test_set), ".parquet"))
 
     def _lost_label_sets(self, test_set: str) -> tuple[str, ...]:
-        """The label sets that are missing though they are listed, or though there are reviews of them."""
-        reviewed = [original_name(each.name) for each in filled_folders(self.root / "reviews" / file_name(test_set))]
+        """The label sets that are missing although contents.json lists them or a review of them is stored."""
+        folders = filled_folders(self.root / "reviews" / file_name(test_set))
+        reviewed = [original_name(folder.name) for folder in folders]
         missing = [full for full in reviewed if not self._label_path(test_set, full).is_file()]
         return tuple({*missing, *missing_listed_files(self.root, f"labels/{file_name(test_set)}")})
 
     def label_set(self, test_set: TestSet, name: str) -> LabelSet:
         """Read a label set by ``name`` (its newest version) or ``name@version``."""
         missing = self._lost_label_sets(test_set.name)
-        known = _by_version((*_stems(self._label_folder(test_set.name), ".parquet"), *missing))
-        found = [full for full in known if name in (full, full.rpartition("@")[0])]
-        if not found:
+        all_versions = _by_version((*_stems(self._label_folder(test_set.name), ".parquet"), *missing))
+        matching = [full for full in all_versions if name in (full, full.rpartition("@")[0])]
+        if not matching:
             raise self._unknown_labels(test_set.name, name)
-        path = self._label_path(test_set.name, found[-1])
-        if found[-1] in missing:
-            review = folder_of_review(test_set.name, found[-1])
+        path = self._label_path(test_set.name, matching[-1])
+        if matching[-1] in missing:
+            review = folder_of_review(test_set.name, matching[-1])
             raise lost(path, f"{review} is a review of it") if is_filled(self.root / review) else removed(path)
         return read_label_set(path, test_set)
 
     def add_label_set(self, labels: LabelSet, test_set: TestSet, slices: SliceSet | None = None) -> Stored:
-        """Store one version of a label set and the slices that came with it; others under their names raise.
+        """Store one version of a label set and the slice set that comes with it.
 
-        The same again is no change.
+        Storing the same again is allowed; other content under the same names raises.
         """
         full = labels.full_name
         path = self._label_path(test_set.name, full)
@@ -484,12 +488,12 @@ class Store:
         return Stored((full,), ())
 
     def newest_version(self, test_set: str, name: str) -> int:
-        """The newest version of a label set, 0 if there is none."""
+        """The newest version of a label set; 0 if there is none."""
         split = (full.rpartition("@") for full in (*self.label_set_names(test_set), *self._lost_label_sets(test_set)))
         return max((int(version) for base, _, version in split if base == name), default=0)
 
-    def newest_from_file(self, test_set: str, name: str) -> str:
-        """The newest version of a label set, as ``name@version``, that holds no decisions of a ledger."""
+    def newest_without_decisions(self, test_set: str, name: str) -> str:
+        """The newest version of a label set, as ``name@version``, without decisions from a ledger."""
         for full in reversed(self.label_set_names(test_set)):
             if full.rpartition("@")[0] == name and not read_meta(self._label_path(test_set, full)).get("queues"):
                 return full
@@ -509,9 +513,9 @@ class Store:
         *,
         is_missing: Callable[[ImageSource], bool] = _has_no_root,
     ) -> Stored:
-        """Store where a test set's images are, and the test set and its class map as far as they are new.
+        """Store where the images of a test set are, and also the test set and its class map if they are new.
 
-        Other places than before raise, unless ``is_missing`` says that the images at the place before are gone.
+        Raises if other locations are stored, unless ``is_missing`` says that the images there are gone.
         """
         with self.transaction() as change:
             self._place_test_set(change, test_set)
@@ -526,32 +530,32 @@ class Store:
         source: ImageSource,
         is_missing: Callable[[ImageSource], bool],
     ) -> Stored:
-        path, given = self._image_path(test_set.name), inside_workspace(source, self.root)
+        path, new_source = self._image_path(test_set.name), inside_workspace(source, self.root)
         if path.is_file():
             stored = read_images(path, test_set, self.root)
-            if stored == given:
+            if stored == new_source:
                 return Stored((), (test_set.name,))
             if not is_missing(stored):
                 raise AlreadyStored(
                     f"the images of {test_set.name} are registered at {stored.path}, which exists: remove {path} to "
-                    f"read them from {given.path} instead"
+                    f"read them from {new_source.path} instead"
                 )
         staged = change.new_folder() / path.name
-        change.replace(change.write(staged, lambda file: write_images(given, test_set, file)), path)
+        change.replace(change.write(staged, lambda file: write_images(new_source, test_set, file)), path)
         return Stored((test_set.name,), ())
 
     def images(self, test_set: TestSet) -> ImageSource:
-        """Where a test set's images are; one without images raises and says how to add them."""
+        """Where the images of a test set are; raise if it has none."""
         self.check_images(test_set)
         return read_images(self._image_path(test_set.name), test_set, self.root)
 
     def check_images(self, test_set: TestSet) -> None:
-        """Raise where a test set has no images, and say how to add them."""
+        """Raise if a test set has no images, with the command that adds them."""
         if not self.has_images(test_set.name):
             raise InputError(f"test set {test_set.name} has no images: regrade testsets add {test_set.name} PATH")
 
     def has_images(self, test_set: str) -> bool:
-        """Whether it is known where a test set's images are."""
+        """Whether the locations of a test set's images are stored."""
         return self._image_path(test_set).is_file()
 
     def _image_path(self, test_set: str) -> Path:
@@ -559,32 +563,32 @@ class Store:
 
     # Signatures of images
 
-    def signatures(self, name: str, signed: SignatureKey) -> Signatures | None:
-        """What was kept of the images of a set; none where it is not known yet."""
-        folder = self.root / folder_of_signatures(name, signed.digest)
+    def signatures(self, name: str, key: SignatureKey) -> Signatures | None:
+        """The stored signatures of a set of images; None if there are none."""
+        folder = self.root / folder_of_signatures(name, key.digest)
         return read_signatures(folder) if (folder / TABLE).is_file() else None
 
     def signature_sizes(self, name: str) -> frozenset[int]:
-        """The sizes at which the images of a set were looked at, as far as anything was kept of it."""
+        """The image sizes for which signatures of a set are stored."""
         return frozenset(int(read_meta(table)["size"]) for table in self._signature_folder(name).glob(f"*/{TABLE}"))
 
-    def signatures_elsewhere(self, name: str, signed: SignatureKey) -> Iterator[tuple[Signatures, dict[str, int]]]:
-        """Signatures that were made the same way of more or fewer images, with the row of each place."""
+    def reusable_signatures(self, name: str, key: SignatureKey) -> Iterator[tuple[Signatures, dict[str, int]]]:
+        """Stored signatures computed in the same way for more or fewer images, with the row of each location."""
         for table in sorted(self._signature_folder(name).glob(f"*/{TABLE}")):
-            if (found := taken_over(table.parent, signed)) is not None:
-                yield found
+            if (reusable := reusable_from_folder(table.parent, key)) is not None:
+                yield reusable
 
-    def partial_signatures(self, name: str, signed: SignatureKey, *, part_size: int) -> PartialSignatures:
-        """Signatures under way; they become visible once they are finished and added."""
-        folder = self.root / ".partial" / ".signatures" / file_name(name) / signed.digest[:16]
-        return PartialSignatures(folder, len(signed.source.locations), part_size)
+    def partial_signatures(self, name: str, key: SignatureKey, *, part_size: int) -> PartialSignatures:
+        """Unfinished signatures; they become visible once they are finished and added."""
+        folder = self.root / ".partial" / ".signatures" / file_name(name) / key.digest[:16]
+        return PartialSignatures(folder, len(key.source.locations), part_size)
 
-    def add_signatures(self, name: str, signed: SignatureKey, parts: Iterable[Signatures]) -> None:
-        """Store the signatures of a set, given in parts that follow one another."""
+    def add_signatures(self, name: str, key: SignatureKey, parts: Iterable[Signatures]) -> None:
+        """Store the signatures of a set, given in consecutive parts."""
         with self.transaction() as change:
             staged = change.new_folder()
-            stage_signatures(change, staged, name, signed, parts)
-            change.place(staged, self.root / folder_of_signatures(name, signed.digest))
+            stage_signatures(change, staged, name, key, parts)
+            change.place(staged, self.root / folder_of_signatures(name, key.digest))
 
     def _signature_folder(self, name: str) -> Path:
         return self.root / "neighbors" / file_name(name)
@@ -592,7 +596,7 @@ class Store:
     # Reviews of novel predictions
 
     def add_review(self, frame: ReviewFrame, test_set: TestSet) -> Stored:
-        """Store the frame of a review; the same again is no change, another for the same labels raises."""
+        """Store the frame of a review; storing it again is allowed, another one for the same labels raises."""
         folder = self._review_folder(test_set.name, frame.labels)
         with self.transaction() as change:
             if has_review(folder):
@@ -606,23 +610,23 @@ class Store:
         return Stored((frame.labels,), ())
 
     def review(self, test_set: TestSet, labels: LabelSet) -> ReviewFrame | None:
-        """The review of what is novel under a label set, with its verdicts; none if none was drawn."""
+        """The review of the novel predictions under a label set, with its verdicts; None if there is none."""
         folder = self._review_folder(test_set.name, labels.full_name)
         return read_frame(folder, test_set) if has_review(folder) else None
 
     def draw_more(self, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
-        """Give out the next predictions of a review, and note for which queue, if for one."""
+        """Draw the next predictions of a review, optionally for a queue."""
         with self.transaction() as change:
             return draw_more(change, self._review_folder(frame.test_set, frame.labels), frame, size, queue=queue)
 
-    def rows_given_to(self, frame: ReviewFrame, queue: str) -> IntArray:
-        """The rows of a review that were drawn for a queue, in their order."""
-        return rows_given_to(self._review_folder(frame.test_set, frame.labels), frame, queue)
+    def rows_drawn_for(self, frame: ReviewFrame, queue: str) -> IntArray:
+        """The rows of a review that were drawn for a queue, in the order of drawing."""
+        return rows_drawn_for(self._review_folder(frame.test_set, frame.labels), frame, queue)
 
     def add_verdicts(
         self, path: Path, test_set: TestSet, labels: LabelSet, columns: Columns, *, correction: str = ""
     ) -> AddedVerdicts:
-        """Add the verdicts of a file to a review, and say how many are new; ``correction`` lets them replace others."""
+        """Add the verdicts of a file to a review; with ``correction``, the reason, they may replace others."""
         with self.transaction() as change:
             frame = self.review(test_set, labels)
             if frame is None:
@@ -632,12 +636,12 @@ class Store:
             return add_verdicts(change, folder, frame, test_set, verdicts, correction=correction)
 
     def with_decisions(self, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str) -> ReviewFrame:
-        """A review as it would be with the decisions of a queue, in place of what the same queue gave before."""
+        """A review with the present decisions of a queue in place of its earlier ones."""
         folder = self._review_folder(test_set.name, frame.labels)
         return with_decisions(folder, frame, test_set, verdicts, queue=queue)
 
     def add_decisions(self, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str) -> None:
-        """Add to a review what the decisions of a queue change in it."""
+        """Store the changes of a review that the decisions of a queue made."""
         folder = self._review_folder(test_set.name, before.labels)
         with self.transaction() as change:
             add_decisions(change, folder, before, after, test_set, queue=queue)
@@ -648,12 +652,12 @@ class Store:
     # Reviews of mistakes
 
     def mistake_review_names(self, test_set: str) -> tuple[str, ...]:
-        """The models whose mistakes on a test set people have reviewed."""
-        self._lost_files.tell(self.root / place_of_mistakes(test_set, model) for model in self._lost_reviews(test_set))
+        """The names of the models whose mistakes on a test set were reviewed."""
+        self._lost_files.warn(self.root / place_of_mistakes(test_set, model) for model in self._lost_reviews(test_set))
         return _stems(self._mistake_folder(test_set), ".parquet")
 
     def mistake_review(self, test_set: TestSet, model: str) -> MistakeReview:
-        """Read what people said of a model's mistakes."""
+        """Read the review of a model's mistakes."""
         path = self.root / place_of_mistakes(test_set.name, model)
         if not path.is_file():
             if model in self._lost_reviews(test_set.name):
@@ -663,9 +667,9 @@ class Store:
         return read_mistake_review(path, test_set)
 
     def add_mistake_review(self, review: MistakeReview, test_set: TestSet) -> Stored:
-        """Store a review of mistakes; the same again is no change, another for the same model raises.
+        """Store a review of mistakes; storing it again is allowed, another one for the same model raises.
 
-        Decisions of a ledger may replace earlier ones, which it still has.
+        Decisions from a ledger may replace earlier ones, which the ledger still has.
         """
         path = self.root / place_of_mistakes(test_set.name, review.model)
         with self.transaction() as change:
@@ -683,7 +687,7 @@ class Store:
         return Stored((review.model,), ())
 
     def remove_mistake_review(self, test_set: str, model: str) -> None:
-        """Take away a review of mistakes that came from a ledger and of which no decision stands."""
+        """Remove a review of mistakes from a ledger, when none of its decisions is left there."""
         with self.transaction() as change:
             change.remove(self.root / place_of_mistakes(test_set, model))
 
@@ -697,7 +701,7 @@ class Store:
         return self.root / place_of_test_set(name)
 
     def prediction_folder(self, test_set: str, model: str) -> Path:
-        """Where one model's predictions on a test set are, or will be."""
+        """The folder of a model's predictions on a test set, which may not exist."""
         return self.root / folder_of_predictions(test_set, model)
 
     def _label_folder(self, test_set: str) -> Path:
@@ -708,12 +712,12 @@ class Store:
 
 
 def _together(name: str, placed: Iterable[Stored]) -> Stored:
-    """What came of storing several parts of one thing: it is new if any of them is."""
+    """The result of storing several parts under one name, which is new if any part is new."""
     return Stored((name,), ()) if any(part.new for part in placed) else Stored((), (name,))
 
 
 def _by_version(names: Iterable[str]) -> tuple[str, ...]:
-    """Full names of label sets, ``name@version``, oldest version first; what is no such name is left out."""
+    """Full names of label sets, ``name@version``, oldest version first; other names are left out."""
     split = (full.rpartition("@") for full in names)
     versions = sorted((name, int(version)) for name, _, version in split if name and version.isdigit())
     return tuple(f"{name}@{version}" for name, version in versions)

@@ -1,4 +1,4 @@
-"""Where a test set's images are, as one Parquet file: example and place; the images stay where they are."""
+"""The locations of a test set's images as a Parquet file; the images themselves are not copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regrade.tables import packed_column, text_array
 
 
 def inside_workspace(source: ImageSource, workspace: Path) -> ImageSource:
-    """The source with its root relative to the workspace where it lies inside: the workspace can then be moved."""
+    """The source with a root relative to the workspace if it is inside, so that the workspace can be moved."""
     base = workspace.resolve()
     path = base / source.path
     root = path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
@@ -24,7 +24,7 @@ def inside_workspace(source: ImageSource, workspace: Path) -> ImageSource:
 
 
 def write_images(source: ImageSource, test_set: TestSet, file: BinaryIO) -> None:
-    """Write each example's place, with reader, root and how the images are to be read."""
+    """Write the location of each example's image, with reader, root and reading options as metadata."""
     table = pa.table({"example": text_array(test_set.ids), "location": text_array(source.locations)})
     meta = {
         PLACE: place_of_images(test_set.name),
@@ -39,7 +39,7 @@ def write_images(source: ImageSource, test_set: TestSet, file: BinaryIO) -> None
 
 
 def read_images(path: Path, test_set: TestSet, workspace: Path) -> ImageSource:
-    """Read the places back; those of another version of the test set raise."""
+    """Read the locations; raise if they were stored for another version of the test set."""
     table, meta = read_parquet(path, ["location"])
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")

@@ -1,4 +1,4 @@
-"""Bringing the checkpoints of an ensemble into the workspace."""
+"""Importing the checkpoints of an ensemble into the workspace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from regrade.store.folder import Store
 
 @dataclass(frozen=True)
 class ImportedCheckpoints:
-    """What an import did: the checkpoints, whether they were new, and notes for people."""
+    """The result of an import: the checkpoints, whether they are new, and notes for the user."""
 
     checkpoints: Checkpoints
     new: bool
@@ -22,10 +22,10 @@ class ImportedCheckpoints:
 def import_checkpoints(
     store: Store, path: Path, *, test_set: str, ensemble: str, kind: ScoreKind, classes: ClassSpace | None = None
 ) -> ImportedCheckpoints:
-    """Read the checkpoints of an ensemble, hold them against the test set and store them, all of them or nothing."""
+    """Read the checkpoints of an ensemble, check that they match the test set, and store them atomically."""
     target = store.test_set(test_set)
-    with store.checkpoints_at_once(target, ensemble, kind, classes) as writer:
-        for each in read_checkpoint_files(path, target):
-            writer.add(each.scores, seed=each.seed, epoch=each.epoch)
+    with store.temporary_checkpoint_writer(target, ensemble, kind, classes) as writer:
+        for checkpoint in read_checkpoint_files(path, target):
+            writer.add(checkpoint.scores, seed=checkpoint.seed, epoch=checkpoint.epoch)
         new = writer.finish()
     return ImportedCheckpoints(store.checkpoints(target, ensemble), new, checkpoint_notes(path))

@@ -1,4 +1,4 @@
-"""Bringing a review of mistakes into the workspace."""
+"""Importing a review of mistakes into the workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedMistakes:
-    """What an import did: the review, whether it was new, and notes for people."""
+    """The result of an import: the review, whether it is new, and notes for the user."""
 
     review: MistakeReview
     new: bool
@@ -23,9 +23,9 @@ class ImportedMistakes:
 def import_mistakes(
     store: Store, path: Path, *, test_set: str, model: str, form: MistakeFormat, columns: Columns | None = None
 ) -> ImportedMistakes:
-    """Read what people said of a model's mistakes and store it; another review under the model's name raises.
+    """Read a review of a model's mistakes and store it; raise if another review of the model is stored.
 
-    The model need not have predictions here.
+    The model's predictions need not be stored.
     """
     if not model.strip():
         raise InputError("a review of mistakes needs the name of its model")

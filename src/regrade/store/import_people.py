@@ -1,4 +1,4 @@
-"""Bringing the answers of people into the workspace, where they stand beside those of models."""
+"""Importing people's answers into the workspace, where they are stored like the predictions of models."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedPeople:
-    """What an import did: the people stored, those that were there already, and how many images each was asked about.
+    """The result of an import: the new people, those stored before, and how many images each was asked about.
 
-    ``passed_over`` counts answers to images that are not in the test set, ``timed`` answers whose times are known, and
-    ``notes`` are for people.
+    ``passed_over`` counts answers to images that are not in the test set, ``timed`` those with a start and an end;
+    ``notes`` are for the user.
     """
 
     test_set: TestSet
@@ -40,16 +40,17 @@ def import_people(
     name: str | None = None,
     columns: Columns | None = None,
 ) -> ImportedPeople:
-    """Read a file of people's answers, hold it against the test set and store it, all of it or nothing.
+    """Read a file of people's answers, check that it matches the test set, and store it atomically.
 
-    People are stored as models are, under ``person:`` and their name, with the images they were asked about.
+    People are stored like models, named ``person:`` and their name, with the images they were asked about.
     """
     target = store.test_set(test_set)
-    found = read_people_file(path, target, form=form, name=name, columns=columns)
+    content = read_people_file(path, target, form=form, name=name, columns=columns)
     source = source_of(path)
     space = target.class_space
-    entries = [(answers, manifest_of(answers, target, space, source)) for answers in found.people]
+    entries = [(answers, manifest_of(answers, target, space, source)) for answers in content.people]
     stored = store.add_predictions(target, entries, space)
-    images = {answers.model: int(answers.counted.sum()) for answers in found.people}
-    timed = sum(int(np.isfinite(own.times.seconds).sum()) for own in found.people if own.times is not None)
-    return ImportedPeople(target, stored, images, found.passed_over, timed, found.notes)
+    images = {answers.model: int(answers.counted.sum()) for answers in content.people}
+    times = [answers.times for answers in content.people if answers.times is not None]
+    timed = sum(int(np.isfinite(person_times.seconds).sum()) for person_times in times)
+    return ImportedPeople(target, stored, images, content.passed_over, timed, content.notes)

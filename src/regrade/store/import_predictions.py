@@ -1,4 +1,4 @@
-"""Bringing a file of predictions into the workspace."""
+"""Importing predictions into the workspace."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from regrade.tables import Columns, check_labels
 
 @dataclass(frozen=True)
 class ImportedPredictions:
-    """What an import did: the models stored, those that were there already, the test set, and notes for people.
+    """The result of an import: the test set, the new models, those stored before, and notes for the user.
 
-    ``kept`` says by model what of its answers is stored.
+    ``kept`` describes per model which scores are stored.
     """
 
     test_set: TestSet
@@ -43,81 +43,83 @@ def import_predictions(
     prefix: str = "",
     columns: Columns | None = None,
 ) -> ImportedPredictions:
-    """Read a file of predictions, hold it against the test set and store it, all of it or nothing.
+    """Read a file of predictions, check that it matches the test set, and store it atomically.
 
-    A test set that is not stored yet is made from the file's own ids and labels; ``classes`` is
-    then needed. ``prefix`` is put before the names of models that come from columns.
+    If the test set is not stored yet, it is created from the ids and labels of the file, which requires ``classes``.
+    ``prefix`` is put before model names that come from columns.
     """
-    known = store.test_set(test_set) if store.has_test_set(test_set) else None
-    spaces = _spaces(known, classes, test_set)
-    found = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
-    target = known or _new_test_set(found, test_set, spaces.labels, path)
-    rows = _rows(found, target, path)
-    answers = {name if model else prefix + name: a.reordered(rows) for name, a in found.answers.items()}
-    stored = store_answers(store, target, answers, space=spaces.predictions, source=source_of(path))
-    kept = {name: _kept(own, spaces.predictions) for name, own in answers.items()}
-    return ImportedPredictions(target, known is None, stored, kept, found.notes)
+    stored_set = store.test_set(test_set) if store.has_test_set(test_set) else None
+    spaces = _spaces(stored_set, classes, test_set)
+    content = read_prediction_file(path, spaces, columns=columns or Columns(), model=model)
+    target = stored_set or _new_test_set(content, test_set, spaces.labels, path)
+    rows = _rows(content, target, path)
+    predictions = {
+        name if model else prefix + name: in_file.reordered(rows) for name, in_file in content.predictions.items()
+    }
+    stored = store_predictions(store, target, predictions, space=spaces.predictions, source=source_of(path))
+    kept = {name: _stored_scores(own, spaces.predictions) for name, own in predictions.items()}
+    return ImportedPredictions(target, stored_set is None, stored, kept, content.notes)
 
 
-def store_answers(
+def store_predictions(
     store: Store,
     test_set: TestSet,
-    answers: Mapping[str, FilePredictions],
+    predictions: Mapping[str, FilePredictions],
     *,
     space: ClassSpace,
     source: PredictionSource,
 ) -> Stored:
-    """Store the answers of any number of models, in the test set's order, all of them or none."""
+    """Store the predictions of any number of models, in the order of the test set, atomically."""
     entries = []
-    for name, given in answers.items():
-        predictions = Predictions(
-            name, test_set.name, space.name, given.classes, given.scores, given.full_scores, given.score_kind
+    for name, in_file in predictions.items():
+        model = Predictions(
+            name, test_set.name, space.name, in_file.classes, in_file.scores, in_file.full_scores, in_file.score_kind
         )
-        entries.append((predictions, manifest_of(predictions, test_set, space, source)))
+        entries.append((model, manifest_of(model, test_set, space, source)))
     return store.add_predictions(test_set, entries, space)
 
 
-def _kept(answers: FilePredictions, space: ClassSpace) -> str:
-    """What of a model's answers is stored, in words."""
-    best = answers.classes.shape[1]
-    kind = f" ({answers.score_kind.value})" if answers.score_kind else ""
-    if answers.full_scores is not None:
+def _stored_scores(predictions: FilePredictions, space: ClassSpace) -> str:
+    """A description of the classes and scores that are stored of a model's predictions."""
+    best = predictions.classes.shape[1]
+    kind = f" ({predictions.score_kind.value})" if predictions.score_kind else ""
+    if predictions.full_scores is not None:
         return f"scores of all {len(space):,} classes{kind}"
-    scores = f" with scores{kind}" if answers.scores is not None else ""
+    scores = f" with scores{kind}" if predictions.scores is not None else ""
     return f"best {best:,} of {len(space):,} classes{scores}"
 
 
-def _spaces(known: TestSet | None, classes: ClassSpace | None, name: str) -> FileClassSpaces:
-    if known is not None:
-        return FileClassSpaces(classes or known.class_space, known.class_space)
+def _spaces(test_set: TestSet | None, classes: ClassSpace | None, name: str) -> FileClassSpaces:
+    if test_set is not None:
+        return FileClassSpaces(classes or test_set.class_space, test_set.class_space)
     if classes is None:
-        raise InputError(f"test set {name!r} is new: say what its classes are with --classes, e.g. imagenet-1k")
+        raise InputError(f"test set {name!r} is new: give its classes with --classes, e.g. imagenet-1k")
     return FileClassSpaces(classes, classes)
 
 
-def _new_test_set(found: PredictionFile, name: str, space: ClassSpace, path: Path) -> TestSet:
-    if found.examples is None or found.examples.labels is None:
+def _new_test_set(content: PredictionFile, name: str, space: ClassSpace, path: Path) -> TestSet:
+    if content.examples is None or content.examples.labels is None:
         raise FormatError(
-            f"test set {name!r} is not known yet and {path} has no labels to make it from: add it first with "
+            f"test set {name!r} is not known yet and {path} has no labels to create it from: add it first with "
             f"regrade testsets add {name} LABELS.csv --classes {space.name}"
         )
-    made = found.examples.as_test_set(name, space)
-    return replace(made, ids=PackedTexts.of(made.ids))  # as they are written, once per model
+    test_set = content.examples.as_test_set(name, space)
+    return replace(test_set, ids=PackedTexts.of(test_set.ids))  # packed once, as they are written once per model
 
 
-def _rows(found: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
-    """For each example of the test set its row in the file; an array without ids follows the set's order."""
-    if found.examples is not None:
-        return found.examples.order_in(test_set)
-    given = len(next(iter(found.answers.values())).classes)
-    if given != len(test_set):
+def _rows(content: PredictionFile, test_set: TestSet, path: Path) -> IntArray:
+    """The row in the file of each example of the test set; without ids, rows are in the order of the test set."""
+    if content.examples is not None:
+        return content.examples.order_in(test_set)
+    count = len(next(iter(content.predictions.values())).classes)
+    if count != len(test_set):
         raise InputError(
-            f"{path} has {given:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
-            "ids must have one row an example, in the order of the test set"
+            f"{path} has {count:,} rows, test set {test_set.name} has {len(test_set):,} examples: an array without "
+            "ids must have one row per example, in the order of the test set"
         )
-    if found.labels is not None:
-        check_labels(found.labels, test_set)
-    return np.arange(given)
+    if content.labels is not None:
+        check_labels(content.labels, test_set)
+    return np.arange(count)
 
 
 def manifest_of(
@@ -128,7 +130,7 @@ def manifest_of(
     *,
     queues: tuple[str, ...] = (),
 ) -> Manifest:
-    """What stands behind predictions that came from outside."""
+    """The manifest of predictions that were imported from a file or published from a ledger."""
     return Manifest(
         model=ModelSpec(predictions.model, space.name),
         test_set=test_set.name,
@@ -153,7 +155,7 @@ def manifest_of(
 
 @cache
 def _own_version() -> str:
-    """The version of regrade, looked up once: there may be thousands of manifests."""
+    """The version of regrade, cached: there may be thousands of manifests."""
     return version("regrade")
 
 

@@ -1,4 +1,4 @@
-"""Bringing a file of slices into the workspace."""
+"""Importing slices into the workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regrade.tables import Columns
 
 @dataclass(frozen=True)
 class ImportedSlices:
-    """What an import did: the slices, whether they were new, and notes for people."""
+    """The result of an import: the slices, whether they are new, and notes for the user."""
 
     slices: SliceSet
     new: bool
@@ -30,7 +30,7 @@ def import_slices(
     columns: Columns | None = None,
     chosen_hard: bool = False,
 ) -> ImportedSlices:
-    """Read a file of slices, hold it against the test set and store it beside that; others under its name raise.
+    """Read a file of slices, check that it matches the test set, and store it; raise if others have its name.
 
     ``chosen_hard`` says that the images were chosen because models find them hard.
     """
@@ -42,24 +42,24 @@ def import_slices(
 
 
 def keep_slices(store: Store, slices: SliceSet) -> Stored:
-    """Store slices that were found here beside their test set; others under their name raise."""
+    """Store slices that a study found; raise if others have their name."""
     target = store.test_set(slices.test_set)
     _check_name(slices.name, target)
     return store.add_slice_set(slices, target)
 
 
 def _check_name(name: str, test_set: TestSet) -> None:
-    """See that a name means nothing else yet where slices are asked for."""
+    """Raise if a name is not valid for slices or has another meaning for the test set."""
     if not name.strip():
         raise InputError("a slice set needs a name")
     for mark in ":=":
         if mark in name:
-            raise InputError(f"the name {name!r} holds a {mark}, which stands between the parts of a slice's name")
+            raise InputError(f"the name {name!r} contains {mark}, which separates the parts of a slice's name")
     space = test_set.class_space
-    for what, known in (
+    for what, taken_names in (
         ("a group column", test_set.groups),
         ("a group of classes", space.groups),
         ("a class", space.index_of),
     ):
-        if name in known:
+        if name in taken_names:
             raise InputError(f"{name!r} is {what} of {test_set.name} already: choose another --name")

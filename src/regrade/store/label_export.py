@@ -1,4 +1,4 @@
-"""Labels as a file that others can read, and `regrade import labels` too: plain tables or JSON, multi-label v3."""
+"""Exporting labels in formats that `regrade import labels` reads: plain tables, plain JSON and multi-label v3."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
 @dataclass(frozen=True)
 class Authors:
-    """Who decided something, and when."""
+    """The people who made a decision, and its time."""
 
     by: tuple[str, ...]
     at: datetime
 
     @property
-    def moment(self) -> str:
-        """The time as text."""
+    def iso_time(self) -> str:
+        """The time in ISO 8601."""
         return f"{self.at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 @dataclass(frozen=True)
-class KnownAuthors:
-    """Who decided on classes, by example and class, and on images that are problematic."""
+class LabelAuthors:
+    """The authors of labels by example and class, and of problematic images by example."""
 
     pairs: Mapping[tuple[int, int], Authors] = field(default_factory=dict)
     images: Mapping[int, Authors] = field(default_factory=dict)
 
 
 def labels_as_file(
-    labels: LabelSet, test_set: TestSet, suffix: str, *, form: LabelFormat, authors: KnownAuthors
+    labels: LabelSet, test_set: TestSet, suffix: str, *, form: LabelFormat, authors: LabelAuthors
 ) -> bytes:
-    """Labels in a form that is read back as the same labels; one that cannot hold them raises.
+    """The content of a file from which the same labels can be imported; raise if the format cannot express them.
 
-    Plain files have authors and times; multi-label v3 does not know them.
+    Plain files include authors and times; multi-label v3 has no place for them.
     """
-    ending = suffix.lower()
+    extension = suffix.lower()
     if form is LabelFormat.MULTILABEL_V3:
-        return _as_json(_multilabel(labels, test_set, ending))
+        return _as_json(_multilabel(labels, test_set, extension))
     if form is not LabelFormat.PLAIN:
         raise FormatError(f"labels are written as plain or multilabel-v3, not as {form.value}")
-    match ending:
+    match extension:
         case ".json":
             return _as_json(_plain_json(labels, test_set, authors))
         case ".csv":
@@ -66,18 +66,17 @@ def labels_as_file(
             buffer = io.BytesIO()
             pyarrow.parquet.write_table(_table(labels, test_set, authors), buffer, compression="zstd")
             return buffer.getvalue()
-    raise FormatError(f"labels are written as {', '.join(SUFFIXES)}, not as {suffix or 'a file without an ending'}")
+    raise FormatError(f"labels are written as {', '.join(SUFFIXES)}, not as {suffix or 'a file without extension'}")
 
 
 def _multilabel(labels: LabelSet, test_set: TestSet, suffix: str) -> dict[str, Any]:
     if suffix != ".json":
-        raise FormatError("multilabel-v3 is JSON: give the file the ending .json")
+        raise FormatError("multilabel-v3 is JSON: give the file the extension .json")
     if labels.unlisted is Unlisted.WRONG:
         raise FormatError(
-            f"multilabel-v3 cannot say that classes which are not listed are wrong, as {labels.full_name} does: "
-            "write it as plain"
+            f"multilabel-v3 cannot express that unlisted classes are wrong, as in {labels.full_name}: write it as plain"
         )
-    major = next((one.subsets[IMAGENET_M] for one in test_set.slice_sets if IMAGENET_M in one.subsets), None)
+    major = next((slices.subsets[IMAGENET_M] for slices in test_set.slice_sets if IMAGENET_M in slices.subsets), None)
     return {
         "initial_annots": {image: lists for _, image, lists in _lists(labels, test_set)},
         "problematic_images": {test_set.ids[e]: reason for e, reason in enumerate(labels.reasons) if reason},
@@ -85,18 +84,18 @@ def _multilabel(labels: LabelSet, test_set: TestSet, suffix: str) -> dict[str, A
     }
 
 
-def _plain_json(labels: LabelSet, test_set: TestSet, authors: KnownAuthors) -> dict[str, Any]:
+def _plain_json(labels: LabelSet, test_set: TestSet, authors: LabelAuthors) -> dict[str, Any]:
     content = {}
     for example, image, lists in _lists(labels, test_set):
         entry: dict[str, Any] = {**lists}
         if reason := labels.reasons[example]:
             entry["problematic"] = reason
-            if known := authors.images.get(example):
-                entry["problematic_by"], entry["problematic_at"] = list(known.by), known.moment
+            if image_authors := authors.images.get(example):
+                entry["problematic_by"], entry["problematic_at"] = list(image_authors.by), image_authors.iso_time
         content[image] = entry
     space = test_set.class_space
-    for (example, class_index), known in authors.pairs.items():
-        decided = {"class": space.ids[class_index], "by": list(known.by), "at": known.moment}
+    for (example, class_index), pair_authors in authors.pairs.items():
+        decided = {"class": space.ids[class_index], "by": list(pair_authors.by), "at": pair_authors.iso_time}
         content[test_set.ids[example]].setdefault("decided", []).append(decided)
     return content
 
@@ -108,8 +107,8 @@ def _lists(labels: LabelSet, test_set: TestSet) -> Iterator[tuple[int, str, dict
     }
     for example, class_index, state in _judgments(labels):
         lists[example][LabelState(state).name.lower()].append(test_set.class_space.ids[class_index])
-    for example, found in lists.items():
-        yield example, test_set.ids[example], found
+    for example, by_state in lists.items():
+        yield example, test_set.ids[example], by_state
 
 
 def _judgments(labels: LabelSet) -> Iterator[tuple[int, int, int]]:
@@ -119,36 +118,36 @@ def _judgments(labels: LabelSet) -> Iterator[tuple[int, int, int]]:
     )
 
 
-def _table(labels: LabelSet, test_set: TestSet, authors: KnownAuthors) -> pa.Table:
-    """One row a judgment, and one with no class for an image that has none."""
+def _table(labels: LabelSet, test_set: TestSet, authors: LabelAuthors) -> pa.Table:
+    """One row per judgment, and one without a class for each image without judgments."""
     judged = list(_judgments(labels))
     bare = set(np.flatnonzero(labels.covered).tolist()) - {example for example, _, _ in judged}
     rows: list[tuple[int, int | None, int | None]] = sorted(
         [*judged, *((example, None, None) for example in bare)], key=lambda row: row[0]
     )
     space = test_set.class_space
-    found = [None if c is None else authors.pairs.get((e, c)) for e, c, _ in rows]
-    problems = [authors.images.get(e) if labels.reasons[e] else None for e, _, _ in rows]
-    text, names, moment = pa.string(), pa.list_(pa.string()), pa.timestamp("us", tz="UTC")
+    pair_authors = [None if c is None else authors.pairs.get((e, c)) for e, c, _ in rows]
+    image_authors = [authors.images.get(e) if labels.reasons[e] else None for e, _, _ in rows]
+    text, names, time = pa.string(), pa.list_(pa.string()), pa.timestamp("us", tz="UTC")
     columns = {
         "image": pa.array([test_set.ids[e] for e, _, _ in rows], text),
         "class": pa.array([None if c is None else space.ids[c] for _, c, _ in rows], text),
         "state": pa.array([None if s is None else LabelState(s).name.lower() for _, _, s in rows], text),
         "problematic": pa.array([labels.reasons[e] or None for e, _, _ in rows], text),
     }
-    for prefix, known in (("", found), ("problematic_", problems)):
-        columns[f"{prefix}by"] = pa.array([one and list(one.by) for one in known], names)
-        columns[f"{prefix}at"] = pa.array([one and one.at for one in known], moment)
+    for prefix, row_authors in (("", pair_authors), ("problematic_", image_authors)):
+        columns[f"{prefix}by"] = pa.array([decided and list(decided.by) for decided in row_authors], names)
+        columns[f"{prefix}at"] = pa.array([decided and decided.at for decided in row_authors], time)
     return pa.table(columns)
 
 
 def _joined(table: pa.Table) -> pa.Table:
-    """The table with texts only: names of several people are joined, and times are ISO."""
+    """The table with text columns only: names of several people are joined, and times are ISO 8601."""
     columns = dict(zip(table.column_names, table.columns, strict=True))
     for prefix in ("", "problematic_"):
         people, times = (columns[f"{prefix}{part}"].to_pylist() for part in ("by", "at"))
-        columns[f"{prefix}by"] = pa.array([one and "; ".join(one) for one in people], pa.string())
-        columns[f"{prefix}at"] = pa.array([one and Authors((), one).moment for one in times], pa.string())
+        columns[f"{prefix}by"] = pa.array([names and "; ".join(names) for names in people], pa.string())
+        columns[f"{prefix}at"] = pa.array([time and Authors((), time).iso_time for time in times], pa.string())
     return pa.table(columns)
 
 

@@ -1,4 +1,4 @@
-"""A label set as one Parquet file: for each example its correct, unclear and wrong class ids."""
+"""A label set as a Parquet file: the correct, unclear and wrong class ids of each example."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATES = (LabelState.CORRECT, LabelState.UNCLEAR, LabelState.WRONG)
 
 
 def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None:
-    """Write one row a covered example; the reason is empty unless the example is problematic."""
+    """Write one row per covered example; the reason is empty unless the example is problematic."""
     covered = np.flatnonzero(labels.covered)
     columns: dict[str, Any] = {"example": text_array(test_set.ids).take(pa.array(covered))}
     for state in _STATES:
@@ -41,7 +41,7 @@ def write_label_set(labels: LabelSet, test_set: TestSet, file: BinaryIO) -> None
 
 
 def read_label_set(path: Path, test_set: TestSet) -> LabelSet:
-    """Read judgments back in the order of the test set; one made for another set raises."""
+    """Read a label set; raise if it was made for another version of the test set."""
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")

@@ -1,4 +1,4 @@
-"""Reading labels that people bring: ReaL, multi-label annotations, and plain tables or JSON."""
+"""Reading labels to import: ReaL, multi-label annotations, and plain tables or JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from regrade.core import (
     Unlisted,
 )
 from regrade.core.amounts import amount
-from regrade.store.places import ExamplePositions
+from regrade.store.example_positions import ExamplePositions
 from regrade.tables import (
     LABEL_COLUMNS,
     TABLE_SUFFIXES,
@@ -51,7 +51,7 @@ _VALIDATION_NAME = re.compile(r"ILSVRC2012_val_(\d{8})")
 _LISTS = {"correct": LabelState.CORRECT, "unclear": LabelState.UNCLEAR, "wrong": LabelState.WRONG}
 _CLASS_COLUMNS = ("class", "classes", "labels", *LABEL_COLUMNS)
 _OPTIONAL_COLUMNS = ("state", "problematic")
-_STATE_SYNONYMS = ("status", "verdict", "judgment", "judgment")
+_STATE_SYNONYMS = ("status", "verdict", "judgment", "judgement")
 _KEYS = (*_LISTS, "problematic")
 _EXPORTED_KEYS = ("problematic_by", "problematic_at", "decided")  # who decided, as `labels_as_file` writes it
 _MULTILABEL_KEYS = ("initial_annots", "problematic_images", "imagenet_m")
@@ -59,7 +59,7 @@ _YES, _NO = ("true", "yes", "1"), ("false", "no", "0", "")
 
 
 class LabelFormat(Enum):
-    """The forms in which labels come."""
+    """The formats of label files."""
 
     REAL = "real"
     """Reassessed labels: a JSON list of 50,000 lists of class indices, in the order of the validation images."""
@@ -67,19 +67,19 @@ class LabelFormat(Enum):
     MULTILABEL_V3 = "multilabel-v3"
     """Multi-label annotations, version 3: JSON with initial_annots, problematic_images, imagenet_m.
 
-    A class in two lists of an image counts by the kindest: what stands among the correct ones is right. The images
-    of imagenet_m become a slice.
+    A class in two lists of an image counts as correct rather than unclear, and as unclear rather than wrong. The
+    images of imagenet_m become a slice.
     """
 
     PLAIN = "plain"
     """A table with image, class and optionally state and problematic; or JSON from image to classes.
 
-    A row with neither class nor state speaks of an image for which no class was judged.
+    A row with neither class nor state is for an image for which no class was judged.
     """
 
 
 class _Conflict(Enum):
-    """What becomes of a class that stands in two lists of one image."""
+    """What to do with a class that is in two lists of an image."""
 
     REFUSE = "refuse"
     KINDEST = "correct before unclear before wrong"
@@ -87,7 +87,7 @@ class _Conflict(Enum):
 
 @dataclass(frozen=True)
 class LabelFile:
-    """What a file of labels holds: the labels, the slice that comes with them if there is one, and notes for people."""
+    """The content of a label file: the labels, the slice that comes with them if any, and notes for the user."""
 
     labels: LabelSet
     slices: SliceSet | None
@@ -96,7 +96,7 @@ class LabelFile:
 
 @dataclass
 class _Judgments:
-    """Judgments gathered from a file, held against a test set as they come."""
+    """Judgments collected from a file, each checked against the test set as it is added."""
 
     test_set: TestSet
     conflict: _Conflict = _Conflict.REFUSE
@@ -113,13 +113,13 @@ class _Judgments:
     more_notes: tuple[str, ...] = ()
 
     @cached_property
-    def places(self) -> ExamplePositions:
+    def positions(self) -> ExamplePositions:
         return ExamplePositions(self.test_set)
 
     def placed(self, images: Iterable[str]) -> Iterator[tuple[str, int]]:
-        """The images that are in the test set, with their positions; others are passed over, and counted."""
+        """The images that are in the test set, with their positions; others are skipped and counted."""
         for image in images:
-            if (example := self.places.of(image)) is None:
+            if (example := self.positions.of(image)) is None:
                 self.passed_over.add(image)
             else:
                 yield image, example
@@ -143,7 +143,7 @@ class _Judgments:
             raise FormatError(f"image {image!r}: class {name} is both {first} and {state.name.lower()}")
 
     def add_problematic(self, example: int, value: Any) -> None:
-        """Whether an image should not be scored, and why; a contradiction raises, and an empty cell says nothing."""
+        """Record whether an image is problematic, and why; contradictions raise, and an empty cell is ignored."""
         image = self.test_set.ids[example]
         reason = _reason(value, image)
         if not reason and value is not None and str(value).strip():
@@ -162,7 +162,7 @@ class _Judgments:
             )
 
     def notes(self) -> tuple[str, ...]:
-        """What was in the file and is not in the labels, for people."""
+        """Notes on content of the file that is not in the labels."""
         bare = self.covered.difference((example for example, _ in self.states), self.reasons)
         counts = (
             (len(self.passed_over), "image", f"not in {self.test_set.name} passed over"),
@@ -211,9 +211,9 @@ def read_label_file(
     unlisted: Unlisted = Unlisted.NOVEL,
     columns: Columns | None = None,
 ) -> LabelFile:
-    """Read labels for a test set; a file that belongs to another set raises.
+    """Read labels for a test set; raise if the file belongs to another test set.
 
-    ``unlisted`` says what a class that a plain file does not name is; ReaL's lists are complete, and the
+    ``unlisted`` is the state of classes that a plain file does not list. The lists of ReaL are complete, those of the
     multi-label annotations are not.
     """
     match form:
@@ -224,7 +224,7 @@ def read_label_file(
         case LabelFormat.PLAIN:
             judgments = _read_plain(path, test_set, columns or Columns())
     if not judgments.covered:
-        raise MismatchError(f"{path} names no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
+        raise MismatchError(f"{path} contains no image of test set {test_set.name} ({test_set.ids[0]!r}, ...)")
     origin = f"{form.value}: {path.name}"
     labels = judgments.as_label_set(name, version, unlisted, origin)
     return LabelFile(labels, judgments.as_slices(origin), judgments.notes())
@@ -248,10 +248,10 @@ def _validation_numbers(test_set: TestSet, path: Path) -> list[tuple[int, int]]:
     matches = [(i, _VALIDATION_NAME.search(example)) for i, example in enumerate(test_set.ids)]
     numbers = [(i, int(match[1])) for i, match in matches if match]
     if len(numbers) != len(test_set) or not all(1 <= number <= REAL_SIZE for _, number in numbers):
-        stranger = next((test_set.ids[i] for i, match in matches if not match), test_set.ids[0])
+        unmatched = next((test_set.ids[i] for i, match in matches if not match), test_set.ids[0])
         raise MismatchError(
-            f"{path} holds labels of the ImageNet validation images (ILSVRC2012_val_...), but test set "
-            f"{test_set.name} has examples such as {stranger!r}"
+            f"{path} contains labels of the ImageNet validation images (ILSVRC2012_val_...), but test set "
+            f"{test_set.name} has examples such as {unmatched!r}"
         )
     return numbers
 
@@ -291,7 +291,7 @@ def _read_plain(path: Path, test_set: TestSet, columns: Columns) -> _Judgments:
 
 @dataclass(frozen=True)
 class _PlainColumns:
-    """What the columns of a plain table are called; None where there is no such column."""
+    """The names of the columns of a plain table; None if there is no such column."""
 
     id: str
     classes: str
@@ -302,7 +302,7 @@ class _PlainColumns:
     def of(cls, table: pa.Table, columns: Columns, path: Path) -> _PlainColumns:
         classes = columns.label or column_named(table, *_CLASS_COLUMNS)
         if classes is None or classes not in table.column_names:
-            raise FormatError(f"{path}: there is no column with classes: call it class")
+            raise FormatError(f"{path} has no column with classes: name it class")
         return cls(columns.id_in(table), classes, *(column_named(table, name) for name in _OPTIONAL_COLUMNS))
 
     def notes(self, table: pa.Table) -> tuple[str, ...]:
@@ -314,10 +314,10 @@ class _PlainColumns:
 
 
 def _refuse_other_state(table: pa.Table) -> None:
-    """Raise where a column is called as states may be called: without it every class would be taken as correct."""
+    """Raise if a column has a synonym of ``state`` as its name: without states, every class counts as correct."""
     for name in table.column_names:
         if name.casefold() in _STATE_SYNONYMS:
-            raise UnknownName("column", name, None, hint=": call it state, or remove it if it is something else")
+            raise UnknownName("column", name, None, hint=": rename it to state, or remove it if it is something else")
 
 
 def _read_plain_table(path: Path, test_set: TestSet, columns: Columns) -> _Judgments:
@@ -352,24 +352,24 @@ def _add_rows(
 
 
 def _check_states(lists: Mapping[str, Any], image: str) -> None:
-    """Raise where an unknown key lists classes: it is meant to be a state."""
+    """Raise if an unknown key lists classes: it is meant as a state."""
     for key, value in lists.items():
         if isinstance(value, list) and key not in (*_KEYS, *_EXPORTED_KEYS):
             raise FormatError(f"image {image!r}: unknown state {key!r}: it must be one of {', '.join(_LISTS)}")
 
 
 def _reason(value: Any, image: str) -> str:
-    """Why an image is problematic, from a text or a truth value; empty where it is not."""
+    """Why an image is problematic, from a text or a boolean; empty if it is not problematic."""
     if value is None or isinstance(value, bool | int | str):
         word = "" if value is None else str(value).strip()
         if word.lower() in _NO:
             return ""
         return "problematic" if word.lower() in _YES else word
-    raise FormatError(f"image {image!r}: problematic is a reason, or true or false, not {brief(value)}")
+    raise FormatError(f"image {image!r}: problematic must be a reason, true or false, not {brief(value)}")
 
 
 def state_named(name: str) -> LabelState:
-    """The state that a word stands for: correct, unclear or wrong."""
+    """The state with this name: correct, unclear or wrong."""
     try:
         return _LISTS[name.strip().lower()]
     except KeyError:
@@ -378,7 +378,7 @@ def state_named(name: str) -> LabelState:
 
 def _add_lists(judgments: _Judgments, example: int, image: str, lists: Any) -> None:
     if not isinstance(lists, Mapping) or not all(isinstance(lists.get(k, []), list) for k in _LISTS):
-        raise FormatError(f"image {image!r}: expected lists called {', '.join(_LISTS)}")
+        raise FormatError(f"image {image!r}: expected lists named {', '.join(_LISTS)}")
     ignored = [key for key in lists if key not in (*_KEYS, *_EXPORTED_KEYS)]
     used = [key for key in _KEYS if key in lists]
     ignored_names(ignored, used, optional=_KEYS, noun="key", where=f" in image {image!r}")  # a near miss raises
@@ -392,7 +392,7 @@ def _add_lists(judgments: _Judgments, example: int, image: str, lists: Any) -> N
 def _known_place(image: str, test_set: TestSet, path: Path) -> int:
     if image not in test_set.position_of:
         raise MismatchError(
-            f"{path} names {image!r}, which is not in test set {test_set.name} ({test_set.ids[0]!r}, ...)"
+            f"{path} contains {image!r}, which is not in test set {test_set.name} ({test_set.ids[0]!r}, ...)"
         )
     return test_set.position_of[image]
 
@@ -405,17 +405,17 @@ def _images(content: Any, path: Path) -> list[str]:
 
 def _mapping(content: Any, path: Path) -> Mapping[str, Any]:
     if not isinstance(content, dict):
-        raise FormatError(f"{path}: a JSON object from image to classes is wanted")
+        raise FormatError(f"{path}: expected a JSON object that maps images to classes")
     return content
 
 
 def _refuse_foreign(judgments: _Judgments, path: Path) -> None:
-    """Labels whose images mostly lack the set's own label were shifted, or belong to another set."""
+    """Raise if most images lack the test set's own label: the labels are shifted, or belong to another set."""
     test_set = judgments.test_set
     judged = {e for e in judgments.covered if e not in judgments.reasons and test_set.labels[e] >= 0}
     own = {e for (e, c), state in judgments.states.items() if state != LabelState.WRONG and test_set.labels[e] == c}
     if judged and len(own & judged) < 0.5 * len(judged):
         raise MismatchError(
-            f"{path}: only {len(own & judged):,} of {len(judged):,} images have the label that test set "
-            f"{test_set.name} gives them among their labels: the file belongs to another set or order"
+            f"{path}: only {len(own & judged):,} of {len(judged):,} images have their label in test set "
+            f"{test_set.name} among their labels: the file belongs to another test set or another order"
         )

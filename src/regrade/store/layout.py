@@ -1,91 +1,94 @@
-"""Where the files of a workspace are, as patterns below its folder."""
+"""The layout of a workspace: paths and glob patterns of its files, relative to its folder."""
 
 from __future__ import annotations
 
 from regrade.store.names import file_name
 
+IMAGES = "images/*.parquet"
+"""Parquet files with the locations of the images of test sets; included in `TABLES`."""
+
 TABLES = (
     "testsets/*.parquet",
-    "images/*.parquet",
+    IMAGES,
     "slices/*/*.parquet",
     "labels/*/*@*.parquet",
     "reviews/*/*/*.parquet",
     "mistakes/*/*.parquet",
 )
-"""Parquet files that carry their own checksum."""
+"""Parquet files with their own checksum."""
 
 STORED_OBJECTS = ("classes/*.json", "maps/*.json", "reviews/*/*/drawn.json", "reviews/*/*/draw-*.json")
-"""JSON files of what is stored, which carry their own checksum."""
+"""JSON files with their own checksum that contents.json lists."""
 
 CONTENTS = "contents.json"
 """The list of all stored files."""
 
 OBJECTS = (CONTENTS, "ledger.json", *STORED_OBJECTS)
-"""All JSON files that carry their own checksum."""
+"""All JSON files with their own checksum."""
 
 FRAMES = "reviews/*/*/frame.parquet"
-"""The frames of reviews, which are among the tables."""
+"""The frames of reviews; included in `TABLES`."""
 
 PREDICTIONS = "predictions/*/*/manifest.json"
-"""Manifests of predictions, with the checksums of the files beside them."""
+"""Manifests of predictions, with the checksums of the other files of their folder."""
 
 CHECKPOINTS = "checkpoints/*/*/manifest.json"
-"""Manifests of checkpoints, likewise."""
+"""Manifests of checkpoints, with the checksums of the other files of their folder."""
 
 SIGNATURES = "neighbors/*/*/signatures.parquet"
-"""Tables of signatures, with the checksum of the thumbnails beside them."""
+"""Tables of signatures, with the checksum of the thumbnails in their folder."""
 
 
 def place_of_class_space(name: str) -> str:
-    """Where a class space is, below the folder of the workspace."""
+    """The path of a class space, relative to the workspace."""
     return f"classes/{file_name(name)}.json"
 
 
 def place_of_test_set(name: str) -> str:
-    """Where a test set is."""
+    """The path of a test set."""
     return f"testsets/{file_name(name)}.parquet"
 
 
 def place_of_images(test_set: str) -> str:
-    """Where the file is that says where the images of a test set are."""
+    """The path of the table with the locations of a test set's images."""
     return f"images/{file_name(test_set)}.parquet"
 
 
 def place_of_class_map(test_set: str) -> str:
-    """Where the class map of a test set is."""
+    """The path of a test set's class map."""
     return f"maps/{file_name(test_set)}.json"
 
 
 def place_of_slices(test_set: str, name: str) -> str:
-    """Where a slice set is."""
+    """The path of a slice set."""
     return f"slices/{file_name(test_set)}/{file_name(name)}.parquet"
 
 
 def place_of_labels(test_set: str, full_name: str) -> str:
-    """Where a version of a label set is; its full name is ``name@version``."""
+    """The path of a version of a label set; its full name is ``name@version``."""
     return f"labels/{file_name(test_set)}/{file_name(full_name)}.parquet"
 
 
 def place_of_mistakes(test_set: str, model: str) -> str:
-    """Where the review of a model's mistakes is."""
+    """The path of the review of a model's mistakes."""
     return f"mistakes/{file_name(test_set)}/{file_name(model)}.parquet"
 
 
 def folder_of_predictions(test_set: str, model: str) -> str:
-    """Where the folder of a model's or a person's predictions is."""
+    """The folder of a model's predictions or a person's answers."""
     return f"predictions/{file_name(test_set)}/{file_name(model)}"
 
 
 def folder_of_checkpoints(test_set: str, ensemble: str) -> str:
-    """Where the folder of an ensemble's checkpoints is."""
+    """The folder of an ensemble's checkpoints."""
     return f"checkpoints/{file_name(test_set)}/{file_name(ensemble)}"
 
 
 def folder_of_review(test_set: str, labels: str) -> str:
-    """Where the folder of the review of a label set is, by its full name."""
+    """The folder of the review of a label set, given by its full name."""
     return f"reviews/{file_name(test_set)}/{file_name(labels)}"
 
 
 def folder_of_signatures(name: str, digest: str) -> str:
-    """Where the folder of the signatures of a set of images is."""
+    """The folder of the signatures of a set of images."""
     return f"neighbors/{file_name(name)}/{digest[:16]}"

@@ -1,4 +1,4 @@
-"""What stored files need of one another: that the files they were stored with are there, and are still the same."""
+"""Checking references between stored files: the files that others need exist and are the same as when stored."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from regrade.store.verify import CheckedFile
 _Metadata = Mapping[str, Mapping[str, Any]]
 _BY_TEST_SET = ("slices", "labels", "predictions", "checkpoints", "reviews", "mistakes")
 _FIRST_FILES = {"predictions": MANIFEST, "checkpoints": CHECKPOINT_MANIFEST, "neighbors": TABLE}
-"""The file that every folder of a kind must have."""
+"""The file that every folder of a kind must contain."""
 
 
 def broken_links(
     root: Path, files: Sequence[CheckedFile], class_space: Callable[[str], ClassSpace]
 ) -> Iterator[CheckedFile]:
-    """Files that others need and that are missing, and files that were stored with others than are there now.
+    """Files that others need and that are missing, and files that refer to another version of a file.
 
-    ``files`` are all that were checked. What a damaged one states is not known, and nothing is said of it.
+    ``files`` are all checked files; the metadata of damaged ones is unknown and not checked.
     """
     present = {file.path for file in files}
     metadata = {file.path: file.metadata for file in files if not file.trouble}
@@ -48,7 +48,7 @@ def broken_links(
 
 
 def _version_gaps(root: Path, reported: Collection[str]) -> Iterator[CheckedFile]:
-    """Versions of label sets that are missing though a later one is there: they are numbered from 1 without gaps."""
+    """Missing versions of label sets of which a later version exists: versions are numbered from 1 without gaps."""
     versions: dict[tuple[Path, str], set[int]] = {}
     for path in root.glob("labels/*/*@*.parquet"):
         name, _, version = path.stem.rpartition("@")
@@ -81,7 +81,7 @@ def _broken_reviews(root: Path, metadata: _Metadata, present: set[str]) -> Itera
 
 
 def _broken_samples(root: Path, folder: Path, metadata: _Metadata) -> Iterator[CheckedFile]:
-    """Verdicts and draws that are missing or not counted, and files that belong to another sample than the frame."""
+    """Files of verdicts and draws that are missing or not counted, and files that belong to another frame."""
     place = folder.relative_to(root).as_posix()
     if drawn := metadata.get(f"{place}/{DRAWN}"):
         for path, trouble in (*verdict_file_problems(folder, drawn), *draw_file_problems(folder, drawn)):
@@ -100,7 +100,7 @@ def _missing_test_sets(root: Path, present: set[str]) -> Iterator[CheckedFile]:
 
 
 def _needing_test_sets(root: Path) -> dict[str, Path]:
-    """By the name of a test set, one of the files or folders that belong to it."""
+    """A file or folder that belongs to each test set, by the name of the test set."""
     folders = [folder for kind in _BY_TEST_SET for folder in filled_folders(root / kind, "*")]
     files = [path for pattern in ("images/*.parquet", "maps/*.json") for path in sorted(root.glob(pattern))]
     return {original_name(folder.name): folder for folder in folders} | {original_name(f.stem): f for f in files}
@@ -129,7 +129,7 @@ def _other_class_spaces(
 
 
 def _digest(class_space: Callable[[str], ClassSpace], name: str) -> str:
-    """The digest of a class space, empty where it cannot be read: its own check says why."""
+    """The digest of a class space; empty if it cannot be read, which its own check reports."""
     try:
         return class_space(name).digest
     except InputError:

@@ -1,4 +1,4 @@
-"""Locks on folders: one process at a time; the lock of a process that was killed is free."""
+"""Locks on folders, for one process at a time; the lock of a killed process is released."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from regrade.core import StoreError
-from regrade.store.refusals import refusals_as_errors
+from regrade.store.error_contexts import write_errors
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Wait until no other process or thread holds the lock of a folder, then hold it."""
+    """Wait for the lock of a folder, then hold it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network disks have no locks
@@ -25,21 +25,21 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def locked_at_once(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which is created if missing; where another process holds it this raises."""
-    with refusals_as_errors(folder):
+def locked_without_waiting(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which is created if missing; raise if another process holds it."""
+    with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
     try:
         if not _try_lock(handle):
-            raise StoreError(f"another process is at this already, in {folder}: wait for it")
+            raise StoreError(f"{folder} is locked by another process: wait until it ends")
         yield
     finally:
         os.close(handle)
 
 
 def is_free(path: Path) -> bool:
-    """Whether no process holds the lock of a file or folder that may be gone by now."""
+    """Whether no process holds the lock of a file or folder; False if it does not exist."""
     try:
         with locked_if_free(path) as free:
             return free
@@ -49,7 +49,7 @@ def is_free(path: Path) -> bool:
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file or folder if no one else does, and say whether it is held."""
+    """Hold the lock of a file or folder if it is free; yields whether it is held."""
     handle = os.open(path, os.O_RDONLY)
     try:
         yield _try_lock(handle)

@@ -1,4 +1,4 @@
-"""What a stored file states about itself: every file states its place, and is used nowhere else."""
+"""The metadata of stored files: every file states its place, and is refused anywhere else."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from regrade.store.damage import damaged
 
 PLACE = "place"
-"""The key under which a file states where it belongs, as a path below the folder of the workspace."""
+"""The metadata key for the path of a file relative to the workspace."""
 
 
 class Metadata(dict[str, Any]):
-    """The statements of one file by key; to look up one that the file does not make raises `DamagedFile`."""
+    """The metadata of a file as a dict that raises `DamagedFile` for missing keys."""
 
     def __init__(self, path: Path, stated: Mapping[str, Any]) -> None:
         super().__init__(stated)
@@ -24,9 +24,9 @@ class Metadata(dict[str, Any]):
 
 
 def metadata_in_place(path: Path, stated: Mapping[str, Any]) -> Metadata:
-    """The statements of a file that lies where it belongs; one that was renamed, copied or swapped raises.
+    """The metadata of a file at its stated place; raise if the file was renamed, copied or swapped.
 
-    The place holds the kind of a file and all names, versions and numbers that tell it from others of its kind.
+    The place includes the kind of the file and all names, versions and numbers that identify it.
     """
     metadata = Metadata(path, stated)
     place = PurePosixPath(str(metadata[PLACE]))

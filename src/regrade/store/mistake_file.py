@@ -1,4 +1,4 @@
-"""A review of one model's mistakes as one Parquet file: image, predicted class, category and severity."""
+"""A review of a model's mistakes as a Parquet file: image, predicted class, category and severity."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from regrade.core import MismatchError, MistakeCategory, MistakeReview, Severity
 from regrade.store.layout import place_of_mistakes
 from regrade.store.metadata import PLACE
 from regrade.store.parquet import read_parquet, write_parquet
-from regrade.tables import Reading, number_array, one_class_each, text_array
+from regrade.tables import Reading, number_array, one_class_per_row, text_array
 
 
 def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryIO) -> None:
-    """Write one row a mistake; ``spelling`` is the category as people wrote it."""
+    """Write one row per mistake; ``spelling`` is the category as it was written in the imported file."""
     text = pa.string()
     columns = {
         "example": pa.array([test_set.ids[e] for e in review.examples], type=text),
@@ -38,7 +38,7 @@ def write_mistake_review(review: MistakeReview, test_set: TestSet, file: BinaryI
 
 
 def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
-    """Read a review back; one of another version of the test set raises."""
+    """Read a review; raise if it was made for another version of the test set."""
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")
@@ -48,7 +48,7 @@ def read_mistake_review(path: Path, test_set: TestSet) -> MistakeReview:
         len(test_set),
         len(test_set.class_space),
         number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids))),
-        one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS),
+        one_class_per_row(table["class"], test_set.class_space, name="class", reading=Reading.IDS),
         tuple(MistakeCategory(value) for value in table["category"].to_pylist()),
         tuple(Severity(value) for value in table["severity"].to_pylist()),
         tuple(table["spelling"].to_pylist()),

@@ -1,4 +1,4 @@
-"""Reading people's reviews of mistakes: the published layout of Vasudevan et al. 2022, and tables."""
+"""Reading reviews of mistakes to import: the published format of Vasudevan et al. 2022, and tables."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from regrade.core import FormatError, InputError, MistakeReview, TestSet, category_named, severity_named
 from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
-from regrade.store.places import ExamplePositions
+from regrade.store.example_positions import ExamplePositions
 from regrade.tables import (
     Columns,
     column_named,
     ignored_columns,
     ignored_names,
-    one_class_each,
+    one_class_per_row,
     read_json,
     read_table,
     texts,
@@ -29,7 +29,7 @@ _KEYS = ("top_prediction", "failure category", "failure severity")
 
 
 class MistakeFormat(Enum):
-    """The forms in which reviews of mistakes come."""
+    """The formats of reviews of mistakes."""
 
     VASUDEVAN2022 = "vasudevan2022"
     """JSON from image to top_prediction (a class index), failure category and failure severity."""
@@ -40,7 +40,7 @@ class MistakeFormat(Enum):
 
 @dataclass(frozen=True)
 class MistakeFile:
-    """What a file of mistakes holds: the review, and notes for people."""
+    """The content of a file of mistakes: the review, and notes for the user."""
 
     review: MistakeReview
     notes: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class MistakeFile:
 
 @dataclass(frozen=True)
 class _Rows:
-    """What a file says, one mistake a row, and what of it was not used."""
+    """The content of a file, one mistake per row, and notes on what was not used."""
 
     images: tuple[str, ...]
     classes: IntArray
@@ -60,7 +60,7 @@ class _Rows:
 def read_mistake_file(
     path: Path, test_set: TestSet, *, form: MistakeFormat, model: str, columns: Columns | None = None
 ) -> MistakeFile:
-    """Read a review of one model's mistakes on a test set; images of another set and unknown categories raise."""
+    """Read a review of a model's mistakes on a test set; unknown images and categories raise."""
     match form:
         case MistakeFormat.VASUDEVAN2022:
             rows = _published(path, test_set)
@@ -86,7 +86,7 @@ def read_mistake_file(
 
 
 def _own_label_notes(review: MistakeReview, test_set: TestSet) -> tuple[str, ...]:
-    """A note where the predicted class is the image's own label: a mistake only if that label is wrong."""
+    """A note on predicted classes equal to the image's label: they are mistakes only if the label is wrong."""
     places = np.flatnonzero(test_set.labels[review.examples] == review.classes)
     if not places.size:
         return ()
@@ -100,7 +100,7 @@ def _own_label_notes(review: MistakeReview, test_set: TestSet) -> tuple[str, ...
 def _published(path: Path, test_set: TestSet) -> _Rows:
     content = read_json(path)
     if not (isinstance(content, dict) and content and all(_is_entry(entry) for entry in content.values())):
-        raise FormatError(f"{path}: a JSON object is wanted, from image to {', '.join(_KEYS)}")
+        raise FormatError(f"{path}: expected a JSON object that maps images to {', '.join(_KEYS)}")
     predicted, categories, severities = zip(*([entry[key] for key in _KEYS] for entry in content.values()), strict=True)
     size = len(test_set.class_space)
     for image, index in zip(content, predicted, strict=True):
@@ -122,11 +122,11 @@ def _table(path: Path, test_set: TestSet, columns: Columns) -> _Rows:
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     category, severity = (column_named(table, name) for name in ("category", "severity"))
     if class_column is None or class_column not in table.column_names or category is None or severity is None:
-        raise FormatError(f"{path}: the columns image, prediction, category and severity are wanted")
+        raise FormatError(f"{path}: expected the columns image, prediction, category and severity")
     images = columns.id_in(table)
     return _Rows(
         texts(table, images),
-        one_class_each(table[class_column], test_set.class_space, name=class_column, reading=columns.reading),
+        one_class_per_row(table[class_column], test_set.class_space, name=class_column, reading=columns.reading),
         texts(table, category),
         texts(table, severity),
         ignored_columns(table, {images, class_column, category, severity}),

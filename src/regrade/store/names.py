@@ -1,4 +1,4 @@
-"""Names of models and sets as names of files, and back."""
+"""Converting names of models and sets to file names and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST = 200
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes; `original_name` undoes it.
+    """A file name for any name that is valid on every file system; `original_name` reverses it.
 
     >>> file_name("open_clip:ViT-B-32/laion2b")
     'open_clip:ViT-B-32%2Flaion2b'
@@ -20,11 +20,11 @@ def file_name(name: str) -> str:
     if not name.strip():
         raise InputError("a name must not be empty")
     if any(unicodedata.category(letter) == "Cc" for letter in name):
-        raise InputError(f"the name {name!r} holds a control character")
+        raise InputError(f"the name {name!r} contains a control character")
     try:
         quoted = quote(name, safe=_KEPT)
     except UnicodeEncodeError:
-        raise InputError(f"the name {name!r} is no valid text: give it in UTF-8") from None
+        raise InputError(f"the name {name!r} is not valid text: give it in UTF-8") from None
     if quoted.startswith("."):
         quoted = "%2E" + quoted[1:]
     if len(quoted) > _LONGEST:
@@ -33,5 +33,5 @@ def file_name(name: str) -> str:
 
 
 def original_name(file: str) -> str:
-    """The name behind a `file_name`."""
+    """The name from which `file_name` made a file name."""
     return unquote(file)

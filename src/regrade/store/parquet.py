@@ -1,4 +1,4 @@
-"""Parquet files that say in their metadata what they are, and carry the checksum of all their bytes."""
+"""Parquet files with metadata that describe them, and a checksum of all their bytes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from regrade.store.metadata import Metadata, metadata_in_place
 _KEY = b"regrade"
 _CHECKSUM = "sha256"  # the last key of the metadata, which is the last part of the file
 _MARK = f'"{_CHECKSUM}": "'.encode()
-_BLANK = b"0" * 64  # stands for the checksum while it is computed
+_BLANK = b"0" * 64  # placeholder while the checksum is computed
 
 
 def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None:
-    """Write a table with the facts about it, and the SHA-256 of the file with zeros in the checksum's place.
+    """Write a table with metadata and a checksum: the SHA-256 of the file with zeros in place of the checksum.
 
-    The facts of a file in a workspace state its `PLACE`.
+    The metadata of a file in a workspace must include its `PLACE`.
     """
     stated = json.dumps({**meta, _CHECKSUM: _BLANK.decode()})
     buffer = pa.BufferOutputStream()
@@ -35,26 +35,26 @@ def write_parquet(table: pa.Table, meta: dict[str, Any], file: BinaryIO) -> None
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> tuple[pa.Table, Metadata]:
-    """Read a table, or some columns of it, and the facts about it; a damaged, misplaced or foreign file raises."""
+    """Read a table, or some of its columns, and its metadata; raise if the file is damaged or misplaced."""
     file, meta = _opened(path)
     try:
-        return file.read(columns=columns, use_threads=False), meta  # every thread would keep memory of its own
+        return file.read(columns=columns, use_threads=False), meta  # every thread would keep its own memory
     except (OSError, pa.ArrowException) as error:
         raise FormatError(f"{path} cannot be read: {error}") from None
 
 
 def read_meta(path: Path) -> Metadata:
-    """Read only the facts."""
+    """Read only the metadata."""
     return _opened(path)[1]
 
 
 def stored_digest(path: Path) -> str:
-    """The digest of what a file holds, as it was stored with it."""
+    """The digest of a file's content, from its metadata."""
     return str(read_meta(path)["digest"])
 
 
 def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:
-    """A file whose checksum and place are right: nothing else is parsed."""
+    """Open a file after checking its checksum, and check its place."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -72,7 +72,7 @@ def _opened(path: Path) -> tuple[pq.ParquetFile, Metadata]:
 
 
 def _split(content: bytes) -> tuple[memoryview, bytes, memoryview]:
-    """A file as what comes before its checksum, the checksum, and what comes after it."""
+    """The content of a file before its checksum, the checksum, and the content after it."""
     start = content.rfind(_MARK) + len(_MARK)
     end = start + len(_BLANK)
     return memoryview(content)[:start], content[start:end], memoryview(content)[end:]

@@ -1,4 +1,4 @@
-"""Predictions under way: parts written as they are done, and put together once all are there."""
+"""Unfinished predictions: parts are written as they are computed, and joined once all are done."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from regrade.core import NO_ANSWER, Fingerprints, FormatError, StoreError, no_fingerprints
+from regrade.core import NO_ANSWER, Fingerprints, FormatError, Predictions, StoreError, no_fingerprints
 from regrade.core.arrays import FloatArray, IntArray
-from regrade.store.array_file import add_rows, begin_array
+from regrade.store.array_file import Array, add_rows, begin_array
 from regrade.store.atomic import replace_file
-from regrade.store.locks import locked_at_once
-from regrade.store.refusals import refusals_as_errors
+from regrade.store.error_contexts import write_errors
+from regrade.store.locks import locked_without_waiting
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
-_FORMAT = 2  # of parts: those of another one are left alone
+_FORMAT = 2  # version of the part files: parts of other versions are ignored
 _PLAN = "plan.json"
 _BATCH = "batch"
 
 
 @dataclass(frozen=True)
 class Part:
-    """The answers to examples ``start`` and following: best classes (n, k), their scores, all scores and features.
+    """Predictions for examples from ``start`` on: best classes (n, k), their scores, all scores and features.
 
-    The last two may be missing; they are in half precision, as they are stored. ``fingerprints`` (n,) are those of the
-    images. ``unreadable`` gives for each example without an answer the reason, by its position within the test set.
+    The last two are optional and in half precision, as they are stored. ``fingerprints`` (n,) are those of the
+    images. ``unreadable`` maps the position of each example without a prediction to the reason.
     """
 
     start: int
@@ -49,10 +49,10 @@ class Part:
 
 @dataclass(frozen=True)
 class PartialPredictions:
-    """One model on one test set, not finished yet; ``plan`` is everything the answers depend on.
+    """Unfinished predictions of a model on a test set; ``plan`` is everything that they depend on.
 
-    Every plan has parts of its own: those of other weights or another recipe are never mixed with these, and wait
-    beside them until the pair is finished. Use it within `alone`.
+    Every plan has its own parts: those of other weights or another preprocessing are never mixed with these, and are
+    kept until the predictions are finished. Use it within `locked`.
     """
 
     folder: Path
@@ -61,25 +61,25 @@ class PartialPredictions:
     plan: dict[str, Any]
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other processes out; where another is at work this raises. A killed process lets go."""
-        with locked_at_once(self.folder):
+    def locked(self) -> Iterator[None]:
+        """Hold the lock; raise if another process holds it. A killed process releases it."""
+        with locked_without_waiting(self.folder):
             yield
 
     def begin(self, keeps: Callable[[Part], bool] = lambda _: True) -> None:
-        """Make ready to take parts, and check those that an earlier run of the same plan has left.
+        """Prepare the folder, and check the parts that an earlier run of the same plan has left.
 
-        A part that ``keeps`` refuses is removed, and so computed again.
+        A part for which ``keeps`` returns False is removed, and so computed again.
         """
-        with refusals_as_errors(self.folder):
+        with write_errors(self.folder):
             self._own.mkdir(parents=True, exist_ok=True)
-        replace_file(self._own / _PLAN, self._text.encode())  # for people: what the parts belong to
+        replace_file(self._own / _PLAN, self._text.encode())  # not read, only for users who look into the folder
         for path in sorted(self._own.glob("*.part")):
             if not keeps(self._read(path)):
                 path.unlink()
 
     def batch(self, find: Callable[[], int]) -> int:
-        """How large a batch the first run has found: later ones keep to it, so that their answers are the same."""
+        """The batch size of the first run, from ``find``; later runs keep it, so that predictions are the same."""
         path = self._own / _BATCH
         if not path.is_file():
             replace_file(path, str(find()).encode())
@@ -89,24 +89,26 @@ class PartialPredictions:
         return int(text)
 
     def missing(self) -> list[range]:
-        """The positions of each part that is not there yet, in order."""
+        """The positions of each missing part, in order."""
         return [positions for positions in self._ranges() if not self._path(positions).is_file()]
 
     def add(self, part: Part) -> None:
-        """Write a part, whole or not at all."""
+        """Write a part atomically."""
         arrays: dict[str, Any] = {name: getattr(part, name) for name in _NARROW}
         arrays |= {name: values for name in _WIDE if (values := getattr(part, name)) is not None}
         reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()})
         replace_file(self._path(range(part.start, part.start + len(part))), _packed(arrays, reasons))
 
     def finished(self) -> Part:
-        """All parts as one, each example exactly once, wide arrays as memory maps; a part too few or many raises."""
+        """All parts joined, each example exactly once, wide arrays as memory maps; raise if parts are missing."""
         paths = {self._path(positions): positions for positions in self._ranges()}
         if set(self._own.glob("*.part")) != set(paths):
-            raise StoreError(f"the parts in {self._own} do not hold every example exactly once: remove it, run again")
+            raise StoreError(
+                f"the parts in {self._own} do not contain every example exactly once: remove the folder and run again"
+            )
         k = self._read(next(iter(paths))).classes.shape[1]
-        whole = no_answers(range(self.examples), k=k, width=None)
-        with refusals_as_errors(self._own), ExitStack() as stack:
+        joined = empty_part(range(self.examples), k=k, width=None)
+        with write_errors(self._own), ExitStack() as stack:
             wide = {name: stack.enter_context(_WideArray(self._own / name, self.examples)) for name in _WIDE}
             for path in paths:
                 part = self._read(path)
@@ -114,15 +116,15 @@ class PartialPredictions:
                     array.append(getattr(part, name), len(part))
                 rows = slice(part.start, part.start + len(part))
                 for name in _NARROW:
-                    getattr(whole, name)[rows] = getattr(part, name)
-                whole.unreadable.update(part.unreadable)
-        return replace(whole, full_scores=wide["full_scores"].read(), features=wide["features"].read())
+                    getattr(joined, name)[rows] = getattr(part, name)
+                joined.unreadable.update(part.unreadable)
+        return replace(joined, full_scores=wide["full_scores"].read(), features=wide["features"].read())
 
     def remove(self) -> None:
-        """Clear the parts of every plan away, once the pair is stored for good."""
+        """Remove the parts of all plans, once the predictions are stored."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for parent in list(self.folder.parents)[:2]:
-            with suppress(OSError):  # others are at work there
+            with suppress(OSError):  # not empty: other processes use it
                 parent.rmdir()
 
     @property
@@ -149,21 +151,21 @@ class PartialPredictions:
         start, stop = (int(number) for number in path.stem.split("-"))
         part = _unpacked(data[_HASH:], start)
         if len(part) != stop - start:
-            raise FormatError(f"{path} holds {len(part)} answers: remove it and run again")
+            raise FormatError(f"{path} contains {len(part)} predictions: remove it and run again")
         return part
 
 
 class _WideArray:
-    """An array (examples, width) in a file of its own, as np.save has it, written block by block.
+    """An array (examples, width) in an NPY file, written block by block.
 
-    Its width is that of the first block there is; rows without one are not a number.
+    Its width is that of the first block; rows without a block are NaN.
     """
 
     def __init__(self, path: Path, examples: int) -> None:
         self._path = path
         self._examples = examples
         self._width: int | None = None
-        self._owed = 0
+        self._rows_before_first_block = 0
 
     def __enter__(self) -> Self:
         self._file = self._path.open("wb")
@@ -174,12 +176,12 @@ class _WideArray:
 
     def append(self, block: FloatArray | None, rows: int) -> None:
         if block is None and self._width is None:
-            self._owed += rows
+            self._rows_before_first_block += rows
             return
         if self._width is None and block is not None:
             self._width = block.shape[1]
             begin_array(self._file, block.dtype, (self._examples, self._width))
-            self.append(None, self._owed)
+            self.append(None, self._rows_before_first_block)
         values = np.full((rows, self._width or 0), np.nan, dtype=np.float16) if block is None else block
         _check_width(values, self._width)
         add_rows(self._file, values)
@@ -188,8 +190,8 @@ class _WideArray:
         return None if self._width is None else np.load(self._path, mmap_mode="r")
 
 
-def no_answers(positions: range, *, k: int, width: int | None) -> Part:
-    """A part that has no answer yet to any of its examples; ``width`` classes have room for all scores."""
+def empty_part(positions: range, *, k: int, width: int | None) -> Part:
+    """A part without any predictions yet; with a ``width``, it has room for the scores of all classes."""
     count = len(positions)
     return Part(
         positions.start,
@@ -200,8 +202,8 @@ def no_answers(positions: range, *, k: int, width: int | None) -> Part:
     )
 
 
-def joined(parts: Sequence[Part]) -> Part:
-    """Parts that follow one another, as one."""
+def joined_parts(parts: Sequence[Part]) -> Part:
+    """Consecutive parts as one part."""
     return Part(
         parts[0].start,
         np.concatenate([part.classes for part in parts]),
@@ -213,19 +215,40 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def _stacked(blocks: Sequence[tuple[FloatArray | None, int]]) -> FloatArray | None:
-    """Blocks of rows below one another; rows without a block are not a number, no block at all gives none."""
+    """Blocks of rows as one array; rows without a block are NaN. None if there is no block."""
     width = next((block.shape[1] for block, _ in blocks if block is not None), None)
     if width is None:
         return None
-    whole = [np.full((rows, width), np.nan, dtype=np.float16) if block is None else block for block, rows in blocks]
-    for block in whole:
+    filled = [np.full((rows, width), np.nan, dtype=np.float16) if block is None else block for block, rows in blocks]
+    for block in filled:
         _check_width(block, width)
-    return np.concatenate(whole)
+    return np.concatenate(filled)
 
 
 def _check_width(block: FloatArray, width: int | None) -> None:
     if block.shape[1] != width:
-        raise StoreError(f"parts have rows of {width} and of {block.shape[1]} numbers: the model changes as it runs")
+        raise StoreError(
+            f"parts have rows of {width} and of {block.shape[1]} numbers: the model's output changed during the run"
+        )
+
+
+def with_replaced_rows(predictions: Predictions, parts: Sequence[Part]) -> Predictions:
+    """Predictions in which the rows of some parts replace the stored ones; arrays that are not stored stay so."""
+    changes: dict[str, Any] = {
+        name: _with_replaced_rows(getattr(predictions, name), [(part, getattr(part, name)) for part in parts])
+        for name in (*_NARROW, *_WIDE)
+    }
+    return replace(predictions, **changes)
+
+
+def _with_replaced_rows(before: Array | None, parts: Sequence[tuple[Part, Array | None]]) -> Array | None:
+    if before is None:
+        return None
+    after = np.array(before)
+    for part, rows in parts:
+        if rows is not None:
+            after[part.start : part.start + len(part)] = rows
+    return after
 
 
 _NARROW = ("classes", "scores", "fingerprints")
@@ -233,7 +256,7 @@ _WIDE = ("full_scores", "features")
 
 
 def _packed(arrays: dict[str, Any], reasons: str) -> bytes:
-    """Arrays and reasons as bytes, with a hash in front that tells damage."""
+    """Arrays and reasons as bytes, preceded by a hash to detect damage."""
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, unreadable=np.frombuffer(reasons.encode(), dtype=np.uint8))
     content = buffer.getvalue()

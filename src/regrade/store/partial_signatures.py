@@ -1,4 +1,4 @@
-"""Signatures under way: parts written as they are done, so that a run that was stopped goes on where it was."""
+"""Unfinished signatures: parts are written as they are computed, so that a stopped run can be resumed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 
 from regrade.core import FormatError, Signatures
 from regrade.store.atomic import replace_file
-from regrade.store.locks import locked_at_once
-from regrade.store.refusals import refusals_as_errors
+from regrade.store.error_contexts import write_errors
+from regrade.store.locks import locked_without_waiting
 
 _HASH = 32  # bytes of a SHA-256, in front of every part
 _ARRAYS = ("pixel_hashes", "phashes", "thumbnails", "areas")
@@ -24,24 +24,24 @@ _ARRAYS = ("pixel_hashes", "phashes", "thumbnails", "areas")
 
 @dataclass(frozen=True)
 class PartialSignatures:
-    """The signatures of one set, not finished yet. Use it within `alone`."""
+    """The unfinished signatures of one set of images. Use it within `locked`."""
 
     folder: Path
     images: int
     part_size: int
 
-    def alone(self) -> AbstractContextManager[None]:
-        """Keep other processes out; where another is at work this raises."""
-        return locked_at_once(self.folder)
+    def locked(self) -> AbstractContextManager[None]:
+        """Hold the lock; raise if another process holds it."""
+        return locked_without_waiting(self.folder)
 
     def missing(self) -> list[range]:
-        """The positions of each part that is not there yet, in order; what an earlier run has left is checked."""
-        with refusals_as_errors(self.folder):
+        """The positions of each missing part, in order; parts of an earlier run are checked."""
+        with write_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         return [positions for positions in self._ranges() if self._read(positions) is None]
 
     def add(self, positions: range, part: Signatures) -> None:
-        """Write a part, whole or not at all."""
+        """Write a part atomically."""
         buffer = io.BytesIO()
         reasons = json.dumps({str(position): reason for position, reason in part.unreadable.items()}).encode()
         np.savez(
@@ -54,7 +54,7 @@ class PartialSignatures:
         replace_file(self._path(positions), hashlib.sha256(content).digest() + content)
 
     def parts(self) -> Iterator[Signatures]:
-        """All parts in order, one at a time; one that is missing raises."""
+        """All parts in order, one at a time; raise if one is missing."""
         for positions in self._ranges():
             part = self._read(positions)
             if part is None:
@@ -62,10 +62,10 @@ class PartialSignatures:
             yield part
 
     def remove(self) -> None:
-        """Clear the parts away, once the signatures are stored for good."""
+        """Remove the parts, once the signatures are stored."""
         shutil.rmtree(self.folder, ignore_errors=True)
         for parent in list(self.folder.parents)[:3]:
-            with suppress(OSError):  # others are at work there
+            with suppress(OSError):  # not empty: other processes use it
                 parent.rmdir()
 
     def _ranges(self) -> Iterator[range]:

@@ -1,4 +1,4 @@
-"""One model's or person's predictions on one test set as a folder: manifest, top-k table, and what else there is."""
+"""The folder of a model's predictions or a person's answers: manifest, top-k table, and optional arrays."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ FULL_SCORES = "scores.npy"
 FEATURES = "features.npy"
 TIMES = "times.parquet"
 FINGERPRINTS = "fingerprints.npy"
-_REPEATED = ["classes.list.element"]  # a dictionary of what hardly repeats makes the file larger, and takes memory
-_ROWS = 1 << 14  # that are in memory in the form of the file
+_DICTIONARY_COLUMNS = ["classes.list.element"]  # a dictionary for the scores would make the file larger
+_ROWS = 1 << 14  # per row group: limits the memory for writing
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class PredictionSource:
 
 @dataclass(frozen=True)
 class Manifest:
-    """The provenance of stored predictions, and the checksums of their files, as manifest.json has them.
+    """The content of manifest.json: the provenance of stored predictions, and the checksums of their files.
 
-    ``asked`` counts the examples that a person was asked about, none where it was all of them. ``queues`` are those of
-    the ledger whose answers they are; none for what came from a file or a run. ``fingerprints`` says whether those of
-    the images are stored, and ``retries`` when images that had been unreadable were computed later.
+    ``asked`` is the number of examples that a person was asked about, None if all. ``queues`` are the queues of the
+    ledger that the answers come from, empty for a file or a run. ``fingerprints`` says whether fingerprints of the
+    images are stored. ``retries`` are the times at which unreadable images were computed again.
     """
 
     model: ModelSpec
@@ -90,7 +90,7 @@ class Manifest:
 def stage_predictions(
     change: Transaction, folder: Path, predictions: Predictions, test_set: TestSet, manifest: Manifest
 ) -> None:
-    """Fill a staged folder; the manifest goes last and holds the checksums of the other files."""
+    """Write a staged folder; the manifest is written last and contains the checksums of the other files."""
     writers = _writers(predictions, test_set)
     files = {name: Checksums.of_file(change.write(folder / name, write)) for name, write in writers.items()}
     content = {**asdict(manifest), "files": {name: stated.as_json() for name, stated in files.items()}}
@@ -100,7 +100,7 @@ def stage_predictions(
 
 
 def _writers(predictions: Predictions, test_set: TestSet) -> dict[str, Callable[[BinaryIO], object]]:
-    """What writes each file of a folder."""
+    """A function that writes each file of the folder, by file name."""
     writers: dict[str, Callable[[BinaryIO], object]] = {
         TOP_K: partial(_write_top_k, table=_top_k_table(predictions, test_set))
     }
@@ -131,11 +131,11 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_predictions(folder: Path) -> Predictions:
-    """Read predictions back, full scores and features as memory maps that are checked as they are used."""
+    """Read predictions, with full scores and features as memory maps that are checked as they are used."""
     manifest = read_manifest(folder)
     shape = (manifest.examples, manifest.k)
     try:
-        table = _read_table(folder / TOP_K, manifest, _wanted(manifest))
+        table = _read_table(folder / TOP_K, manifest, _top_k_columns(manifest))
         return Predictions(
             manifest.model.name,
             manifest.test_set,
@@ -157,7 +157,7 @@ def read_predictions(folder: Path) -> Predictions:
 
 
 def _stored_array(path: Path, manifest: Manifest) -> Any:
-    """An array of the folder; it is read as a numpy array is."""
+    """An array of the folder, which can be used like a numpy array."""
     return StoredArray(path, manifest.files[path.name])
 
 
@@ -180,16 +180,16 @@ def _top_k_table(predictions: Predictions, test_set: TestSet) -> pa.Table:
 
 
 def _write_top_k(file: BinaryIO, table: pa.Table) -> None:
-    pq.write_table(table, file, compression="zstd", use_dictionary=_REPEATED, row_group_size=_ROWS)
+    pq.write_table(table, file, compression="zstd", use_dictionary=_DICTIONARY_COLUMNS, row_group_size=_ROWS)
 
 
-def _wanted(manifest: Manifest) -> list[str]:
+def _top_k_columns(manifest: Manifest) -> list[str]:
     optional = {"scores": manifest.score_kind is not None, "asked": manifest.asked is not None}
-    return ["classes", *(name for name, there in optional.items() if there)]
+    return ["classes", *(name for name, is_stored in optional.items() if is_stored)]
 
 
 def _times_table(times: AnswerTimes, test_set: TestSet) -> pa.Table:
-    """Start and end of each answer in seconds, empty where they are not known."""
+    """Start and end of each answer in seconds, empty if unknown."""
     columns = {name: pa.array(getattr(times, name), from_pandas=True) for name in ("start", "end")}
     return pa.table({"example": text_array(test_set.ids), **columns})
 

@@ -1,4 +1,4 @@
-"""Stored files that hold what people said in queues of a ledger."""
+"""Stored files that were published from queues of a ledger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TABLES = ("labels/*/*@*.parquet", "mistakes/*/*.parquet", f"reviews/*/*/{VERDIC
 
 
 def first_published_file(root: Path) -> Path | None:
-    """A file of a workspace, relative to it, that was published from a ledger; damaged ones are passed over."""
+    """The relative path of a file that was published from a ledger, None if there is none; skips damaged files."""
     tables = (path for pattern in _TABLES for path in sorted(root.glob(pattern)))
     manifests = sorted(root.glob(PREDICTIONS))
     published = (path for path in chain(tables, manifests) if _is_published(path))

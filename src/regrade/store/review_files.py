@@ -1,4 +1,4 @@
-"""A review on disk: the frame it was drawn from, written once, and verdicts that are only ever added."""
+"""The folder of a review: the frame that samples are drawn from, written once, and verdicts, which are only added."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from regrade.core.amounts import amount
 from regrade.core.arrays import IntArray
 from regrade.store.checked_json import read_stored_json, stored_json
 from regrade.store.damage import damaged
+from regrade.store.error_contexts import errors_with_path
 from regrade.store.label_files import state_named
 from regrade.store.layout import folder_of_review
 from regrade.store.metadata import PLACE, Metadata
 from regrade.store.parquet import read_meta, read_parquet, write_parquet
-from regrade.store.refusals import errors_named_after
 from regrade.store.transaction import Transaction
 from regrade.tables import (
     Columns,
@@ -29,7 +29,7 @@ from regrade.tables import (
     column_named,
     ignored_columns,
     number_array,
-    one_class_each,
+    one_class_per_row,
     read_table,
     text_array,
     texts,
@@ -40,15 +40,15 @@ DRAWN = "drawn.json"
 VERDICT_FILES = "verdicts-*.parquet"
 DRAW_FILES = "draw-*.json"
 _CLASS_COLUMNS = ("class", "class_id", "prediction")
-_SAMPLE_NAMES = "name"  # the column of class names in what `regrade labels sample` writes
+_SAMPLE_NAMES = "name"  # the column of class names in files of `regrade labels sample`
 _PROBLEMATIC = LabelState.PROBLEMATIC.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class Verdicts:
-    """What people said of pairs: examples, classes and states (v,), and by place why an image is problematic.
+    """Verdicts on pairs of example and class: examples, classes and states (v,).
 
-    ``notes`` say what of a file was not used.
+    ``reasons`` maps an index into these arrays to why the image is problematic. ``notes`` say what was not used.
     """
 
     examples: IntArray
@@ -60,7 +60,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class AddedVerdicts:
-    """What adding verdicts did: how many were new, how many stored ones got a reason, and notes for people."""
+    """The result of adding verdicts: how many are new, how many stored ones got a reason, and notes for the user."""
 
     new: int
     reasons: int = 0
@@ -68,7 +68,7 @@ class AddedVerdicts:
 
 
 def has_review(folder: Path) -> bool:
-    """Whether a review was begun; a folder that has lost its frame and kept other files raises."""
+    """Whether a folder contains a review; raise if the frame is missing and other files are not."""
     if (folder / FRAME).is_file():
         return True
     if any(folder.glob("[!.]*")):
@@ -77,13 +77,13 @@ def has_review(folder: Path) -> bool:
 
 
 def begin_review(change: Transaction, folder: Path, frame: ReviewFrame, test_set: TestSet) -> None:
-    """Write the frame of a review of which nothing is drawn yet."""
+    """Write the frame of a new review, from which nothing is drawn yet."""
     change.write_at(folder / FRAME, lambda file: _write_frame(frame, test_set, file))
     _write_drawn(change, folder, frame, verdict_files=0, draws=0, queues={})
 
 
 def _write_frame(frame: ReviewFrame, test_set: TestSet, file: BinaryIO) -> None:
-    """Write all novel pairs, with their strata, turns and guesses; the verdicts go elsewhere."""
+    """Write all novel pairs with their strata, turns and proxies; verdicts are in other files."""
     table = pa.table(
         {
             "example": text_array(test_set.ids).take(pa.array(frame.examples)),
@@ -110,7 +110,7 @@ def stored_frame_digest(folder: Path) -> str:
 
 
 def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
-    """Read a review with all verdicts given so far."""
+    """Read a review with all its verdicts."""
     table, meta = read_parquet(folder / FRAME)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{folder} was made for another version of test set {test_set.name!r}")
@@ -131,7 +131,7 @@ def read_frame(folder: Path, test_set: TestSet) -> ReviewFrame:
 
 
 def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
-    """The frame with the number of predictions that were drawn from it."""
+    """The frame with the number of pairs that were drawn from it."""
     stated = _read_drawn(folder)
     if stated["frame"] != frame.digest:
         raise damaged(folder / DRAWN, f"it belongs to another sample than {FRAME}")
@@ -144,28 +144,28 @@ def _with_drawn(folder: Path, frame: ReviewFrame) -> ReviewFrame:
 
 
 def _with_stored_verdicts(
-    folder: Path, frame: ReviewFrame, test_set: TestSet, *, of: Callable[[str], bool] = lambda _: True
+    folder: Path, frame: ReviewFrame, test_set: TestSet, *, from_queue: Callable[[str], bool] = lambda _: True
 ) -> ReviewFrame:
-    """The frame with the verdicts of all files, the last one on a pair, or of those whose queue is wanted."""
+    """The frame with the last verdict on each pair, from all files or those whose queue ``from_queue`` accepts."""
     states, reasons = np.full(len(frame), LabelState.UNJUDGED, dtype=np.int8), dict[int, str]()
     for path in _verdict_paths(folder):
         verdicts, meta = read_parquet(path)
         if meta["frame"] != frame.digest:
             raise damaged(path, f"it was given on another sample than {FRAME}")
-        if not of(meta.get("queue", "")):
+        if not from_queue(meta.get("queue", "")):
             continue
         rows = frame.find(*_pairs(verdicts, test_set))
         if (frame.turns[rows] >= frame.drawn).any():
             raise damaged(folder / DRAWN, f"{path.name} judges more than the {frame.drawn:,} predictions it counts")
         states[rows] = [LabelState[word.upper()] for word in verdicts["verdict"].to_pylist()]
-        said = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
-        reasons.update(zip(rows.tolist(), said, strict=True))
+        file_reasons = verdicts["reason"].to_pylist() if "reason" in verdicts.column_names else [""] * len(rows)
+        reasons.update(zip(rows.tolist(), file_reasons, strict=True))
     kept = {row: reason for row, reason in reasons.items() if reason and states[row] == LabelState.PROBLEMATIC}
     return replace(frame, states=states, reasons=kept)
 
 
 def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, *, queue: str = "") -> ReviewFrame:
-    """Give out the next ``size`` turns of a review, and note for which queue, if for one."""
+    """Draw the next ``size`` pairs of a review, and record the queue they are for, if any."""
     left = len(frame) - frame.drawn
     if not 1 <= size <= left:
         raise InputError(f"{left:,} novel predictions are left to draw, got a size of {size:,}")
@@ -181,7 +181,7 @@ def draw_more(change: Transaction, folder: Path, frame: ReviewFrame, size: int, 
 
 
 def _write_draw(change: Transaction, folder: Path, frame: ReviewFrame, *, number: int, start: int) -> None:
-    """Write which turns were given out: a file that stays, so that an older count of all draws is noticed."""
+    """Write a permanent file with the turns of a draw, so that an outdated drawn.json is detected."""
     name = _draw_file(number)
     stated = {"start": start, "stop": frame.drawn, "frame": frame.digest}
     content = stored_json(stated, place=_place(frame, name))
@@ -189,18 +189,18 @@ def _write_draw(change: Transaction, folder: Path, frame: ReviewFrame, *, number
 
 
 def _draws(folder: Path) -> int:
-    """How many files of draws there must be; a review of an earlier version has none for its first ones."""
+    """The expected number of draw files; reviews of earlier versions lack those of their first draws."""
     return int(_read_drawn(folder).get("draws", 0)) if (folder / DRAWN).is_file() else 0
 
 
-def rows_given_to(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
-    """The rows that were drawn for a queue, in their order."""
+def rows_drawn_for(folder: Path, frame: ReviewFrame, queue: str) -> IntArray:
+    """The rows that were drawn for a queue, in the order of drawing."""
     rows = [frame.given_out(start, stop) for start, stop in _turns_by_queue(folder).get(queue, [])]
     return np.concatenate([np.empty(0, dtype=np.int64), *rows])
 
 
 def _turns_by_queue(folder: Path) -> dict[str, list[list[int]]]:
-    """The turns that were drawn for queues, from the first up to the one after the last of each draw."""
+    """The half-open ranges of turns that were drawn for each queue."""
     return dict(_read_drawn(folder).get("queues", {})) if (folder / DRAWN).is_file() else {}
 
 
@@ -213,7 +213,7 @@ def _write_drawn(
     draws: int,
     queues: Mapping[str, list[list[int]]],
 ) -> None:
-    """Write what a review must have: by this an older copy and files that were lost are noticed."""
+    """Write drawn.json: the number of files that a review must have, to detect outdated and missing files."""
     counts = {"drawn": frame.drawn, "draws": draws, "verdict_files": verdict_files}
     stated = {**counts, "queues": queues, "frame": frame.digest}
     content = stored_json(stated, place=_place(frame, DRAWN))
@@ -229,20 +229,20 @@ def _read_drawn(folder: Path) -> Metadata:
 
 
 def _verdict_paths(folder: Path) -> list[Path]:
-    """All files of verdicts in their order; one that is missing, or more than were counted, raises."""
+    """All files of verdicts in order; raise if one is missing or there are more than counted."""
     for path, trouble in verdict_file_problems(folder, _read_drawn(folder)):
         raise damaged(path, trouble)
     return sorted(folder.glob(VERDICT_FILES))
 
 
 def verdict_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The files of verdicts that a review lacks by its numbers, and its count where there are more."""
+    """Missing files of verdicts, and drawn.json if there are more files than it counts, with the problem."""
     names = [verdict_file(number) for number in range(1, int(stated["verdict_files"]) + 1)]
     return _uncounted(folder, VERDICT_FILES, names, of="verdicts")
 
 
 def draw_file_problems(folder: Path, stated: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """The files of draws that a review lacks, and its count where there are more: it is an older one."""
+    """Missing files of draws, and drawn.json if there are more files than it counts, with the problem."""
     names = [_draw_file(number) for number in range(1, int(stated.get("draws", 0)) + 1)]
     return _uncounted(folder, DRAW_FILES, names, of="draws")
 
@@ -270,9 +270,9 @@ def _place(frame: ReviewFrame, name: str) -> str:
 
 
 def read_verdict_file(path: Path, test_set: TestSet, columns: Columns) -> Verdicts:
-    """Read verdicts that people gave, and reasons if there is a column; rows without a verdict are passed over."""
+    """Read verdicts, and reasons if there is a column; rows without a verdict are skipped."""
     table = read_table(path)
-    with errors_named_after(path):
+    with errors_with_path(path):
         return _verdicts(table, path, test_set, columns)
 
 
@@ -280,25 +280,24 @@ def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) 
     class_column = columns.label or column_named(table, *_CLASS_COLUMNS)
     verdict_column, reason_column = column_named(table, "verdict"), column_named(table, "reason")
     if verdict_column is None or class_column is None or class_column not in table.column_names:
-        raise FormatError(f"{path}: the columns image, class and verdict are wanted")
+        raise FormatError(f"{path}: expected the columns image, class and verdict")
     id_column = columns.id_in(table)
     used = {id_column, class_column, verdict_column, *([reason_column] if reason_column else [])}
     notes = ignored_columns(table, {*used, _SAMPLE_NAMES}, optional=("reason",))
-    given = _given(table, verdict_column, path)
-    judged = table.filter(given)
+    judged = table.filter(_is_filled(table, verdict_column, path))
     if judged.num_rows == 0:
         raise FormatError(f"{path}: no row has a verdict yet")
     if judged.num_rows < table.num_rows:
         notes += (f"passed over {amount(table.num_rows - judged.num_rows, 'row')} without a verdict",)
     images = texts(judged, id_column)
-    strangers = [image for image in images if image not in test_set.position_of]
-    if strangers:
-        raise MismatchError(f"{path} names {strangers[0]!r}, which is not in test set {test_set.name}")
-    classes = one_class_each(judged[class_column], test_set.class_space, name=class_column, reading=columns.reading)
+    unknown = [image for image in images if image not in test_set.position_of]
+    if unknown:
+        raise MismatchError(f"{path} contains {unknown[0]!r}, which is not in test set {test_set.name}")
+    classes = one_class_per_row(judged[class_column], test_set.class_space, name=class_column, reading=columns.reading)
     states = [_state(word) for word in texts(judged, verdict_column)]
     cells = _text_cells(judged, reason_column, path) if reason_column else []
-    reasons = {place: reason.strip() for place, reason in enumerate(cells) if reason and reason.strip()}
-    bare = sum(state is LabelState.PROBLEMATIC and place not in reasons for place, state in enumerate(states))
+    reasons = {row: reason.strip() for row, reason in enumerate(cells) if reason and reason.strip()}
+    bare = sum(state is LabelState.PROBLEMATIC and row not in reasons for row, state in enumerate(states))
     if bare:
         notes += (f"{amount(bare, 'problematic verdict')} without a reason",)
     notes += _mixed_notes(images, states)
@@ -307,7 +306,7 @@ def _verdicts(table: pa.Table, path: Path, test_set: TestSet, columns: Columns) 
 
 
 def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[str, ...]:
-    """A note where an image is problematic in one row, and has another verdict in another one."""
+    """A note on images that are problematic in one row and have another verdict in another."""
     by_kind: dict[bool, set[str]] = {True: set(), False: set()}
     for image, state in zip(images, states, strict=True):
         by_kind[state is LabelState.PROBLEMATIC].add(image)
@@ -318,17 +317,17 @@ def _mixed_notes(images: Sequence[str], states: Sequence[LabelState]) -> tuple[s
     return (f"{count} problematic in one row and with another verdict in another, such as {mixed[0]!r}",)
 
 
-def _given(table: pa.Table, column: str, path: Path) -> pa.Array:
-    """Which rows have something in a column."""
+def _is_filled(table: pa.Table, column: str, path: Path) -> pa.Array:
+    """Which rows are not empty in a column."""
     return pa.array([bool(cell and cell.strip()) for cell in _text_cells(table, column, path)])
 
 
 def _text_cells(table: pa.Table, column: str, path: Path) -> list[str | None]:
-    """The cells of a column as text, none where a cell is empty."""
+    """The cells of a column as text, None for empty cells."""
     try:
         cells: list[str | None] = table[column].cast(pa.string()).to_pylist()
     except pa.ArrowException:
-        raise FormatError(f"{path}: column {column!r} holds {table[column].type}, not text") from None
+        raise FormatError(f"{path}: column {column!r} contains {table[column].type}, not text") from None
     return cells
 
 
@@ -341,10 +340,10 @@ def add_verdicts(
     *,
     correction: str = "",
 ) -> AddedVerdicts:
-    """Add verdicts to a review and say how many are new; one on a pair that was not drawn raises.
+    """Add verdicts to a review and return how many are new; a verdict on a pair that was not drawn raises.
 
-    Nothing that was judged is overwritten: a verdict or reason that contradicts a stored one raises, unless
-    ``correction`` says why; it is then a new row, and the last one counts. So is a reason that comes later.
+    Nothing is overwritten: a verdict or reason that contradicts a stored one raises unless ``correction`` gives the
+    reason; it is then added as a new row, and the last row counts. A later reason is added in the same way.
     """
     if correction and not correction.strip():
         raise InputError("the reason of a correction is blank: say why the old verdict is wrong")
@@ -353,8 +352,8 @@ def add_verdicts(
     outside = np.flatnonzero((rows < 0) | (frame.turns[rows] >= frame.drawn))
     if outside.size:
         raise MismatchError(
-            f"{_named(test_set, examples[outside[0]], classes[outside[0]])} is not in the sample: only what was drawn "
-            "at random can speak for the rest"
+            f"{_named(test_set, examples[outside[0]], classes[outside[0]])} is not in the sample: only pairs that were "
+            "drawn at random can be judged"
         )
     _refuse_contradictions(rows, states, frame, test_set)
     reasons = _reasons_by_row(rows, verdicts, frame, test_set)
@@ -378,11 +377,11 @@ def add_verdicts(
 
 
 def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test_set: TestSet) -> dict[int, str]:
-    """By row of the review why its image is problematic; two reasons in one file raise."""
+    """Why an image is problematic, by row of the review; two reasons in one file raise."""
     reasons: dict[int, str] = {}
-    for place, reason in verdicts.reasons.items():
-        row = int(rows[place])
-        if verdicts.states[place] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
+    for index, reason in verdicts.reasons.items():
+        row = int(rows[index])
+        if verdicts.states[index] == LabelState.PROBLEMATIC and reasons.setdefault(row, reason) != reason:
             pair = _named(test_set, frame.examples[row], frame.classes[row])
             raise FormatError(f"{pair} has two reasons: {reasons[row]!r} and {reason!r}")
     return reasons
@@ -391,10 +390,10 @@ def _reasons_by_row(rows: IntArray, verdicts: Verdicts, frame: ReviewFrame, test
 def _refuse_other_reasons(
     rows: Iterable[int], reasons: Mapping[int, str], frame: ReviewFrame, test_set: TestSet
 ) -> None:
-    """Raise where a reason would take the place of a stored one."""
+    """Raise if a reason would replace a stored one."""
     for row in sorted(rows):
         raise AlreadyStored(
-            f"{_named(test_set, frame.examples[row], frame.classes[row])} was called problematic with the reason "
+            f"{_named(test_set, frame.examples[row], frame.classes[row])} was judged problematic with the reason "
             f"{frame.reasons[row]!r} and now has {reasons[row]!r}: if the old one is wrong, say --correct REASON"
         )
 
@@ -402,16 +401,16 @@ def _refuse_other_reasons(
 def with_decisions(
     folder: Path, frame: ReviewFrame, test_set: TestSet, verdicts: Verdicts, *, queue: str
 ) -> ReviewFrame:
-    """The review with the decisions of a queue in place of what the same queue gave before.
+    """The review with the present decisions of a queue in place of its earlier ones.
 
-    A pair whose decision was taken back is again what others said of it, or not judged; what the queue has given before
-    and others have corrected since stays corrected.
+    A pair whose decision was withdrawn gets its verdict from other sources, if any; a decision that was corrected
+    from another source since stays corrected.
     """
-    rest = _with_stored_verdicts(folder, frame, test_set, of=lambda by: by != queue)
-    own = _with_stored_verdicts(folder, frame, test_set, of=lambda by: by == queue)
+    rest = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name != queue)
+    own = _with_stored_verdicts(folder, frame, test_set, from_queue=lambda name: name == queue)
     states, reasons = rest.states.copy(), dict(rest.reasons)
-    for place, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
-        state, reason = int(verdicts.states[place]), verdicts.reasons.get(place, "")
+    for index, row in enumerate(frame.find(verdicts.examples, verdicts.classes).tolist()):
+        state, reason = int(verdicts.states[index]), verdicts.reasons.get(index, "")
         if (own.states[row], own.reasons.get(row, "")) == (state, reason):
             state, reason = int(frame.states[row]), frame.reasons.get(row, "")
         states[row], reasons[row] = state, reason
@@ -419,24 +418,25 @@ def with_decisions(
 
 
 def changed_rows(before: ReviewFrame, after: ReviewFrame) -> IntArray:
-    """The rows of a review whose verdict, or whose reason, differs."""
-    listed = {*before.reasons, *after.reasons}
-    told = {row for row in listed if before.reasons.get(row) != after.reasons.get(row)}
-    return np.array(sorted(told.union(np.flatnonzero(before.states != after.states).tolist())), dtype=np.int64)
+    """The rows of a review whose verdict or reason differs."""
+    with_reason = {*before.reasons, *after.reasons}
+    reason_changed = {row for row in with_reason if before.reasons.get(row) != after.reasons.get(row)}
+    state_changed = np.flatnonzero(before.states != after.states).tolist()
+    return np.array(sorted(reason_changed.union(state_changed)), dtype=np.int64)
 
 
 def add_decisions(
     change: Transaction, folder: Path, before: ReviewFrame, after: ReviewFrame, test_set: TestSet, *, queue: str
 ) -> None:
-    """Add what a queue's decisions change in a review, as new rows."""
+    """Store the changes of a review that a queue's decisions made, as new rows."""
     rows = changed_rows(before, after)
-    said = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
-    if said:
-        _write_verdicts(change, folder, before, test_set, said, reason=f"decided in queue {queue}", queue=queue)
+    decisions = {int(row): (_word(after.states[row]), after.reasons.get(int(row), "")) for row in rows}
+    if decisions:
+        _write_verdicts(change, folder, before, test_set, decisions, reason=f"decided in queue {queue}", queue=queue)
 
 
 def _refuse_contradictions(rows: IntArray, states: IntArray, frame: ReviewFrame, test_set: TestSet) -> None:
-    """Raise where one file gives two verdicts on a pair."""
+    """Raise if a file contains two different verdicts on a pair."""
     seen: dict[int, int] = {}
     for row, state in zip(rows.tolist(), states.tolist(), strict=True):
         if seen.setdefault(row, state) != state:
@@ -449,7 +449,7 @@ def _named(test_set: TestSet, example: int, class_index: int) -> str:
 
 
 def _state(word: str) -> LabelState:
-    """What a verdict says; a problematic image is one too."""
+    """The state that a verdict names: correct, unclear, wrong or problematic."""
     if word.strip().lower() == _PROBLEMATIC:
         return LabelState.PROBLEMATIC
     try:
@@ -467,18 +467,18 @@ def _write_verdicts(
     folder: Path,
     frame: ReviewFrame,
     test_set: TestSet,
-    said: dict[int, tuple[str, str]],
+    verdicts: dict[int, tuple[str, str]],
     *,
     reason: str,
     queue: str = "",
 ) -> None:
-    rows = np.array(list(said))
+    rows = np.array(list(verdicts))
     table = pa.table(
         {
             "example": [test_set.ids[e] for e in frame.examples[rows]],
             "class": [test_set.class_space.ids[c] for c in frame.classes[rows]],
-            "verdict": [word for word, _ in said.values()],
-            "reason": [why for _, why in said.values()],
+            "verdict": [word for word, _ in verdicts.values()],
+            "reason": [row_reason for _, row_reason in verdicts.values()],
         }
     )
     created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -493,4 +493,4 @@ def _write_verdicts(
 
 def _pairs(table: pa.Table, test_set: TestSet) -> tuple[IntArray, IntArray]:
     examples = number_array(pc.index_in(table["example"], value_set=text_array(test_set.ids)))
-    return examples, one_class_each(table["class"], test_set.class_space, name="class", reading=Reading.IDS)
+    return examples, one_class_per_row(table["class"], test_set.class_space, name="class", reading=Reading.IDS)

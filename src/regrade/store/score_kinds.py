@@ -1,4 +1,4 @@
-"""What the scores of a file are: probabilities or logits, as the file says or as their sums show."""
+"""Whether scores of a file are probabilities or logits, by their name in the file and by their sums."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 from regrade.core import InputError, ScoreKind
 from regrade.core.arrays import BoolArray, FloatArray
 
-_TOLERANCE = 1e-2  # half precision does not add up to 1 more closely over many classes
-_MOST = 0.75  # of the rows: if these sum to 1, the others should
+_TOLERANCE = 1e-2  # the rounding error of a sum of many classes in half precision
+_MOST = 0.75  # if this share of the rows sums to 1, the other rows should too
 _STATED = {
     "logits": ScoreKind.LOGITS,
     "probs": ScoreKind.PROBABILITIES,
@@ -18,7 +18,7 @@ _STATED = {
 
 
 def stated_kind(name: str) -> ScoreKind | None:
-    """What the name of a column or an array says its scores are, if it says so."""
+    """The kind of scores that the name of a column or array states; None if it states none."""
     return _STATED.get(name.casefold())
 
 
@@ -28,7 +28,7 @@ def sum_to_1(scores: FloatArray) -> bool:
 
 
 def kind_of_all(scores: FloatArray, *, name: str, stated: ScoreKind | None = None) -> ScoreKind:
-    """The kind of finite scores (n, c) of all classes; what is said to be probabilities, or nearly is, raises."""
+    """The kind of finite scores (n, c) of all classes; raise if stated probabilities are not, or only nearly."""
     sums, near_one = scores.sum(axis=1, dtype=np.float64), _near_1(scores)
     positive = scores.min() >= 0
     if positive and near_one.all():
@@ -38,10 +38,10 @@ def kind_of_all(scores: FloatArray, *, name: str, stated: ScoreKind | None = Non
     row = int(np.flatnonzero(~near_one)[0]) if positive else int(np.argmin(scores.min(axis=1)))
     if stated is ScoreKind.PROBABILITIES:
         what = f"sum to {sums[row]:.4g}, not to 1" if positive else "are below 0"
-        raise InputError(f"scores of {name!r} are said to be probabilities, and those of row {row} {what}")
+        raise InputError(f"scores of {name!r} are said to be probabilities, but those of row {row} {what}")
     if positive and scores.max() <= 1 and near_one.mean() > _MOST:
         raise InputError(
-            f"scores of {name!r}: those of row {row} sum to {sums[row]:.4g}, and those of most rows to 1: are they "
+            f"scores of {name!r}: those of row {row} sum to {sums[row]:.4g}, those of most rows to 1: are they "
             "probabilities?"
         )
     return ScoreKind.LOGITS
@@ -55,13 +55,13 @@ def kind_of_best(scores: FloatArray, *, name: str, stated: ScoreKind | None = No
     if stated is ScoreKind.PROBABILITIES:
         row = int(np.flatnonzero(~possible)[0])
         raise InputError(
-            f"scores of {name!r} are said to be probabilities, and those of row {row} are below 0 or sum to more than 1"
+            f"scores of {name!r} are said to be probabilities, but those of row {row} are below 0 or sum to more than 1"
         )
     return ScoreKind.LOGITS
 
 
 def kind_note(scores: FloatArray, kind: ScoreKind, *, stated: ScoreKind | None = None) -> tuple[str, ...]:
-    """A note where scores (n, c) were taken for something that they may not be."""
+    """A note if the kind of scores (n, c) was decided against their name or is doubtful."""
     if kind is ScoreKind.PROBABILITIES and stated is ScoreKind.LOGITS:
         return ("the scores are said to be logits, and taken as probabilities: every row sums to 1",)
     if kind is ScoreKind.LOGITS and scores.min() >= 0 and scores.max() <= 1:
@@ -73,7 +73,7 @@ def kind_note(scores: FloatArray, kind: ScoreKind, *, stated: ScoreKind | None =
 def best_kind_note(
     scores: FloatArray, kind: ScoreKind, *, name: str, stated: ScoreKind | None = None
 ) -> tuple[str, ...]:
-    """A note where scores (n, k) of the best classes were taken for something that their name does not say."""
+    """A note if the kind of scores (n, k) of the best classes is not the one that their name states."""
     if kind is ScoreKind.PROBABILITIES and stated is ScoreKind.LOGITS:
         return (
             f"the scores of {name!r} are said to be logits, and taken as probabilities: no row sums to more than 1",

@@ -1,4 +1,4 @@
-"""The signatures of a set's images as a folder: a table, the thumbnails, and what they belong to."""
+"""The folder of the signatures of a set of images: a table and the thumbnails."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class SignatureKey:
-    """Whose signatures they are: the images, and the size at which they were looked at.
+    """What signatures are computed from: the images and the size to which they are scaled.
 
-    ``way`` says how the images are read, wherever in the set they stand: signatures made the same way can be taken
-    over for images at the same places.
+    ``way`` identifies how images are read, whatever their locations: signatures computed in the same way can be reused
+    for images at the same locations.
     """
 
     source: ImageSource
@@ -41,14 +41,14 @@ class SignatureKey:
 
     @cached_property
     def way(self) -> str:
-        """A hash of everything that signatures depend on but the images' places."""
+        """A hash of everything that signatures depend on, except the locations of the images."""
         source = self.source
         parts = (source.reader, source.root, source.orientation.value, source.border, self.size, _FORMAT)
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the way and of all places."""
+        """A hash of ``way`` and all locations."""
         state = hashlib.sha256(self.way.encode())
         for location in self.source.locations:
             state.update(f"{location}\n".encode())
@@ -56,34 +56,34 @@ class SignatureKey:
 
 
 def stage_signatures(
-    change: Transaction, folder: Path, name: str, signed: SignatureKey, parts: Iterable[Signatures]
+    change: Transaction, folder: Path, name: str, key: SignatureKey, parts: Iterable[Signatures]
 ) -> None:
-    """Fill a staged folder from parts that follow one another, a part at a time; the table goes last."""
+    """Write a staged folder from consecutive parts, one at a time; the table is written last."""
     columns: list[Signatures] = []
 
     def write_thumbnails(file: BinaryIO) -> None:
         for part in parts:
             if not columns:
-                shape = (len(signed.source.locations), *part.thumbnails.shape[1:])
+                shape = (len(key.source.locations), *part.thumbnails.shape[1:])
                 begin_array(file, part.thumbnails.dtype, shape)
             add_rows(file, part.thumbnails)
             columns.append(_without_thumbnails(part))
 
     thumbnails = Checksums.of_file(change.write(folder / THUMBNAILS, write_thumbnails))
-    table = _table(joined_signatures(columns), signed)
+    table = _table(joined_signatures(columns), key)
     meta = {
-        PLACE: f"{folder_of_signatures(name, signed.digest)}/{TABLE}",
-        "way": signed.way,
-        "digest": signed.digest,
-        "size": signed.size,
-        "root": signed.source.root,
+        PLACE: f"{folder_of_signatures(name, key.digest)}/{TABLE}",
+        "way": key.way,
+        "digest": key.digest,
+        "size": key.size,
+        "root": key.source.root,
         "files": {THUMBNAILS: thumbnails.as_json()},
     }
     change.write(folder / TABLE, lambda file: write_parquet(table, meta, file))
 
 
 def read_signatures(folder: Path) -> Signatures:
-    """Read signatures back, the thumbnails as a memory map that is checked as it is used."""
+    """Read signatures, with the thumbnails as a memory map that is checked as it is used."""
     table, meta = read_parquet(folder / TABLE)
     try:
         thumbnails = StoredArray(folder / THUMBNAILS, Checksums.from_json(meta["files"][THUMBNAILS]))
@@ -99,12 +99,12 @@ def read_signatures(folder: Path) -> Signatures:
         raise FormatError(f"{folder} is damaged: {error}; remove it and run again") from None
 
 
-def taken_over(folder: Path, signed: SignatureKey) -> tuple[Signatures, dict[str, int]] | None:
-    """Signatures that were made the same way with the row of each place; none where they were made another way."""
+def reusable_from_folder(folder: Path, key: SignatureKey) -> tuple[Signatures, dict[str, int]] | None:
+    """Signatures computed in the same way, with the row of each location; None if computed in another way."""
     table, meta = read_parquet(folder / TABLE, ["location"])
-    if meta["way"] != signed.way:
+    if meta["way"] != key.way:
         return None
-    return read_signatures(folder), {place: row for row, place in enumerate(table["location"].to_pylist())}
+    return read_signatures(folder), {location: row for row, location in enumerate(table["location"].to_pylist())}
 
 
 def _without_thumbnails(part: Signatures) -> Signatures:
@@ -112,14 +112,14 @@ def _without_thumbnails(part: Signatures) -> Signatures:
     return Signatures(part.size, part.pixel_hashes, part.phashes, empty, part.areas, part.unreadable)
 
 
-def _table(found: Signatures, signed: SignatureKey) -> pa.Table:
+def _table(signatures: Signatures, key: SignatureKey) -> pa.Table:
     columns: dict[str, Any] = {
-        "location": list(signed.source.locations),
-        "pixel_hash": [row.tobytes() for row in found.pixel_hashes],
-        "phash": found.phashes[:, 0],
-        "mirrored_phash": found.phashes[:, 1],
-        "area": _whole(found.areas),
-        "unreadable": pa.array([found.unreadable.get(i) for i in range(len(found))], type=pa.string()),
+        "location": list(key.source.locations),
+        "pixel_hash": [row.tobytes() for row in signatures.pixel_hashes],
+        "phash": signatures.phashes[:, 0],
+        "mirrored_phash": signatures.phashes[:, 1],
+        "area": _whole(signatures.areas),
+        "unreadable": pa.array([signatures.unreadable.get(i) for i in range(len(signatures))], type=pa.string()),
     }
     return pa.table(columns)
 

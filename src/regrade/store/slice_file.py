@@ -1,4 +1,4 @@
-"""A slice set as one Parquet file: for each example whether it is in a slice, and its value in a group column."""
+"""A slice set as a Parquet file: for each example, whether it is in each slice, and its values of group columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GROUP = "group:"
 
 
 def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None:
-    """Write one row an example."""
+    """Write one row per example."""
     columns = {
         "example": text_array(test_set.ids),
         **{_SLICE + name: pa.array(inside, type=pa.bool_()) for name, inside in slices.subsets.items()},
@@ -37,7 +37,7 @@ def write_slice_set(slices: SliceSet, test_set: TestSet, file: BinaryIO) -> None
 
 
 def read_slice_set(path: Path, test_set: TestSet) -> SliceSet:
-    """Read slices back; those of another version of the test set raise."""
+    """Read a slice set; raise if it was made for another version of the test set."""
     table, meta = read_parquet(path)
     if meta["test_set_digest"] != test_set.digest:
         raise MismatchError(f"{path} was made for another version of test set {test_set.name!r}")

@@ -1,4 +1,4 @@
-"""Reading slices that people bring: ImageNet-X's factors, lists of images, and tables of group columns."""
+"""Reading slices to import: ImageNet-X factors, lists of images, and tables of group columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from regrade.core import FormatError, InputError, MismatchError, SliceSet, TestSet
 from regrade.core.arrays import BoolArray, IntArray
-from regrade.store.places import ExamplePositions
+from regrade.store.example_positions import ExamplePositions
 from regrade.tables import (
     TABLE_SUFFIXES,
     Columns,
@@ -31,17 +31,17 @@ FACTORS = (
     "person_blocking", "partial_view", "pattern", "pose", "shape", "subcategory", "texture",
 )  # fmt: skip
 """The factors of variation of ImageNet-X (Idrissi et al. 2022)."""
-_RELEASED_COLUMNS = ("class", "justification", "one_word")  # what else the release says of an image
+_RELEASED_COLUMNS = ("class", "justification", "one_word")  # other columns of the published file, not used
 
 
 class SliceFormat(Enum):
-    """The forms in which slices come."""
+    """The formats of slice files."""
 
     IMAGENET_X = "imagenet-x"
     """ImageNet-X's JSON lines: file_name and 16 factors, each 0 or 1; a factor becomes a slice."""
 
     LIST = "list"
-    """Images, one a line, as a JSON list, or in the id column of a table; together they are one slice."""
+    """Images as lines of text, as a JSON list, or in the id column of a table; together they are one slice."""
 
     TABLE = "table"
     """A table with every example of the test set exactly once; each other column becomes a group column."""
@@ -49,7 +49,7 @@ class SliceFormat(Enum):
 
 @dataclass(frozen=True)
 class SliceFile:
-    """What a file of slices holds: the slices, and notes for people."""
+    """The content of a slice file: the slices, and notes for the user."""
 
     slices: SliceSet
     notes: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class SliceFile:
 
 @dataclass(frozen=True)
 class _Parts:
-    """What a file says of the examples, in the order of the test set, and what of it was not used."""
+    """The slices and group columns of a file, in the order of the test set, and notes on what was not used."""
 
     subsets: dict[str, BoolArray] = field(default_factory=dict)
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class _Parts:
 def read_slice_file(
     path: Path, test_set: TestSet, *, form: SliceFormat, name: str, columns: Columns | None = None
 ) -> SliceFile:
-    """Read slices of a test set; a file that names other images raises.
+    """Read slices of a test set; raise if the file contains other images.
 
-    Of a table all columns are taken, or those that ``columns`` names as groups.
+    Of a table, all columns are read, or those that ``columns`` gives as groups.
     """
     match form:
         case SliceFormat.IMAGENET_X:
@@ -87,7 +87,7 @@ def _factors(path: Path, test_set: TestSet, name: str) -> _Parts:
     table = read_table(path)
     for column in ("file_name", *FACTORS):
         if column not in table.column_names:
-            raise FormatError(f"{path}: ImageNet-X has a column {column}, this file has {_few(table.column_names)}")
+            raise FormatError(f"{path} has no column {column} of ImageNet-X; it has {_first_names(table.column_names)}")
     rows = _positions(texts(table, "file_name"), test_set, path)
     subsets = {f"{name}:{factor}": _marked(table[factor], rows, test_set, factor, path) for factor in FACTORS}
     return _Parts(subsets, notes=ignored_columns(table, ("file_name", *FACTORS, *_RELEASED_COLUMNS)))
@@ -110,7 +110,7 @@ def _listed(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Part
 
 
 def _images(path: Path, columns: Columns) -> tuple[Sequence[str], tuple[str, ...]]:
-    """The images that a file lists, and what of it was not used."""
+    """The images that a file lists, and notes on what was not used."""
     if path.suffix.lower() in TABLE_SUFFIXES:
         table = read_table(path)
         images = columns.id_in(table)
@@ -118,13 +118,13 @@ def _images(path: Path, columns: Columns) -> tuple[Sequence[str], tuple[str, ...
     if path.suffix.lower() == ".json":
         content = read_json(path)
         if not (isinstance(content, list) and content and all(isinstance(image, str) for image in content)):
-            raise FormatError(f"{path}: a JSON list of images is wanted")
+            raise FormatError(f"{path}: expected a JSON list of images")
         return content, ()
     check_file(path)
     try:
         lines = read_text(path).splitlines()
     except FormatError as error:
-        raise FormatError(f"{path} {error}, one image a line") from None
+        raise FormatError(f"{path} {error}, one image per line") from None
     return [line for line in lines if line.strip()], ()
 
 
@@ -138,31 +138,31 @@ def _columns(path: Path, test_set: TestSet, name: str, columns: Columns) -> _Par
             f"{path}: {len(test_set) - len(rows):,} of the {len(test_set):,} examples of {test_set.name} are missing, "
             f"for instance {test_set.ids[absent]!r}: a group column needs a value for every example"
         )
-    wanted = columns.groups or tuple(column for column in table.column_names if column and column != images)
-    if not wanted:
-        raise FormatError(f"{path} has no column beside {images}")
+    group_columns = columns.groups or tuple(column for column in table.column_names if column and column != images)
+    if not group_columns:
+        raise FormatError(f"{path} has no column except {images}")
     order = np.argsort(rows)
-    found = {}
-    for column in wanted:
+    groups = {}
+    for column in group_columns:
         if column not in table.column_names:
-            raise InputError(f"{path} has no column {column!r}; it has {_few(table.column_names)}")
+            raise InputError(f"{path} has no column {column!r}; it has {_first_names(table.column_names)}")
         values = texts(table, column)
-        found[f"{name}:{column}"] = tuple(values[row] for row in order)
-    return _Parts(columns=found)
+        groups[f"{name}:{column}"] = tuple(values[row] for row in order)
+    return _Parts(columns=groups)
 
 
 def _positions(images: Sequence[str], test_set: TestSet, path: Path) -> IntArray:
-    """Shape (n,): where the images of a file stand in the test set; strangers and repeats raise."""
+    """Shape (n,): the positions of images in the test set; unknown and repeated images raise."""
     check_unique(images)
     check_ids(images)
-    found = ExamplePositions(test_set).of_all(images, path)
-    if len(np.unique(found)) < len(found):
-        raise FormatError(f"{path} names an image of {test_set.name} twice, with and without its file ending")
-    if not len(found):
-        raise FormatError(f"{path} names no image")
-    return found
+    positions = ExamplePositions(test_set).of_all(images, path)
+    if len(np.unique(positions)) < len(positions):
+        raise FormatError(f"{path} contains an image of {test_set.name} twice, with and without its file extension")
+    if not len(positions):
+        raise FormatError(f"{path} contains no image")
+    return positions
 
 
-def _few(names: Iterable[str]) -> str:
-    known = list(names)
-    return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "")
+def _first_names(names: Iterable[str]) -> str:
+    all_names = list(names)
+    return ", ".join(all_names[:6]) + (", ..." if len(all_names) > 6 else "")

@@ -1,4 +1,4 @@
-"""A test set as one Parquet file: example id, class id of the label, group columns."""
+"""A test set as a Parquet file: example id, class id of the label, group columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GROUP = "group:"
 
 
 def write_test_set(test_set: TestSet, file: BinaryIO) -> None:
-    """Write the examples, with what the set is in the file's metadata."""
+    """Write the examples, with the name, class space and digest of the test set as metadata."""
     class_ids = pa.array(test_set.class_space.ids)
     labels = pa.array(test_set.labels, mask=~test_set.labeled)
     columns = {
@@ -38,12 +38,12 @@ def write_test_set(test_set: TestSet, file: BinaryIO) -> None:
 
 
 def stored_class_space(path: Path) -> str:
-    """The name of the class space that a stored test set is labeled in."""
+    """The name of the class space of a stored test set."""
     return str(read_meta(path)["class_space"])
 
 
 def read_test_set(path: Path, space: ClassSpace) -> TestSet:
-    """Read the examples back; a class space other than the one they were stored with raises."""
+    """Read a test set; raise if it was stored with another class space."""
     table, meta = read_parquet(path)
     if meta["class_space_digest"] != space.digest:
         raise FormatError(f"{path} was stored with other classes than the present {space.name!r}")
@@ -61,7 +61,7 @@ def read_test_set(path: Path, space: ClassSpace) -> TestSet:
 
 
 def _labels(column: pa.ChunkedArray, space: ClassSpace) -> IntArray:
-    """Shape (n,): the class indices of a column of class ids, of which some may be empty."""
+    """Shape (n,): the class indices of a column of class ids; `UNLABELED` for empty cells."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     indices = [space.index_of.get(class_id, UNLABELED) for class_id in encoded.dictionary.to_pylist()]
     return np.array(indices, dtype=np.int32)[number_array(encoded.indices)]

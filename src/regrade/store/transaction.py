@@ -1,4 +1,4 @@
-"""Changes to a workspace that happen as one: staged beside their places, then put there by a journal."""
+"""Atomic changes to a workspace: files are staged, then moved to their places as a journal lists them."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from typing import BinaryIO, cast
 from regrade.core import AlreadyStored, FormatError
 from regrade.store.atomic import sync_files, sync_folder
 from regrade.store.contents import contents_after
+from regrade.store.error_contexts import write_errors
 from regrade.store.layout import CONTENTS
 from regrade.store.locks import locked, locked_if_free
-from regrade.store.refusals import refusals_as_errors
 
 _STAGING = ".staging"
 _JOURNAL = "journal.json"
 
 
-class _OfThisThread(threading.local):
-    """The transactions that a thread has open, by workspace."""
+class _OpenTransactions(threading.local):
+    """The open transactions of a thread, by workspace."""
 
     def __init__(self) -> None:
         self.by_root: dict[Path, Transaction] = {}
 
 
-_open_here = _OfThisThread()
+_open = _OpenTransactions()
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A change: what is ``staged`` goes to ``final``, paths below the workspace; what is there goes to ``old``.
+    """A change: ``staged`` is moved to ``final``, and what was there before to ``old``.
 
-    Without anything staged, what is at ``final`` is removed.
+    Paths are relative to the workspace. If ``staged`` is empty, ``final`` is removed.
     """
 
     staged: str
@@ -49,48 +49,48 @@ class _Step:
 class Transaction:
     """Files and folders that are placed, replaced or removed together, by one process at a time.
 
-    Get it from `transaction`. Nothing is visible before the end; after an error nothing has changed. What is decided
-    within it, by looking at what is stored, stays true until it ends, since every other writer waits.
+    Get it from `transaction`. Nothing is visible before the end; after an error nothing has changed. Other writers
+    wait, so what is read within a transaction stays valid until it ends.
     """
 
     def __init__(self, root: Path, folder: Path) -> None:
         self.root = root
         self._folder = folder
         self._count = 0
-        self._steps: dict[str, _Step] = {}  # by place: what comes later takes the place of what came before
+        self._steps: dict[str, _Step] = {}  # by place: a later step replaces an earlier one
         self._written: list[Path] = []
-        self._parts = 0  # transactions that are open within this one
+        self._parts = 0  # number of open transactions within this one
 
     def new_folder(self) -> Path:
-        """An empty folder to fill."""
+        """A new, empty staging folder."""
         folder = self._new_path()
-        with refusals_as_errors(self.root):
+        with write_errors(self.root):
             folder.mkdir(parents=True)
         return folder
 
     def write(self, path: Path, content: Callable[[BinaryIO], object]) -> Path:
-        """Write one file in a folder of this transaction."""
-        with refusals_as_errors(self.root), path.open("wb") as file:
+        """Write a file in a staging folder."""
+        with write_errors(self.root), path.open("wb") as file:
             content(file)
         self._written.append(path)
         return path
 
     def write_at(self, final: Path, content: Callable[[BinaryIO], object]) -> None:
-        """Write one file for a place where nothing is yet."""
+        """Stage a new file; raise if one exists at its place."""
         self.place(self.write(self.new_folder() / final.name, content), final)
 
     def place(self, staged: Path, final: Path) -> None:
-        """Put a staged file or folder where nothing is yet."""
+        """Move a staged file or folder to a place at the end; raise if something is there."""
         if final.exists() or self.will_place(final):
             raise AlreadyStored(f"{final} exists already")
         self._add(staged, final)
 
     def replace(self, staged: Path, final: Path) -> None:
-        """Put a staged file or folder where an older one may be."""
+        """Move a staged file or folder to a place at the end, replacing what is there."""
         self._add(staged, final)
 
     def remove(self, final: Path) -> None:
-        """Take a file or folder away."""
+        """Remove a file or folder at the end."""
         self._add(None, final)
 
     def will_place(self, final: Path) -> bool:
@@ -99,9 +99,9 @@ class Transaction:
         return step is not None and bool(step.staged)
 
     def commit_now(self) -> None:
-        """Make what is staged so far visible and go on, still alone: for what must be stored before something else.
+        """Commit what is staged so far and continue, still holding the lock.
 
-        As a part of another transaction this does nothing, since that one decides when its changes are made.
+        Within another transaction this does nothing, since the outer one decides when to commit.
         """
         if not self._parts:
             self._commit()
@@ -122,17 +122,17 @@ class Transaction:
             return
         self._update_contents()
         text = json.dumps([asdict(step) for step in self._steps.values()])
-        with refusals_as_errors(self.root):
+        with write_errors(self.root):
             journal = self.write(self._folder / f"{_JOURNAL}.new", lambda file: file.write(text.encode()))
             sync_files(self._written)
-            journal.rename(self._folder / _JOURNAL)  # from here on the change is made, whatever happens to the process
+            journal.rename(self._folder / _JOURNAL)  # from here on the change is committed, even if the process dies
             _carry_out_or_undo(self.root, self._folder)
         self._steps, self._written = {}, []
 
     def _update_contents(self) -> None:
-        """Stage the list of stored files as it is after the other changes."""
+        """Stage the list of stored files as it will be after the other changes."""
         staged = {place: self.root / step.staged if step.staged else None for place, step in self._steps.items()}
-        with refusals_as_errors(self.root):
+        with write_errors(self.root):
             content = contents_after(self.root, staged)
         if content is not None:
             path = self.write(self.new_folder() / CONTENTS, lambda file: file.write(content))
@@ -141,34 +141,34 @@ class Transaction:
 
 @contextmanager
 def transaction(root: Path) -> Iterator[Transaction]:
-    """Change a workspace: all that is staged within becomes visible at the end, or nothing after an error.
+    """Change a workspace: everything staged becomes visible at the end, or nothing after an error.
 
-    Others who write to the same workspace wait. Within another transaction of the same thread this is part of it.
+    Other writers to the same workspace wait. Within another transaction of the same thread, this one is part of it.
     """
     key = root.resolve()
-    outer = _open_here.by_root.get(key)
+    outer = _open.by_root.get(key)
     if outer is not None:
         with _part_of(outer):
             yield outer
         return
     with ExitStack() as stack:
-        with refusals_as_errors(root):
+        with write_errors(root):
             stack.enter_context(locked(root))
             _recover(root)
             folder = root / _STAGING / uuid.uuid4().hex[:12]
             stack.callback(_clean, root, folder)
             folder.mkdir(parents=True)
-        _open_here.by_root[key] = opened = Transaction(root, folder)
+        _open.by_root[key] = opened = Transaction(root, folder)
         try:
             yield opened
         finally:
-            del _open_here.by_root[key]
+            del _open.by_root[key]
         opened._commit()
 
 
 @contextmanager
 def _part_of(outer: Transaction) -> Iterator[None]:
-    """Within a transaction: an error takes back what was staged since, whoever handles it further out."""
+    """An inner transaction: an error undoes what it has staged, even if the error is handled further out."""
     before = dict(outer._steps)
     outer._parts += 1
     try:
@@ -181,7 +181,7 @@ def _part_of(outer: Transaction) -> Iterator[None]:
 
 
 def recover(root: Path) -> None:
-    """Complete what a killed process has committed, and remove what it has not; of a live process nothing."""
+    """Complete the committed changes of a killed process, and remove its uncommitted ones; skip if one is running."""
     if not (root / _STAGING).is_dir():
         return
     with locked_if_free(root) as free:
@@ -190,30 +190,30 @@ def recover(root: Path) -> None:
 
 
 def _recover(root: Path) -> None:
-    """The same with the lock held: then whatever is staged is of a process that was killed."""
+    """The same with the lock held: everything staged is then from a killed process."""
     base = root / _STAGING
     for folder in sorted(base.iterdir()) if base.is_dir() else ():
         if (folder / _JOURNAL).is_file():
-            with refusals_as_errors(root):
+            with write_errors(root):
                 _carry_out(root, folder)
         _clean(root, folder)
     _remove_if_empty(base)
 
 
 def _carry_out(root: Path, folder: Path) -> None:
-    """Make the changes of a journal, as far as they are not made yet."""
+    """Make the changes of a journal that are not made yet."""
     steps = _read_journal(folder / _JOURNAL)
     for step in steps:
         _make(root, step)
     for changed in {(root / step.final).parent for step in steps}:
         sync_folder(changed)
     (folder / _JOURNAL).unlink()
-    with suppress(OSError):  # all changes are made and on the disk
+    with suppress(OSError):  # all changes are made and flushed already
         sync_folder(folder)
 
 
 def _carry_out_or_undo(root: Path, folder: Path) -> None:
-    """Make the changes of a journal; where the disk refuses one, take back those before it."""
+    """Make the changes of a journal; if one fails, undo those before it."""
     try:
         sync_folder(folder)
         _carry_out(root, folder)
@@ -234,12 +234,12 @@ def _read_journal(path: Path) -> list[_Step]:
 def _make(root: Path, step: _Step) -> None:
     staged, final, old = root / step.staged, root / step.final, root / step.old
     if step.staged and not staged.exists():
-        return  # it was made before the process was killed
+        return  # already made before the process was killed
     final.parent.mkdir(parents=True, exist_ok=True)
     if final.is_dir() or (final.exists() and not step.staged):
         final.rename(old)
     elif final.exists() and not old.exists():
-        os.link(final, old)  # the older file stays in its place until the new one takes it
+        os.link(final, old)  # the older file stays in place until the new one replaces it
     if step.staged:
         staged.replace(final)
 
@@ -253,12 +253,12 @@ def _unmake(root: Path, step: _Step) -> None:
 
 
 def _clean(root: Path, folder: Path) -> None:
-    """Remove the folder of a transaction that is over; one whose journal waits for the next command stays."""
+    """Remove the folder of a finished transaction; keep it if its journal is left to the next command."""
     if not (folder / _JOURNAL).is_file():
         shutil.rmtree(folder, ignore_errors=True)
     _remove_if_empty(root / _STAGING)
 
 
 def _remove_if_empty(folder: Path) -> None:
-    with suppress(OSError):  # it is not empty, or not there
+    with suppress(OSError):  # not empty or missing
         folder.rmdir()

@@ -1,4 +1,4 @@
-"""Checking every stored file of a workspace: its checksum, its place, and the other files that it needs."""
+"""Checking stored files of a workspace: checksum, place, and the other files of their folder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from regrade.store.layout import CHECKPOINTS, OBJECTS, PREDICTIONS, SIGNATURES, 
 from regrade.store.parquet import read_meta
 from regrade.store.prediction_folder import read_manifest
 
-_Facts = Mapping[str, Any]
+_Metadata = Mapping[str, Any]
 _FILES = "files"
 
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """One stored file: its path in the workspace, its size, what is wrong with it if anything is, and its metadata."""
+    """A checked file: its path in the workspace, its size, the problem if there is one, and its metadata."""
 
     path: str
     bytes: int
@@ -31,12 +31,12 @@ class CheckedFile:
 
 
 def stored_files(root: Path) -> list[Path]:
-    """Every file that carries its own checksum, some of them with the checksums of the files beside them."""
+    """All files with their own checksum; manifests among them list the checksums of further files."""
     return [path for pattern in _READERS for path in sorted(root.glob(pattern))]
 
 
 def check_stored_file(root: Path, path: Path) -> Iterator[CheckedFile]:
-    """Check a stored file, and the files beside it whose checksums it holds."""
+    """Check a stored file, and the files of its folder whose checksums it lists."""
     pattern = next(pattern for pattern in _READERS if path.relative_to(root).match(pattern))
     try:
         metadata = _READERS[pattern](path)
@@ -48,7 +48,7 @@ def check_stored_file(root: Path, path: Path) -> Iterator[CheckedFile]:
         yield _checked(root, path.parent / name, _trouble_with(path.parent / name, checksums))
 
 
-def _checked(root: Path, path: Path, trouble: str = "", metadata: _Facts | None = None) -> CheckedFile:
+def _checked(root: Path, path: Path, trouble: str = "", metadata: _Metadata | None = None) -> CheckedFile:
     size = path.stat().st_size if path.is_file() else 0
     return CheckedFile(path.relative_to(root).as_posix(), size, trouble, metadata or {})
 
@@ -59,16 +59,16 @@ def _trouble_with(path: Path, checksums: Checksums) -> str:
     return "" if Checksums.of_file(path) == checksums else str(damaged(path))
 
 
-def _facts_of_signatures(path: Path) -> _Facts:
+def _signature_metadata(path: Path) -> _Metadata:
     meta = read_meta(path)
     return {**meta, _FILES: {name: Checksums.from_json(stated) for name, stated in meta[_FILES].items()}}
 
 
-_READERS: Mapping[str, Callable[[Path], _Facts]] = {
+_READERS: Mapping[str, Callable[[Path], _Metadata]] = {
     **dict.fromkeys(TABLES, read_meta),
     **dict.fromkeys(OBJECTS, read_stored_json),
     PREDICTIONS: lambda path: vars(read_manifest(path.parent)),
     CHECKPOINTS: lambda path: vars(read_checkpoint_manifest(path.parent)),
-    SIGNATURES: _facts_of_signatures,
+    SIGNATURES: _signature_metadata,
 }
-"""What reads and checks the files of a pattern, with the checksums of the files beside each under ``files``."""
+"""The function that checks files of a pattern and returns their metadata, with further checksums in ``files``."""

@@ -1,4 +1,4 @@
-"""Folders for one piece of work: gone when it ends, and removed by the next command where its process was killed."""
+"""Temporary folders in a workspace: removed at the end, or by the next command if the process was killed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from regrade.store.locks import is_free, locked_at_once
+from regrade.store.locks import is_free, locked_without_waiting
 
 _FOLDER = Path(".partial", ".work")
 
 
 @contextmanager
 def work_folder(root: Path) -> Iterator[Path]:
-    """An empty folder in a workspace, which other processes leave alone as long as this one lives."""
+    """A temporary folder in a workspace, which is locked while this process uses it."""
     folder = root / _FOLDER / uuid.uuid4().hex[:12]
     try:
-        with locked_at_once(folder):
+        with locked_without_waiting(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -26,7 +26,7 @@ def work_folder(root: Path) -> Iterator[Path]:
 
 
 def remove_abandoned_work(root: Path) -> None:
-    """Remove the folders of processes that were killed."""
+    """Remove the folders of killed processes."""
     base = root / _FOLDER
     for folder in base.iterdir() if base.is_dir() else ():
         if is_free(folder):
@@ -36,5 +36,5 @@ def remove_abandoned_work(root: Path) -> None:
 
 def _remove_empty(root: Path) -> None:
     for folder in (root / _FOLDER, (root / _FOLDER).parent):
-        with suppress(OSError):  # it is not there, or others are at work in it
+        with suppress(OSError):  # missing, or not empty: other processes use it
             folder.rmdir()

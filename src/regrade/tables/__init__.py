@@ -1,7 +1,7 @@
-"""The tables that people bring: read, and held against a class space and a test set."""
+"""Reading users' tables and arrays, and checking them against a class space and a test set."""
 
 from regrade.tables.array_files import ARRAY_SUFFIXES, ArrayFile, DeclaredArray, open_arrays
-from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_each
+from regrade.tables.class_columns import Reading, class_index, class_indices, one_class_per_row
 from regrade.tables.csv_text import check_quotes, parse_csv
 from regrade.tables.examples import (
     ID_COLUMNS,
@@ -18,11 +18,10 @@ from regrade.tables.examples import (
     texts,
 )
 from regrade.tables.files import TABLE_SUFFIXES, is_list, is_text, read_json_rows, read_table
-from regrade.tables.ignored_columns import ignored_columns, ignored_names, passed_over_files
-from regrade.tables.json_text import read_json
+from regrade.tables.ignored_columns import ignored_columns, ignored_names, skipped_files
 from regrade.tables.number_columns import number_array
 from regrade.tables.text_columns import packed_column, shared_column, text_array
-from regrade.tables.text_files import check_file, damage, first_line, read_text
+from regrade.tables.text_files import check_file, first_line, read_json, read_text, why_unreadable
 
 __all__ = [
     "ARRAY_SUFFIXES",
@@ -42,18 +41,16 @@ __all__ = [
     "class_index",
     "class_indices",
     "column_named",
-    "damage",
     "first_line",
     "ignored_columns",
     "ignored_names",
     "is_list",
     "is_text",
     "number_array",
-    "one_class_each",
+    "one_class_per_row",
     "open_arrays",
     "packed_column",
     "parse_csv",
-    "passed_over_files",
     "read_examples",
     "read_json",
     "read_json_rows",
@@ -62,6 +59,8 @@ __all__ = [
     "refuse_other_labels",
     "rows_of",
     "shared_column",
+    "skipped_files",
     "text_array",
     "texts",
+    "why_unreadable",
 ]

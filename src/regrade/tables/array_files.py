@@ -1,4 +1,4 @@
-"""The arrays that people bring, NPY and NPZ: what a file declares is checked before anything is allocated."""
+"""Reading users' NPY and NPZ files: headers are checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regrade.core import FormatError
-from regrade.tables.text_files import check_file, damage
+from regrade.tables.text_files import check_file, why_unreadable
 
 ARRAY_SUFFIXES = (".npy", ".npz")
-"""The endings of files of arrays."""
+"""The extensions of array files."""
 
 _MAGIC = b"\x93NUMPY"
-_LENGTHS = {1: 2, 2: 4, 3: 4}  # by version of the format: bytes that say how long the header is
+_LENGTHS = {1: 2, 2: 4, 3: 4}  # size of the field with the header's length, by version of the format
 _LONGEST_HEADER = 1 << 16
 _ITEM = r"""['"](descr|fortran_order|shape)['"]: *(['"][^'"\\]*['"]|True|False|\([0-9L, ]*\))"""
 _HEADER = re.compile(rf"\{{ *(?:{_ITEM} *,? *){{3}}\}}\s*")
-_MOST_PACKED = 1100  # zlib packs zeros 1,032 to 1: a member that claims more than that is not what it says
+_LARGEST_RATIO = 1100  # zlib compresses zeros 1,032 to 1: a larger ratio is a false claim
 _REFUSED_KINDS = {
     "O": "pickled Python objects, which are never loaded",
     "V": "records of several fields",
@@ -36,26 +36,26 @@ _REFUSED_KINDS = {
 
 @dataclass(frozen=True)
 class DeclaredArray:
-    """What the header of an array says of it."""
+    """The header of an array."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     columns_first: bool
-    """Whether the content lies column by column, as Fortran has it."""
+    """Whether the content is in Fortran order."""
     start: int
-    """Where the content begins."""
+    """The offset of the content."""
 
     @property
     def bytes(self) -> int:
-        """How many bytes its content takes."""
+        """The size of the content in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 @dataclass(frozen=True)
 class ArrayFile:
-    """The arrays of a file by name, the only one of an NPY file under the empty name; each is read when it is loaded.
+    """The arrays of a file by name; that of an NPY file has the empty name. Arrays are read by `load`.
 
-    ``not_arrays`` are the members of an archive that are none.
+    ``not_arrays`` are the members of an archive that are not arrays.
     """
 
     path: Path
@@ -63,28 +63,28 @@ class ArrayFile:
     not_arrays: tuple[str, ...] = ()
 
     def first_of(self, names: tuple[str, ...]) -> str | None:
-        """The first of some names that an array has."""
+        """The first of these names that is the name of an array."""
         return next((name for name in names if name in self.declared), None)
 
     def check(self, name: str) -> None:
-        """Raise where an array is no plain array of numbers or texts."""
+        """Raise if an array is not a plain array of numbers or strings."""
         _check_dtype(self.declared[name].dtype, f"array {name!r}" if name else "the array")
 
     def load(self, name: str) -> NDArray[Any]:
-        """One array in the byte order of this machine; what is no plain array of numbers or texts raises."""
+        """Read an array, in native byte order; raise if it is not a plain array of numbers or strings."""
         self.check(name)
         declared = self.declared[name]
         if 0 in declared.shape:
             return np.empty(declared.shape, declared.dtype.newbyteorder("="))
         try:
             array = _member(self.path, name, declared) if name else _mapped(self.path, declared)
-        except Exception as error:  # damage shows as whatever error zip, zlib or numpy has for it
+        except Exception as error:  # zipfile, zlib and numpy raise many kinds of errors on damaged files
             raise _unreadable(self.path, error) from None
         return np.asarray(array, dtype=declared.dtype.newbyteorder("="))
 
 
 def open_arrays(path: Path) -> ArrayFile:
-    """Read the headers of a file of arrays; one that declares other content than the file holds raises."""
+    """Read the headers of an array file; raise if they do not match the size of the file."""
     check_file(path)
     try:
         return _open_archive(path) if _is_archive(path) else _open_single(path)
@@ -96,7 +96,7 @@ def open_arrays(path: Path) -> ArrayFile:
 
 def _unreadable(path: Path, error: Exception) -> FormatError:
     form = path.suffix[1:]
-    return FormatError(f"{path} cannot be read as {form.lower()}: {damage(error, form.upper())}")
+    return FormatError(f"{path} cannot be read as {form.lower()}: {why_unreadable(error, form.upper())}")
 
 
 def _is_archive(path: Path) -> bool:
@@ -124,13 +124,13 @@ def _open_archive(path: Path) -> ArrayFile:
                 raise FormatError(f"has the array {name!r} twice" if name else "has an array without a name")
             declared[name] = _declared_member(archive, member)
     if not declared:
-        raise FormatError("holds no arrays")
+        raise FormatError("contains no arrays")
     return ArrayFile(path, declared, tuple(not_arrays))
 
 
 def _declared_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> DeclaredArray:
-    if member.file_size > member.compress_size * _MOST_PACKED:
-        raise FormatError(f"declares more content of {member.filename!r} than it can hold")
+    if member.file_size > member.compress_size * _LARGEST_RATIO:
+        raise FormatError(f"declares more content for {member.filename!r} than it can contain")
     with archive.open(member) as file:
         array = _header(file)
         _check_size(array, member.file_size - file.tell())
@@ -138,16 +138,16 @@ def _declared_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Decla
 
 
 def _header(file: IO[bytes]) -> DeclaredArray:
-    """Read a header by its grammar alone: what numpy evaluates may warn, and may be large."""
+    """Parse a header with a regular expression: numpy evaluates headers, which may warn or be slow."""
     lead = file.read(len(_MAGIC) + 2)
     if not lead.startswith(_MAGIC) or (version := lead[-2]) not in _LENGTHS:
-        raise FormatError("cannot be read as npy: it does not begin as NPY files do")
+        raise FormatError("cannot be read as npy: it does not start like an NPY file")
     length = int.from_bytes(file.read(_LENGTHS[version]), "little")
     text = file.read(min(length, _LONGEST_HEADER)).decode("latin-1")
     items = dict(re.findall(_ITEM, text))
     if _HEADER.fullmatch(text) is None or len(items) != 3:
-        records = " (it seems to hold records of several fields)" if "[" in text else ""
-        raise FormatError(f"cannot be read as npy: its header is not understood{records}")
+        records = " (it seems to contain records of several fields)" if "[" in text else ""
+        raise FormatError(f"cannot be read as npy: its header is not valid{records}")
     shape = tuple(int(size.rstrip("L")) for size in items["shape"].strip("()").replace(" ", "").split(",") if size)
     dtype = _dtype(items["descr"].strip("'\""))
     return DeclaredArray(shape, dtype, items["fortran_order"] == "True", file.tell())
@@ -160,21 +160,21 @@ def _dtype(name: str) -> np.dtype[Any]:
         raise FormatError(f"cannot be read as npy: its header states an unknown type, {name!r}") from None
 
 
-def _check_size(array: DeclaredArray, held: int) -> None:
-    if not array.dtype.hasobject and array.bytes != held:
+def _check_size(array: DeclaredArray, size: int) -> None:
+    if not array.dtype.hasobject and array.bytes != size:
         raise FormatError(
-            f"declares {array.dtype} of shape {array.shape}, {array.bytes:,} bytes, and holds {held:,}: it was "
-            "cut short, or is several arrays in one"
+            f"declares {array.dtype} of shape {array.shape}, {array.bytes:,} bytes, and contains {size:,}: it is "
+            "truncated, or has several arrays in one file"
         )
 
 
 def _check_dtype(dtype: np.dtype[Any], what: str) -> None:
     if dtype.hasobject:
-        raise FormatError(f"{what} holds {_REFUSED_KINDS['O']}: save numbers or texts")
+        raise FormatError(f"{what} contains {_REFUSED_KINDS['O']}: save numbers or strings")
     if dtype.kind in _REFUSED_KINDS:
-        raise FormatError(f"{what} holds {_REFUSED_KINDS[dtype.kind]} ({dtype}): save numbers or texts")
+        raise FormatError(f"{what} contains {_REFUSED_KINDS[dtype.kind]} ({dtype}): save numbers or strings")
     if dtype.kind == "f" and dtype.itemsize > np.dtype(np.float64).itemsize:
-        raise FormatError(f"{what} holds {dtype}, which differs from machine to machine: save it as float64")
+        raise FormatError(f"{what} contains {dtype}, which differs between machines: save it as float64")
 
 
 def _mapped(path: Path, declared: DeclaredArray) -> NDArray[Any]:

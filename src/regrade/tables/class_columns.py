@@ -1,4 +1,4 @@
-"""From a column of class ids or class indices to class indices, checked."""
+"""Converting columns of class ids or class indices to class indices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from regrade.tables.text_columns import text_array
 
 
 class Reading(Enum):
-    """How whole numbers in a file are to be understood."""
+    """Whether integers in a column of classes are class ids or class indices."""
 
     AUTO = "auto"
     IDS = "ids"
@@ -26,11 +26,11 @@ class Reading(Enum):
 
 
 def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
-    """Shape (n, k): the classes of a column that holds one class a row, or a list of k.
+    """Shape (n, k): the classes of a column with one class per row, or a list of k.
 
-    Text is read as class ids; text such as ``3 17 4`` or ``a;b;c`` as a list of them. Whole numbers are
-    indices, unless the class ids of the space are themselves numbers that differ from their index:
-    then the file must say which. An unknown id, an index outside the space or an empty cell raises.
+    Text is read as class ids; text such as ``3 17 4`` or ``a;b;c`` as a list of them. Integers are indices, unless the
+    class ids of the class space are numbers that differ from their index: then ``reading`` must say which they are. An
+    unknown id, an index out of range or an empty cell raises.
     """
     values, k = _flattened(column.combine_chunks(), space, name)
     if values.null_count:
@@ -39,20 +39,20 @@ def class_indices(column: pa.ChunkedArray, space: ClassSpace, *, name: str, read
     return _resolved(values, space, name, k, reading).reshape(-1, k).astype(np.int32)
 
 
-def one_class_each(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
-    """Shape (n,): as `class_indices`, for a column that must hold one class a row; a list raises."""
-    found = class_indices(column, space, name=name, reading=reading)
-    if found.shape[1] > 1:
-        raise FormatError(f"column {name!r} lists several classes a row, and one is wanted")
-    return found[:, 0]
+def one_class_per_row(column: pa.ChunkedArray, space: ClassSpace, *, name: str, reading: Reading) -> IntArray:
+    """Shape (n,): like `class_indices`, for a column with one class per row; lists raise."""
+    indices = class_indices(column, space, name=name, reading=reading)
+    if indices.shape[1] > 1:
+        raise FormatError(f"column {name!r} lists several classes per row: expected one")
+    return indices[:, 0]
 
 
 def class_index(reference: Any, space: ClassSpace, *, reading: Reading) -> int:
-    """One class as JSON names it: text is an id, a whole number an index or, as ``reading`` says, an id."""
+    """The index of a class in JSON: text is a class id, an integer is an index or, depending on ``reading``, an id."""
     if isinstance(reference, str):
         return space.index(reference)
     if not isinstance(reference, int) or isinstance(reference, bool):
-        raise FormatError(f"{brief(reference)} is no class id or class index of {space.name}")
+        raise FormatError(f"{brief(reference)} is not a class id or class index of {space.name}")
     if reading is Reading.IDS:
         return space.index(str(reference))
     if reading is Reading.AUTO:
@@ -85,21 +85,21 @@ def _resolved(values: pa.Array, space: ClassSpace, name: str, k: int, reading: R
             _refuse_ambiguous(space, name)
         return _in_range(values.to_numpy(zero_copy_only=False), space, name, k).astype(np.int64)
     if not is_text(values.type):
-        raise FormatError(f"column {name!r} holds {values.type}, not class ids or indices")
+        raise FormatError(f"column {name!r} contains {values.type}, not class ids or indices")
     if reading is Reading.INDICES or (reading is Reading.AUTO and _numbers_for_other_ids(values, space)):
         return _in_range(_parsed(values, space, name, k), space, name, k)
     return _by_id(values, space, name, k)
 
 
 def _by_id(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
-    found = pc.index_in(values, value_set=text_array(space.ids).cast(values.type))
-    if found.null_count:
-        place = int(np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False))[0])
+    indices = pc.index_in(values, value_set=text_array(space.ids).cast(values.type))
+    if indices.null_count:
+        place = int(np.flatnonzero(indices.is_null().to_numpy(zero_copy_only=False))[0])
         try:
             space.index(str(values[place].as_py()))
         except InputError as error:
             raise InputError(f"column {name!r}, row {place // k}: {error}") from None
-    return number_array(found)
+    return number_array(indices)
 
 
 def _in_range(indices: IntArray, space: ClassSpace, name: str, k: int) -> IntArray:
@@ -117,10 +117,10 @@ def _whole(values: pa.Array, space: ClassSpace, name: str, k: int) -> pa.Array:
     fractions = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.floor(numbers))))
     if fractions.size:
         place = fractions[0]
-        raise FormatError(f"column {name!r}, row {place // k}: {numbers[place]:g} is no class id or class index")
+        raise FormatError(f"column {name!r}, row {place // k}: {numbers[place]:g} is not a class id or class index")
     try:
         return values.cast(pa.int64())
-    except pa.ArrowInvalid:  # larger than a whole number of 64 bits
+    except pa.ArrowInvalid:  # larger than a 64-bit integer
         place = int(np.abs(numbers).argmax())
         raise InputError(
             f"column {name!r}, row {place // k}: class {numbers[place]:.0f} is outside {space.name} "
@@ -132,7 +132,7 @@ def _parsed(values: pa.Array, space: ClassSpace, name: str, k: int) -> IntArray:
     try:
         numbers = values.cast(pa.float64())
     except pa.ArrowInvalid:
-        raise FormatError(f"column {name!r} holds text that is not a class index") from None
+        raise FormatError(f"column {name!r} contains text that is not a class index") from None
     return np.asarray(_whole(numbers, space, name, k).to_numpy(zero_copy_only=False))
 
 
@@ -140,13 +140,13 @@ def _refuse_ambiguous(space: ClassSpace, name: str) -> None:
     numeric = all(class_id.isdigit() for class_id in space.ids)
     if numeric and any(int(class_id) != index for index, class_id in enumerate(space.ids)):
         raise InputError(
-            f"column {name!r} holds numbers, which could be ids or indices of {space.name}: "
-            "say --class-numbers ids or --class-numbers indices"
+            f"column {name!r} contains numbers, which could be ids or indices of {space.name}: "
+            "give --class-numbers ids or --class-numbers indices"
         )
 
 
 def _numbers_for_other_ids(values: pa.Array, space: ClassSpace) -> bool:
-    """Text such as "17" or "17.0" is an index where no class id is a number."""
+    """Whether text such as "17" or "17.0" is an index, since no class id is a number."""
     return str(values[0].as_py()).removesuffix(".0").isdigit() and not any(class_id.isdigit() for class_id in space.ids)
 
 

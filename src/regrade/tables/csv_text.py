@@ -1,4 +1,4 @@
-"""CSV and TSV that people bring: every cell is text first, and a quote that is never closed raises."""
+"""Reading users' CSV and TSV files: every cell is read as text first, and a quote that is never closed raises."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from regrade.core.utf8 import not_utf8
 _OTHER_SEPARATORS = {",": ";\t|", "\t": ",;|"}
 _LARGEST_BLOCK = 2**31 - 1  # bytes
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_REST_OF_CELL = re.compile(rb'(?:[^"]++|"")*+"')  # behind the quote that opens a cell, up to the one that closes it
+_REST_OF_CELL = re.compile(rb'(?:[^"]++|"")*+"')  # from the opening quote of a cell to its closing quote
 
 
 def read_csv(path: Path, separator: str) -> pa.Table:
-    """Read every cell as text first: an id such as 0012 is no number and keeps its zeros.
+    """Read a table; columns become integers only if that loses nothing, so that an id such as 0012 keeps its zeros.
 
-    Blanks around the names of columns do not count; a column without a name and without content is left out.
+    Spaces around column names are ignored; a column without a name and without content is left out.
     """
     check_quotes(path, separator)
     columns_as_text = pyarrow.csv.ConvertOptions(
@@ -39,9 +39,9 @@ def read_csv(path: Path, separator: str) -> pa.Table:
 
 
 def parse_csv(path: Path, separator: str, conversion: pyarrow.csv.ConvertOptions) -> pa.Table:
-    """Parse a file, in blocks if every row lies within one; a row with other cells than columns raises with its line.
+    """Parse a file; raise if the number of cells of a row differs from the number of columns.
 
-    Blocks are parsed in parallel; a row of more than a block is read with the whole file as one.
+    Blocks are parsed in parallel; if a row is longer than a block, the whole file is one block.
     """
     parse_options = pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=True)
     try:
@@ -53,26 +53,26 @@ def parse_csv(path: Path, separator: str, conversion: pyarrow.csv.ConvertOptions
 
 
 def _refuse_uneven_rows(path: Path, separator: str) -> None:
-    """Raise where a row has more or fewer cells than the first line, or where there are no columns at all."""
-    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error):  # it knows no very long cells
+    """Raise if a row has more or fewer cells than the first line, or if there are no columns or rows."""
+    with path.open(encoding="utf-8-sig", newline="") as file, suppress(csv.Error):  # raised for very long cells
         rows = csv.reader(file, delimiter=separator)
         heading = next((row for row in rows if row), None)
         if heading is None:
-            raise FormatError("there are only blank lines: the first line names the columns")
+            raise FormatError("there are only blank lines: the first line must name the columns")
         has_rows = False
         for row in filter(None, rows):
             has_rows = True
             if len(row) != len(heading):
                 raise FormatError(
-                    f"line {rows.line_num} has {amount(len(row), 'cell')}, and the first line names "
-                    f"{amount(len(heading), 'column')}: give every row as many"
+                    f"line {rows.line_num} has {amount(len(row), 'cell')}, but the first line names "
+                    f"{amount(len(heading), 'column')}: every row needs the same number"
                 )
         if not has_rows:
             raise FormatError("there are no rows below the first line")
 
 
 def check_quotes(path: Path, separator: str) -> None:
-    """Raise where a quoted cell does not end as one: the rows behind it would become part of it without a word.
+    """Raise if a quoted cell is not closed: the rows after it would silently become part of it.
 
     A file that is not UTF-8 raises too.
     """
@@ -100,7 +100,9 @@ def _heading(path: Path, separator: str) -> list[str]:
 def _check_separator(names: list[str], separator: str) -> None:
     mark = next((mark for mark in _OTHER_SEPARATORS[separator] if len(names) == 1 and mark in names[0]), None)
     if mark is not None:
-        raise FormatError(f"there is one column only, {names[0]!r}: separate columns by {separator!r}, not by {mark!r}")
+        raise FormatError(
+            f"there is only one column, {names[0]!r}: separate columns with {separator!r}, not with {mark!r}"
+        )
 
 
 def _has_cells(column: pa.ChunkedArray) -> bool:
@@ -108,7 +110,7 @@ def _has_cells(column: pa.ChunkedArray) -> bool:
 
 
 def _whole_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text as whole numbers where that loses nothing."""
+    """A text column as integers if that loses nothing."""
     try:
         numbers = column.cast(pa.int64())
     except pa.ArrowInvalid:

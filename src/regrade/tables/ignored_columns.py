@@ -1,4 +1,4 @@
-"""What a reader did not use: named or counted, or refused where it looks like a misspelled name."""
+"""Notes on columns, keys and files that were not used; names that look misspelled raise."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ _SHOWN = 12
 
 
 def ignored_columns(table: pa.Table, used: Collection[str], *, optional: Iterable[str] = ()) -> tuple[str, ...]:
-    """A note that names the columns that were not used, or no note; a near miss of an optional column raises.
+    """A note with the columns that were not used, if any; raise if one looks like a misspelled optional column.
 
-    ``used`` are the names of the columns that were used, and ``optional`` those that would be: one that the table lacks
-    may be misspelled in it.
+    ``used`` are the names of the columns that were used, ``optional`` those that are used if the table has them.
     """
     return ignored_names(table.column_names, used, optional=optional, noun="column")
 
@@ -26,7 +25,7 @@ def ignored_columns(table: pa.Table, used: Collection[str], *, optional: Iterabl
 def ignored_names(
     names: Iterable[str], used: Collection[str], *, optional: Iterable[str] = (), noun: str, where: str = ""
 ) -> tuple[str, ...]:
-    """As `ignored_columns`, for names of any kind, such as the keys of an object or the arrays of a file."""
+    """Like `ignored_columns`, for other names, such as the keys of an object or the arrays of a file."""
     ignored = [name for name in names if name and name not in used]
     lacking = {name.casefold() for name in optional}.difference(name.casefold() for name in used)
     for name in ignored:
@@ -39,10 +38,10 @@ def ignored_names(
     return (f"ignored the {noun}{plural} {', '.join(ignored[:_SHOWN])}{more}",)
 
 
-def passed_over_files(kinds: Iterable[str], *, expected: str) -> tuple[str, ...]:
-    """A note that counts files that are not what is read, one suffix a file given, or no note.
+def skipped_files(kinds: Iterable[str], *, expected: str) -> tuple[str, ...]:
+    """A note with the number of skipped files by suffix, if any; ``kinds`` are the suffixes of the files.
 
-    >>> passed_over_files([".txt", ".txt", ""], expected="arrays")
+    >>> skipped_files([".txt", ".txt", ""], expected="arrays")
     ('passed over 3 files that are not arrays: 2 .txt, 1 without a suffix',)
     """
     counts = Counter(kinds)

@@ -1,4 +1,4 @@
-"""Columns of numbers as arrays."""
+"""Converting columns of numbers to arrays."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from regrade.core import FormatError
 
 
 def number_array(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
-    """The numbers or truth values of a column; an empty cell raises.
+    """The numbers or booleans of a column; empty cells raise.
 
-    The same as pyarrow's own ``to_numpy``, which loads pandas where that is installed: a quarter of a second.
+    The result is that of pyarrow's ``to_numpy``, which imports pandas if it is installed and so takes longer.
     """
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if whole.null_count:

@@ -1,4 +1,4 @@
-"""Columns of texts, from tables and to them, without a Python object a row."""
+"""Converting columns of text to and from Python, without one Python object per row."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from regrade.tables.number_columns import number_array
 
 
 def packed_column(column: pa.ChunkedArray) -> PackedTexts:
-    """The texts of a column of strings without empty cells, packed."""
+    """The strings of a column without empty cells, packed in one buffer."""
     bounds = np.zeros(len(column) + 1, dtype=np.int64)
     np.cumsum(number_array(pc.binary_length(column)), out=bounds[1:])
     return PackedTexts(b"".join(_data(chunk) for chunk in column.chunks), bounds)
 
 
 def shared_column(column: pa.ChunkedArray) -> tuple[str, ...]:
-    """The texts of a column of which many are equal: those are one object."""
+    """The strings of a column with many equal values; equal strings share one object."""
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
     return tuple(values[index] for index in number_array(encoded.indices))
 
 
 def text_array(texts: Sequence[str]) -> pa.Array:
-    """Texts as a column of strings, without pandas, which ``pa.array`` loads where it is installed."""
+    """Strings as an Arrow array, without importing pandas as ``pa.array`` does if it is installed."""
     packed = texts if isinstance(texts, PackedTexts) else PackedTexts.of(texts)
     bounds, data = pa.py_buffer(packed.bounds), pa.py_buffer(packed.data)
     return pa.LargeStringArray.from_buffers(len(packed), bounds, data).cast(pa.string())
 
 
 def _data(chunk: pa.StringArray) -> pa.Buffer | bytes:
-    """The bytes of all texts of a chunk, one after another."""
+    """The concatenated bytes of all strings of a chunk."""
     _, bounds, data = chunk.buffers()
     if not len(chunk) or data is None:
         return b""

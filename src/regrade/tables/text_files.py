@@ -1,4 +1,4 @@
-"""Files that people bring as text, opened in one way: there, not empty, UTF-8."""
+"""Checking and reading users' text and JSON files."""
 
 from __future__ import annotations
 
@@ -6,29 +6,40 @@ import errno
 from pathlib import Path
 
 from regrade.core import FormatError, InputError
+from regrade.core.strict_json import parse_json
 from regrade.core.utf8 import not_utf8
 
 
 def check_file(path: Path) -> None:
-    """See that there is a file with something in it."""
+    """Raise if there is no file, or if it is empty."""
     if not path.exists():
         raise InputError(f"there is no file {path}")
     if path.is_dir():
-        raise InputError(f"{path} is a folder, a file is wanted")
+        raise InputError(f"{path} is a folder: expected a file")
     if path.stat().st_size == 0:
         raise FormatError(f"{path} is empty")
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark; other encodings raise."""
+    """The text of a UTF-8 file, with or without a byte order mark; other encodings raise."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(not_utf8(error)) from None
 
 
-def damage(error: Exception, form: str) -> str:
-    """Why a file that should be of a form, such as Parquet, cannot be read."""
+def read_json(path: Path) -> object:
+    """Read a JSON file; invalid JSON and duplicate keys in an object raise."""
+    check_file(path)
+    try:
+        content: object = parse_json(read_text(path))
+    except FormatError as error:
+        raise FormatError(f"{path} {error}") from None
+    return content
+
+
+def why_unreadable(error: Exception, form: str) -> str:
+    """Why a file of a format, such as Parquet, cannot be read."""
     if isinstance(error, OSError) and error.strerror and error.errno != errno.EINVAL:  # of an offset in the file
         return error.strerror
     if isinstance(error, MemoryError):
@@ -37,10 +48,10 @@ def damage(error: Exception, form: str) -> str:
         return "it is nested too deeply"
     if isinstance(error, NotImplementedError):
         return f"it uses a part of {form} that is not supported: write it with plain columns and the usual compression"
-    return f"it is cut short or damaged, or is not {form}: write it again"
+    return f"it is truncated or damaged, or is not {form}: write it again"
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message; a character that cannot be shown is a question mark."""
+    """The first line of an error's message; characters that cannot be printed are replaced by question marks."""
     line = str(error).strip().partition("\n")[0]
     return "".join(letter if letter.isprintable() else "?" for letter in line)

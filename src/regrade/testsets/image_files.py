@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image, features
 
-from regrade.tables import passed_over_files
+from regrade.tables import skipped_files
 from regrade.testsets.decode import SILENCE
 
 _FORMATS = {
@@ -41,7 +41,7 @@ def is_image(path: Path) -> bool:
 def passed_over_images(kinds: Iterable[str]) -> tuple[str, ...]:
     """Notes that count files that are not images, by their suffixes."""
     seen = list(kinds)
-    notes = passed_over_files(seen, expected="images regrade reads")
+    notes = skipped_files(seen, expected="images regrade reads")
     if ".avif" in seen:
         return (*notes, "to read .avif files, install Pillow 11.3 or newer")
     return notes

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, StoredImage, UnreadableImage
-from regrade.tables import TABLE_SUFFIXES, Columns, check_file, damage, read_examples, read_table, texts
+from regrade.tables import TABLE_SUFFIXES, Columns, check_file, read_examples, read_table, texts, why_unreadable
 from regrade.testsets.folder import FileImages, image_places
 from regrade.testsets.reader import (
     Reader,
@@ -161,7 +161,7 @@ def _read_group(path: Path, group: int) -> Any:
                 raise UnreadableImage(f"{path.name} was changed: there is no row group {group} of images")
             return file.read_row_group(group, columns=[name]).column(0).combine_chunks()
     except (OSError, pa.ArrowException, UnicodeError) as error:
-        raise UnreadableImage(f"{path.name}: {damage(error, 'Parquet')}") from None
+        raise UnreadableImage(f"{path.name}: {why_unreadable(error, 'Parquet')}") from None
 
 
 def _path_column(table: pa.Table) -> str | None:
@@ -224,7 +224,7 @@ def _part(file: Path) -> _Part:
             table = parquet.read(columns=[name for name in names if name != images])
             return _Part(_plain(table), tuple(_places(file.name, parquet)), _own_paths(parquet, images))
     except (OSError, pa.ArrowException, UnicodeError) as error:
-        raise FormatError(f"{file} cannot be read as Parquet: {damage(error, 'Parquet')}") from None
+        raise FormatError(f"{file} cannot be read as Parquet: {why_unreadable(error, 'Parquet')}") from None
 
 
 def _places(name: str, parquet: pq.ParquetFile) -> list[str]:

@@ -13,7 +13,7 @@ import numpy as np
 from regrade.core import FileStamp, FormatError, Images, ImageSource, InputError, StoredImage, UnreadableImage
 from regrade.core.arrays import IntArray
 from regrade.core.strict_json import parse_json
-from regrade.tables import damage
+from regrade.tables import why_unreadable
 from regrade.testsets.class_names import classes_by_name
 from regrade.testsets.folder import image_places
 from regrade.testsets.image_files import image_suffixes, passed_over_images
@@ -154,7 +154,7 @@ def _read_shard(path: Path) -> _Shard:
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
     except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError) as error:
-        raise FormatError(f"{path} cannot be read as an uncompressed tar: {damage(error, 'tar')}") from None
+        raise FormatError(f"{path} cannot be read as an uncompressed tar: {why_unreadable(error, 'tar')}") from None
     return shard
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from regrade.core import LabelSet, LabelState, TestSet
-from regrade.store import PRIVATE, Authors, KnownAuthors, LabelFormat, Store, labels_as_file, write_new_file
+from regrade.store import PRIVATE, Authors, LabelAuthors, LabelFormat, Store, labels_as_file, write_new_file
 from regrade.workspace.label_publishing import PROBLEMATIC, decided_pairs, decisions_of
 from regrade.workspace.new_file import check_new_file
 
@@ -33,13 +33,13 @@ def export_labels(
     """
     check_new_file(path)
     labels = store.label_set(test_set, name)
-    authors = _authors(ledger(), labels, test_set) if labels.queues else KnownAuthors()
+    authors = _authors(ledger(), labels, test_set) if labels.queues else LabelAuthors()
     write_new_file(path, labels_as_file(labels, test_set, path.suffix, form=form, authors=authors), mode=PRIVATE)
     with_authors = form is LabelFormat.PLAIN
     return ExportedLabels(labels, (len(authors.pairs) + len(authors.images)) * with_authors)
 
 
-def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthors:
+def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> LabelAuthors:
     """The authors of these labels; decisions that differ from the labels belong to another version and are skipped."""
     columns = (labels.examples.tolist(), labels.classes.tolist(), labels.states.tolist())
     states = {(e, c): LabelState(s).name.lower() for e, c, s in zip(*columns, strict=True)}
@@ -49,4 +49,4 @@ def _authors(ledger: Ledger, labels: LabelSet, test_set: TestSet) -> KnownAuthor
             pairs[pair] = Authors(decision.by, decision.at)
         elif decision.answer == PROBLEMATIC and labels.reasons[pair[0]]:
             images[pair[0]] = Authors(decision.by, decision.at)
-    return KnownAuthors(pairs, images)
+    return LabelAuthors(pairs, images)

@@ -76,7 +76,7 @@ def publish_labels(store: Store, ledger: Ledger, queue: Queue, test_set: TestSet
     name = label_set_name(queue)
     newest = store.label_set(test_set, name)
     queues = tuple(dict.fromkeys([*newest.queues, queue.name]))
-    base = store.label_set(test_set, store.newest_from_file(test_set.name, name))
+    base = store.label_set(test_set, store.newest_without_decisions(test_set.name, name))
     decisions = decisions_of(ledger, queues, test_set)
     decided = decided_pairs(decisions, test_set)
     labels = replace(

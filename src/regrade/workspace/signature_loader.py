@@ -45,9 +45,9 @@ def kept_signatures(store: Store, name: str, source: ImageSource, *, size: int, 
     if stored is not None:
         partial.remove()  # parts left by a process that was killed after storing
     else:
-        with partial.alone():
+        with partial.locked():
             missing = partial.missing()
-            stored_elsewhere = list(store.signatures_elsewhere(name, key)) if missing else []
+            stored_elsewhere = list(store.reusable_signatures(name, key)) if missing else []
             fresh = _signed_parts(source, size, missing, stored_elsewhere, progress)
             for positions, part in zip(missing, fresh, strict=True):
                 if positions.start == 0:

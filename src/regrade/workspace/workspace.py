@@ -52,7 +52,6 @@ from regrade.store import (
     SliceFormat,
     Store,
     Stored,
-    answers_from_scores,
     create_labels,
     import_checkpoints,
     import_labels,
@@ -61,7 +60,6 @@ from regrade.store import (
     import_predictions,
     import_slices,
     keep_slices,
-    store_answers,
 )
 from regrade.studies import (
     Comparison,
@@ -246,12 +244,12 @@ class Workspace(Studies, Judgments, Plans):
     def add_predictions(self, model: str, scores: ArrayLike, *, test_set: str) -> Stored:
         """Store the scores (n, c) of one model, with rows in the order of the test set."""
         target = self.store.test_set(test_set)
-        predicted = answers_from_scores(np.asarray(scores), target.class_space, name=model)
+        predicted = predictions_from_scores(np.asarray(scores), target.class_space, name=model)
         if len(predicted.classes) != len(target):
             raise InputError(
                 f"{len(predicted.classes):,} rows of scores for the {len(target):,} examples of {test_set}"
             )
-        return store_answers(
+        return store_predictions(
             self.store, target, {model: predicted}, space=target.class_space, source=PredictionSource()
         )
 
@@ -297,7 +295,9 @@ class Workspace(Studies, Judgments, Plans):
     ) -> Stored:
         """Store the scores (seeds, epochs, n, c) of an ensemble, or (epochs, n, c) of one seed, numbered from 0."""
         checkpoints = checkpoints_of(np.asarray(scores), kind=member(ScoreKind, kind), ensemble=ensemble, epochs=epochs)
-        with self.store.checkpoints_at_once(self.store.test_set(test_set), ensemble, checkpoints.kind) as writer:
+        with self.store.temporary_checkpoint_writer(
+            self.store.test_set(test_set), ensemble, checkpoints.kind
+        ) as writer:
             for seed, name in enumerate(checkpoints.members):
                 for index, epoch in enumerate(checkpoints.epochs):
                     writer.add(checkpoints.scores(seed, index), seed=name, epoch=epoch)

@@ -1,4 +1,4 @@
-"""Moments as people write them, as seconds."""
+"""Parsing times in imported files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from regrade.core import FormatError
 _LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
-def moment(value: Any, where: str) -> float:
-    """Seconds, from a number, from its text, or since 1970 from an ISO 8601 time (UTC if it names no zone).
+def parse_time(value: Any, where: str) -> float:
+    """A time in seconds: a number, a number as text, or an ISO 8601 time since 1970 (UTC if it has no time zone).
 
-    Seconds are at least 0, and at most those of the year 9999: more are milliseconds, or no time at all.
+    Seconds must lie between 0 and the year 9999: larger values are milliseconds, or not a time.
 
-    >>> moment("2019-12-19T10:00:26Z", "") - moment("2019-12-19 10:00:00", "")
+    >>> parse_time("2019-12-19T10:00:26Z", "") - parse_time("2019-12-19 10:00:00", "")
     26.0
     """
     if isinstance(value, datetime):
@@ -26,21 +26,21 @@ def moment(value: Any, where: str) -> float:
     if seconds is None:
         return _from_iso(value, where)
     if isinstance(value, bool) or math.isnan(seconds):
-        raise FormatError(f"{where}: {value!r} is no time")
+        raise FormatError(f"{where}: {value!r} is not a time")
     if not 0 <= seconds <= _LATEST:
-        raise FormatError(f"{where}: {brief(value)} is no time in seconds: expected 0 to {_LATEST:,.0f}")
+        raise FormatError(f"{where}: {brief(value)} is not a time in seconds: expected 0 to {_LATEST:,.0f}")
     return seconds
 
 
 def is_seconds(value: Any) -> bool:
-    """Whether a moment is a number, or the text of one, rather than a time of day."""
+    """Whether a time is a number, possibly as text, rather than an ISO 8601 time."""
     return _seconds(value) is not None
 
 
 def _seconds(value: Any) -> float | None:
     try:
         return float(value)
-    except OverflowError:  # a whole number that is larger than any float
+    except OverflowError:  # an integer larger than any float
         return math.inf
     except (TypeError, ValueError):
         return None
@@ -51,7 +51,7 @@ def _from_iso(value: Any, where: str) -> float:
         return _since_1970(datetime.fromisoformat(value.strip()))
     except (AttributeError, ValueError):
         raise FormatError(
-            f"{where}: {brief(value)} is no time: give ISO 8601 (2019-12-19T10:00:26) or seconds"
+            f"{where}: {brief(value)} is not a time: give ISO 8601 (2019-12-19T10:00:26) or seconds"
         ) from None
 
 

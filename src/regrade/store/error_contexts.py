@@ -1,4 +1,4 @@
-"""What a disk refuses, as one clear line."""
+"""Context managers that turn low-level errors into messages for users."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from regrade.core import InputError, UnknownName, WriteError, refusal
 
 
 @contextmanager
-def refusals_as_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system on writing to a path into a `WriteError`."""
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` on writing to a path into a `WriteError`."""
     try:
         yield
     except OSError as error:
@@ -19,8 +19,8 @@ def refusals_as_errors(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def errors_named_after(path: Path) -> Iterator[None]:
-    """Put the name of the file that is read in front of an error that does not name it."""
+def errors_with_path(path: Path) -> Iterator[None]:
+    """Prefix the message of an `InputError` with the path of the file, unless it contains the path already."""
     try:
         yield
     except InputError as error:
