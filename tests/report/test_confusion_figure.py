@@ -8,7 +8,7 @@ from confusion_world import world
 
 from regrade.core import UNLABELED, Estimate
 from regrade.report import figure, findings
-from regrade.studies import Scoring, WithoutLabels, confusion
+from regrade.studies import Scoring, UnlabeledInputs, confusion
 
 SKILLS = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0)
 
@@ -22,9 +22,9 @@ def studied(*, models=6, images=600, other=False, own=True, seed=0, **options):
     if other:
         there = world(400, rng, name="there", shift=0.5)
         answers = [(there.model(f"m{i}", s, rng, scores=True), there.scoring) for i, s in enumerate(SKILLS[:models])]
-        side = WithoutLabels(there.test_set, there.ensemble(rng), answers, there.scoring)
+        side = UnlabeledInputs(there.test_set, there.ensemble(rng), answers, there.scoring)
     return confusion(
-        here.test_set, [ensemble], scored, rng=rng, own=here.scoring if own else None, other=side, **options
+        here.test_set, [ensemble], scored, rng=rng, own=here.scoring if own else None, unlabeled=side, **options
     )
 
 
@@ -128,17 +128,17 @@ class TestWords:
         study = studied(other=True)
         (found,) = [one for one in findings(study) if "to expect on there" in one.headline]
         assert "No model of" in found.text and "is shown to err more or less than expected" in found.text
-        rows = study.other.errors
+        rows = study.unlabeled.errors
         shifts = (-0.2, *[0.01] * (len(rows) - 1))  # only the first is further than corrected intervals reach
         gaps = [replace(row, gap=Estimate(d, d - 0.05, d + 0.05, 400, "")) for row, d in zip(rows, shifts, strict=True)]
-        off = replace(study, other=replace(study.other, errors=tuple(gaps)))
+        off = replace(study, unlabeled=replace(study.unlabeled, errors=tuple(gaps)))
         (found,) = [one for one in findings(off) if "expected by score" in one.headline]
         assert found.headline == f"The error expected by score on there is too low for 1 of {len(rows)} models"
         assert "−20.0 points (−25.0 to −15.0)" in found.text
         assert "half of the models are within 1.0 points" in found.text
         assert "Spearman's rank correlation" in found.text
-        blind = [replace(row, actual=None, gap=None) for row in study.other.errors]
-        unknown = replace(study, other=replace(study.other, errors=tuple(blind)))
+        blind = [replace(row, actual=None, gap=None) for row in study.unlabeled.errors]
+        unknown = replace(study, unlabeled=replace(study.unlabeled, errors=tuple(blind)))
         (found,) = [one for one in findings(unknown) if "to expect on there" in one.headline]
         assert "actual" not in found.text
 

@@ -1,4 +1,4 @@
-"""Metrics of image classifiers: pure functions from predictions and labels to numbers."""
+"""Metrics for image classifiers: pure functions of predictions and labels."""
 
 from regrade.metrics.calibration import (
     ReliabilityBins,
@@ -11,10 +11,10 @@ from regrade.metrics.class_subset import best_within, mapped_correct, top_k_with
 from regrade.metrics.confusion_pairs import ConfusedPairs, confused_pairs, confusions
 from regrade.metrics.confusion_score import (
     ConfusionEntropies,
-    LastAnswers,
+    FinalPredictions,
     confusion_entropies,
     confusion_score,
-    last_answers,
+    final_predictions,
 )
 from regrade.metrics.corruption import (
     ALEXNET_CLEAN_ERROR,
@@ -39,9 +39,9 @@ __all__ = [
     "ALEXNET_ERRORS",
     "ConfusedPairs",
     "ConfusionEntropies",
+    "FinalPredictions",
     "GroupAccuracy",
     "Judged",
-    "LastAnswers",
     "MultilabelRule",
     "ReliabilityBins",
     "agreement",
@@ -56,10 +56,10 @@ __all__ = [
     "effective_robustness",
     "equal_size_bins",
     "error_consistency",
+    "final_predictions",
     "group_accuracy",
     "independent_dominance",
     "judge",
-    "last_answers",
     "mapped_correct",
     "mean_corruption_error",
     "multilabel_accuracy",

@@ -49,7 +49,7 @@ def confusion_figure(result: Confusion) -> Figure:
         panels.append(_curves(result))
     if moved(result.models):
         panels.append(_transfer(result))
-    if result.other:
+    if result.unlabeled:
         panels.append(_expected(result))
     title = _title(result)
     ensemble = result.ensemble
@@ -282,7 +282,7 @@ def _bounds(found: Estimate) -> str:
 
 def _expected(result: Confusion) -> altair.LayerChart:
     """What each method expects of a few models on the other set, and the actual error where it is known."""
-    other = result.other
+    other = result.unlabeled
     errors = other.errors if other else ()
     places = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 8)).round().astype(int))
     shown = [errors[i] for i in places]

@@ -11,10 +11,10 @@ from regrade.report.wording import confidence_of, listed, points, right_counts, 
 from regrade.stats import (
     best_share,
     lower_share_p_values,
-    may_be_lowest,
+    lowest_candidates,
     proportion,
-    shown_below,
-    widened,
+    significantly_below,
+    widen_for_comparisons,
     worst_share,
 )
 from regrade.studies import EVERYTHING, Grade, GradeRow
@@ -86,7 +86,7 @@ def _labels(result: Grade, rows: list[GradeRow]) -> Finding | None:
             f" No one has judged {amount(best.novel, 'answer')} of it yet: if all were right it would be "
             f"{100 * (now.value + unjudged):.1f}%."
         )
-    wider = widened(change, len(rows), confidence=confidence_of(change))
+    wider = widen_for_comparisons(change, len(rows), confidence=confidence_of(change))
     if wider.low <= 0 <= wider.high + unjudged:
         return Finding(
             _SAME_BY_LABELS, f"No change of the best model's accuracy by {by} is shown on the same images", text, 0.3
@@ -145,10 +145,10 @@ def _weakest(result: Grade, model: str, everything: Estimate, parts: dict[str, E
         f"{model} is right on {share(parts[lowest])} of {amount(parts[lowest].n, 'image')} of {lowest}, and on "
         f"{share(everything)} of all."
     )
-    if shown_below(p_values[0], level=level)[1:].all():
+    if significantly_below(p_values[0], level=level)[1:].all():
         headline = f"The best model is weakest on {lowest}, of {among} of {result.test_set}"
         return Finding(_WEAKEST_SLICE, headline, text, 0.6)
-    candidates = [name for name, open_ in zip(names, may_be_lowest(p_values, level=level), strict=True) if open_]
+    candidates = [name for name, open_ in zip(names, lowest_candidates(p_values, level=level), strict=True) if open_]
     if len(candidates) < len(names):
         headline = f"{len(candidates):,} of {among} of {result.test_set} may be the hardest for the best model"
         text = f"These are {listed(candidates)}; each other slice is significantly less hard than one of them. {text}"

@@ -49,7 +49,7 @@ def _headings(result: Leakage) -> tuple[str, str]:
     else:
         title = f"{amount(whole.images, 'image')} of {result.test_set} {kind}"
     share = f"{interval_text(whole.share, digits=2)} of {amount(whole.share.n, 'image')}" if whole.share else ""
-    ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
+    ways = ", ".join(one.distance for one in result.results if one.distance != ANY)
     return title, f"{share} (by {ways}; {whole.share.method if whole.share else ''})"
 
 
@@ -116,7 +116,7 @@ def _accuracies(result: Leakage) -> list[Any]:
     rows = [
         point
         for one in models
-        for kind, estimate in ((words[0], one.found), (words[1], one.others))
+        for kind, estimate in ((words[0], one.leaked), (words[1], one.clean))
         for point in _point(one.model, kind, estimate, one.change)
     ]
     if not rows or not any(row["kind"] == words[0] for row in rows):

@@ -33,7 +33,7 @@ def _share(result: Leakage) -> Finding | None:
     if whole.share is None:
         return None
     where = f"in {result.against}" if result.against else "in the set itself"
-    ways = ", ".join(one.distance for one in result.found if one.distance != ANY)
+    ways = ", ".join(one.distance for one in result.results if one.distance != ANY)
     if not whole.images:
         text = (
             f"None of {amount(whole.share.n, 'image')} has a near duplicate {where} (by {ways}); the upper end of the "
@@ -87,7 +87,7 @@ _NONE_SHOWN = "No model is shown to differ on these images, corrected for the nu
 
 
 def _exact(result: Leakage) -> DistanceResult | None:
-    return next((one for one in result.found if one.distance == "exact"), None)
+    return next((one for one in result.results if one.distance == "exact"), None)
 
 
 def _only_alike(result: Leakage) -> bool:

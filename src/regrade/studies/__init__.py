@@ -8,7 +8,7 @@ from regrade.studies.confusion import (
     ConfusionPart,
     HardRule,
     HardSet,
-    WithoutLabels,
+    UnlabeledInputs,
     confusion,
 )
 from regrade.studies.corruption_frame import CorruptionFrame, corruption_frame
@@ -199,8 +199,8 @@ __all__ = [
     "TopK",
     "TriageKind",
     "TriageSources",
+    "UnlabeledInputs",
     "Verdict",
-    "WithoutLabels",
     "assumed_ranking",
     "compare",
     "compare_correctness",

@@ -21,7 +21,7 @@ from regrade.core import (
 )
 from regrade.core.amounts import amount
 from regrade.core.arrays import BoolArray, FloatArray
-from regrade.stats import calibration_error, confidence_of_each, named_together, proportion
+from regrade.stats import bonferroni_confidence, calibration_error, mark_simultaneous, proportion
 from regrade.studies.confidences import stored_confidences
 from regrade.studies.multilabel_grade import NOT_JUDGED, ReviewedLabels, grade_multilabel
 from regrade.studies.review import problem_notes
@@ -71,11 +71,11 @@ class GradeRow:
         """The row, ready for JSON."""
         return {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__}
 
-    def named_together(self, slices: int, confidence: float) -> GradeRow:
+    def mark_simultaneous(self, slices: int, confidence: float) -> GradeRow:
         """The row with intervals that say that those of so many slices hold together."""
         estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
         named: dict[str, Any] = {
-            name: named_together(value, slices, confidence=confidence) for name, value in estimates.items()
+            name: mark_simultaneous(value, slices, confidence=confidence) for name, value in estimates.items()
         }
         return replace(self, **named)
 
@@ -220,7 +220,7 @@ def _model_rows(
     top5 = top5_right(predictions, scoring)
     confidences = stored_confidences(predictions) if scoring.class_map is None else None
     slices = len(masks) - 1
-    levels = {name: confidence if name == EVERYTHING else confidence_of_each(slices, confidence) for name in masks}
+    levels = {name: confidence if name == EVERYTHING else bonferroni_confidence(slices, confidence) for name in masks}
     judged = grade_multilabel(predictions, scoring, labels, masks, confidence=levels) if labels else {}
     rows = []
     for name, mask in masks.items():
@@ -243,7 +243,7 @@ def _model_rows(
             calibration_error=_calibration(confidences, top1.right, counted, levels[name]),
             anytime=multilabel.anytime,
         )
-        rows.append(row if name == EVERYTHING else row.named_together(slices, confidence))
+        rows.append(row if name == EVERYTHING else row.mark_simultaneous(slices, confidence))
     return rows
 
 

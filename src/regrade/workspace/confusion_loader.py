@@ -11,7 +11,7 @@ from regrade.core import AlreadyStored, Checkpoints, InputError, Predictions, Sc
 from regrade.core.arguments import refuse_text
 from regrade.core.arrays import FloatArray
 from regrade.store import Store, keep_slices
-from regrade.studies import Confusion, HardRule, Scoring, WithoutLabels, confusion, scoring_for
+from regrade.studies import Confusion, HardRule, Scoring, UnlabeledInputs, confusion, scoring_for
 from regrade.testsets import images_are_missing
 from regrade.workspace.loading import ProgressCallback, chosen_models, scored_predictions
 from regrade.workspace.test_set_adding import listed_in_catalog
@@ -55,7 +55,7 @@ def study_confusion(
         known = store.model_names(there.name)
         both = tuple(name for name in chosen_models(store, test_set, models) if name in known)
         scored = list(scored_predictions(store, there, both, watch=watch)) if both else []
-        other = WithoutLabels(there, first, scored, _own(store, there, first))
+        other = UnlabeledInputs(there, first, scored, _own(store, there, first))
     names = chosen_models(store, test_set, models)
     return confusion(
         test_set,
@@ -66,7 +66,7 @@ def study_confusion(
         base=base,
         bin_width=bin_width,
         hard=hard,
-        other=other,
+        unlabeled=other,
         confidence=store.config.confidence,
     )
 

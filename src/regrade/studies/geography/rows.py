@@ -1,4 +1,4 @@
-"""One model in every group: its accuracies, how far apart they are, and the differences of named groups."""
+"""One model in every group: accuracies, disparity, and differences of named groups."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from regrade.core import Estimate, UndefinedError
 from regrade.core.arrays import IntArray
 from regrade.stats import (
     GroupShares,
-    confidence_of_each,
-    extremes_apart,
+    bonferroni_confidence,
+    extremes_differ,
     group_shares,
-    named_together,
+    mark_simultaneous,
     proportion,
     proportions,
     share_difference,
@@ -35,14 +35,14 @@ def model_row(
     original: SetCounts | None,
     confidence: float,
 ) -> ModelByGroup:
-    """The row of one model; a group that it has no image of is none, and so is what rests on it."""
-    sizes = frame.seen(answers)
+    """Return the row of one model; groups without images, and numbers that need them, are None."""
+    sizes = frame.counted_per_group(answers)
     if not sizes.any():
         raise UndefinedError(f"no image with a {frame.grouping.column} counts for {answers.model}")
     present = np.flatnonzero(sizes)
     shares = _shares_of(answers, frame, present)
     place = {frame.names[group]: i for i, group in enumerate(present)}
-    accuracies = dict(zip(place, _accuracies_together(shares, confidence), strict=True))
+    accuracies = dict(zip(place, _simultaneous_accuracies(shares, confidence), strict=True))
     return ModelByGroup(
         answers.model,
         _overall(answers, frame, confidence),
@@ -59,17 +59,17 @@ def model_row(
 
 
 def _shares_of(answers: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
-    """The shares of the groups that the model has images of, in their order."""
+    """The shares of the groups that the model has images of, in order."""
     renumbered = np.full(len(frame.names) + 1, NO_GROUP)
     renumbered[present] = np.arange(len(present))
     return frame.within(renumbered).shares(answers.right, answers.counted)
 
 
-def _accuracies_together(shares: GroupShares, confidence: float) -> list[Estimate]:
-    """The share of each group; the intervals hold for all groups together."""
+def _simultaneous_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
+    """The accuracy of each group, with simultaneous intervals."""
     groups = len(shares.values)
-    each = confidence_of_each(groups, confidence)
-    return [named_together(share, groups, confidence=confidence) for share in group_accuracies(shares, each)]
+    corrected = bonferroni_confidence(groups, confidence)
+    return [mark_simultaneous(share, groups, confidence=confidence) for share in group_accuracies(shares, corrected)]
 
 
 def group_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
@@ -87,7 +87,7 @@ def _disparity(shares: GroupShares, frame: GroupFrame, confidence: float) -> Dis
         share_noise(shares),
         frame.names[int(shares.values.argmax())],
         frame.names[int(shares.values.argmin())],
-        extremes_apart(shares, confidence=confidence),
+        extremes_differ(shares, confidence=confidence),
         smallest_share(shares, confidence=confidence),
     )
 
