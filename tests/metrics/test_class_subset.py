@@ -12,7 +12,7 @@ TO_PETS = ClassMap(BREEDS, PETS, ((0, 1), (2, 4), ()), MapRule.ANY_IN_TOP_K)
 
 
 def struck_out(scores, allowed):
-    """The scores with every class that is not allowed struck out."""
+    """The scores with -inf for every class that is not allowed."""
     left = np.full(scores.shape, -np.inf)
     left[:, allowed] = scores[:, allowed]
     return left

@@ -1,4 +1,4 @@
-"""What holds for every metric, listed once: the order of images and models, bounds, inputs left alone."""
+"""Properties of all metrics: invariance to the order of images and models, bounds, unchanged inputs."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -81,7 +81,7 @@ def graded(draw):
 
 
 def each(function):
-    """A figure of one model, for all models."""
+    """Apply a metric of one model to all models."""
     return lambda g: np.array([function(g, model) for model in range(MODELS)])
 
 

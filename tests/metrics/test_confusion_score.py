@@ -1,4 +1,4 @@
-"""The confusion score: by hand, against a slow restatement, its bounds, and scores that are none."""
+"""Tests of the confusion score: by hand, against a slow reference, bounds, and invalid scores."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ LOGITS = hnp.arrays(
 
 
 def slow(logits, base=2.0):
-    """The definition, in double precision and in plain steps."""
+    """Slow reference: the definition in double precision."""
     logits = np.asarray(logits, dtype=np.float64)
     probabilities = special.softmax(logits, axis=-1)
     mean = probabilities.mean(axis=0)
@@ -91,7 +91,7 @@ def test_half_precision_is_read_bit_by_bit(logits):
 
 
 def test_every_half_is_widened_exactly():
-    """All 65,536 of them: what numpy makes of them, infinities aside."""
+    """All 65,536 values match numpy's conversion, except infinities."""
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     every = every[np.isfinite(every)][None, :]
     wide = np.empty((1, 1, every.shape[1]), dtype=np.int32)
@@ -110,7 +110,7 @@ def test_minus_infinity_is_probability_0(kind, dtype):
 @pytest.mark.parametrize("shift", [-60_000, -500, 88, 500, 60_000])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_logits_of_any_size(shift, dtype):
-    """Softmax does not care where the logits lie; single precision would."""
+    """Softmax is invariant to shifts of the logits, also where single precision overflows."""
     logits = (np.array([[[[3.0, 1.0, 0.0]]], [[[0.0, 2.0, 2.0]]]]) * 32 + shift).astype(dtype)
     expected = slow(logits)
     assert score(logits) == pytest.approx(expected, abs=1e-4)
@@ -129,7 +129,7 @@ def test_many_rows_and_blocks_and_tasks(monkeypatch):
 
 
 def test_many_members_are_averaged_too(monkeypatch):
-    """Beyond some thousands of numbers an image another way of averaging is taken."""
+    """With some thousands of scores per image another averaging path is used."""
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 3, (5, 1, 20, 6))
     expected = score(logits)
@@ -151,7 +151,7 @@ def test_final_predictions_by_hand():
     assert tied.classes.tolist() == [0]
 
 
-class TestNoProbabilities:
+class TestInvalidScores:
     ROWS = np.full((1, 2, 5, 4), 0.25)
 
     def refused(self, scores, kind, dtype):
@@ -208,7 +208,7 @@ class TestNoProbabilities:
 
 
 def test_sum_within_one_percent_is_accepted():
-    """Half precision moves a sum; it is divided out."""
+    """Half precision changes the sum of probabilities, which is normalized."""
     exact = np.array([[[0.7, 0.2, 0.1]]])
     assert score(exact * 1.005, ScoreKind.PROBABILITIES) == pytest.approx(
         score(exact, ScoreKind.PROBABILITIES), abs=1e-6

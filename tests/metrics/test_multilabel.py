@@ -18,7 +18,7 @@ COLLAPSED = {250: (248,), 249: (248,), 836: (837,), 837: (836,), 356: (357, 358,
 
 
 def label_set(lists, *, covered=None, reasons=None, unlisted=Unlisted.NOVEL, class_count=1000):
-    """A label set from one {class: state} an image."""
+    """A label set from one {class: state} mapping per image."""
     rows = [(image, label, state) for image, states in enumerate(lists) for label, state in states.items()]
     examples, classes, states = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     return LabelSet(

@@ -73,7 +73,7 @@ def test_kappa_agrees_with_another_implementation(answers):
 
 
 def slow_alpha(answers):
-    """By the matrix of coincidences, pair by pair."""
+    """Krippendorff's alpha from the coincidence matrix."""
     units = [[int(value) for value in unit if value >= 0] for unit in answers.T]
     units = [unit for unit in units if len(unit) > 1]
     together = {}
@@ -131,7 +131,7 @@ def test_full_agreement_has_an_interval_of_positive_width():
 
 
 def simulated(rng, images, kind):
-    """Images of any difficulty: everyone knows the class as often as it lets them, and guesses else.
+    """Images of varying difficulty: a person knows the class with the image's probability, and guesses otherwise.
 
     ``kind``: how many classes and people, the two numbers of the beta distribution, and the share left out.
     """
@@ -166,7 +166,7 @@ def test_intervals_cover(measure, images, kind):
 
 @pytest.mark.parametrize(("measure", "missing"), [(fleiss_kappa, 0.0), (krippendorff_alpha, 0.3)])
 def test_standard_error_matches_the_jackknife(measure, missing):
-    """Where one class is far more frequent, so that chance moves with the images too."""
+    """One class is far more frequent, so the expected agreement varies with the images too."""
     rng = np.random.default_rng(3)
     true = (rng.random(600) < 0.03).astype(np.int64)
     answers = np.where(rng.random((5, 600)) < 0.99, true, 1 - true)
@@ -180,7 +180,7 @@ def test_standard_error_matches_the_jackknife(measure, missing):
 
 
 def clustered_answers(rng, runs, *, images, people, shares, kappa):
-    """Answers (runs, people, images) whose kappa is known: every image has class shares of its own (Dirichlet)."""
+    """Answers (runs, people, images) with known kappa: each image has its own class probabilities (Dirichlet)."""
     own = rng.dirichlet(np.asarray(shares) * (1 - kappa) / kappa, size=(runs, images))
     return (rng.random((runs, people, images, 1)) > own.cumsum(axis=-1)[:, None, :, :-1]).sum(axis=-1)
 

@@ -1,4 +1,4 @@
-"""The correlation over bins: every bin once, empty ones left out, and an interval for what it is on average."""
+"""Tests of binned_correlation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The calibration error: by hand, against the plain one, and where it has no value."""
+"""Tests of calibration_error."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_agrees_with_the_plain_error_of_many_images():
 
 
 def test_calibration_error_is_debiased():
-    """The mean of squares without chance is that of the truth, which the plain error exceeds many times."""
+    """The debiased mean square is near the truth, while the plain error is many times larger."""
     rng = np.random.default_rng(1)
     plain, squares = [], []
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Clusters by hand, and what must hold for any distances."""
+"""Tests of cluster."""
 
 import numpy as np
 import pytest

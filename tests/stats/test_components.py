@@ -1,4 +1,4 @@
-"""Components of a graph, and which member of each is kept."""
+"""Tests of components and keep_one_per_group."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Confidence sequences: a hand-worked one, exact inversion by enumeration, and all looks together in a simulation."""
+"""Tests of confidence sequences: by hand, by exact enumeration, and simultaneous coverage by simulation."""
 
 import itertools
 from fractions import Fraction
@@ -31,23 +31,23 @@ def test_confidence_sequence_by_hand():
 
 
 def rising(count: int) -> Fraction:
-    """1/2 3/2 5/2 ...: so many factors."""
+    """The product 1/2 * 3/2 * 5/2 * ... with this many factors."""
     return prod((Fraction(2 * step + 1, 2) for step in range(count)), start=Fraction(1))
 
 
 def mixture(right: int, wrong: int) -> Fraction:
-    """The probability of verdicts in their order when the share is drawn from Beta(1/2, 1/2)."""
+    """Probability of the sequence of judgments if the share is drawn from Beta(1/2, 1/2)."""
     return rising(right) * rising(wrong) / prod(range(1, right + wrong + 1), start=1)
 
 
 def likelihood(total: int, right: int, seen: int, size: int) -> Fraction:
-    """The probability of verdicts in their order when so many in all are right."""
+    """Probability of the sequence of judgments for a given total of right predictions."""
     ways = comb(total, right) * comb(size - total, seen - right)
     return Fraction(ways, comb(size, seen) * comb(seen, right))
 
 
 def plausible_totals(right, seen, sizes, level) -> set[int]:
-    """Every total that some split over the strata keeps, by enumeration in exact arithmetic."""
+    """All totals that are not rejected for some split over the strata, by exact enumeration."""
     limit = Fraction(level) * prod(mixture(k, n - k) for k, n in zip(right, seen, strict=True))
     splits = itertools.product(*(range(size + 1) for size in sizes))
     return {

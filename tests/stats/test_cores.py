@@ -1,4 +1,4 @@
-"""Work on all cores gives what one call gives."""
+"""Tests of elementwise."""
 
 import numpy as np
 import pytest

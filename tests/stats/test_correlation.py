@@ -51,7 +51,7 @@ def test_intervals_by_hand():
 
 
 def allowed(value, tau, moments, n, confidence):
-    """Above 0 where ``value`` or more is not too unusual for pairs whose Kendall's tau is ``tau``."""
+    """Above 0 if P(at least ``value``) exceeds the tail probability for pairs with Kendall's tau ``tau``."""
     moment, grid = moments(n), kendall_moments(n).truth
     mean, variance = (CubicSpline(grid, part)(tau) for part in (moment.mean, moment.variance))
     half = moment.step / 2
@@ -126,7 +126,7 @@ def drawn(n, correlation, trials, seed):
 
 
 def intervals(method, values, n, confidence):
-    """As the method gives them; `test_vectorized_intervals_match_the_functions` holds them together."""
+    """Vectorized intervals; `test_vectorized_intervals_match_the_functions` compares them with the functions."""
     if method is pearson:
         return _fisher(values, n, confidence)
     return _score(values, {spearman: spearman_moments, kendall: kendall_moments}[method], n, confidence)

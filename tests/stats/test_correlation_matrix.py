@@ -1,4 +1,4 @@
-"""Correlations between many rows at once are those of every pair alone."""
+"""Tests of the correlation matrices against pairwise correlations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Equivalence of two models on the same images: by hand, against Tango's interval, and with the margin as the truth."""
+"""Tests of paired_equivalence: by hand, against Tango's interval, and its size at the margin."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Images per group for a disparity: against all outcomes, statsmodels, and by simulation of the tests of geography."""
+"""Tests of group power: over all outcomes, against statsmodels, and by simulation of the geography tests."""
 
 import math
 

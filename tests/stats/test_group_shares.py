@@ -1,4 +1,4 @@
-"""Shares of groups: how far apart they are, and how low the lowest is, whichever groups these are."""
+"""Tests of group shares: differences, range, noise and the smallest share."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ from regrade.stats import (
 
 
 def counted(rights, sizes):
-    """Shares of groups in which so many of so many images are right."""
+    """Shares of groups from counts of right images and sizes."""
     scores = np.concatenate([np.arange(size) < right for right, size in zip(rights, sizes, strict=True)])
     return group_shares(scores, np.repeat(np.arange(len(sizes)), sizes))
 
@@ -59,7 +59,7 @@ class TestShares:
             assert (bounds.low[group], bounds.high[group]) == pytest.approx((expected.low, expected.high))
 
     def test_mean_scores_have_larger_effective_sizes(self):
-        """Half-right everywhere does not vary at all, and is taken for as many images as there are."""
+        """Constant scores have no variance, and their effective size is the number of images."""
         varied = group_shares([0.25, 0.75] * 50, [0] * 100)
         assert varied.effective_sizes == pytest.approx([100 * 0.25 / 0.0625])
         assert group_shares([0.5] * 100, [0] * 100).effective_sizes == pytest.approx([100])

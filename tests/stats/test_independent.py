@@ -1,4 +1,4 @@
-"""Two proportions on images of their own: by hand, against scipy and statsmodels, and how often intervals cover."""
+"""Tests of two independent proportions: by hand, against scipy and statsmodels, and coverage."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_subset_effect_by_hand():
 
 
 def slow_effect(k, n, j, m):
-    """The extreme differences for each of many shares of the part."""
+    """Extreme differences for a grid of shares of the subset."""
     share, difference, p, d = wilson(n, n + m), independent_difference(k, n, j, m), n / (n + m), k / n - j / m
     steps = np.linspace(-1, 1, 20_001)
     shares = p + np.where(steps < 0, p - float(share.low), float(share.high) - p) * steps

@@ -1,4 +1,4 @@
-"""Intervals for kappa and covariance: by hand, against statsmodels, and how often they hold the truth."""
+"""Tests of intervals for kappa and covariance: by hand, against statsmodels, and coverage."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TABLES = st.tuples(*[st.integers(0, 40)] * 4).filter(sum)
 
 
 def added(confidence: float) -> float:
-    """Images that each cell gets in addition."""
+    """Images added to each cell."""
     return ndtri(0.5 + confidence / 2) ** 2 / 4
 
 
@@ -36,7 +36,7 @@ def test_kappa_by_hand():
 
 
 def test_covariance_by_hand():
-    """Right on 2 of 4 each, 1 together, 1 not at all: 2 of 8 in each cell, so nothing but chance."""
+    """Each is right on 2 of 4 images, both on 1, neither on 1: 2 of 8 in each cell, so the covariance is 0."""
     bounds = covariance_interval(1, 1, 1, 4, confidence=0.9544997361036416)
     assert (float(bounds.low), float(bounds.high)) == pytest.approx((-2 * 0.25 / np.sqrt(8), 2 * 0.25 / np.sqrt(8)))
 
@@ -104,7 +104,7 @@ def test_models_that_never_differ_are_not_certain_to_be_the_same():
 @pytest.mark.parametrize("images", [1, 2, 7, 20])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_intervals_contain_the_value(images, confidence):
-    """More images in every cell draw the center away from an extreme: the interval still reaches it."""
+    """Added images move the center away from an extreme value: the interval still contains it."""
     counts = [(a, b, c) for a in range(images + 1) for b in range(images + 1 - a) for c in range(images + 1 - a - b)]
     both, only_first, only_second = np.array(counts).T
     first, second = (both + only_first) / images, (both + only_second) / images

@@ -176,7 +176,7 @@ def test_clusters_of_one_image_agree_with_the_plain_t_interval():
 
 
 def households(rate, correlation, trials, rng, number=40):
-    """Right answers (trials, n) whose chance varies from household to household."""
+    """Correctness (trials, n) whose probability varies between households."""
     sizes = 1 + np.arange(number) % 9
     clusters = np.repeat(np.arange(number), sizes)
     strength = 1 / correlation - 1

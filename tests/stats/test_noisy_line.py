@@ -1,4 +1,4 @@
-"""Lines with the noise of images on both axes: by hand, against lines without it, and how often intervals hold."""
+"""Tests of fit_noisy_line: by hand, against lines without noise, and coverage."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NONE = np.zeros((4, 4))
 
 
 def test_by_hand():
-    """The spread of x is .05; noise of .0005 a model, each alone, is .0015 of it: the slope grows by 50 / 48.5."""
+    """The spread of x is .05, of which independent noise of .0005 per model is .0015: the slope grows by 50 / 48.5."""
     line = fit_noisy_line(X, Y, x_noise=np.diag(np.full(4, 5e-4)), y_noise=NONE)
     assert line.reliability == pytest.approx(0.97)
     assert line.fit.slope.value == pytest.approx(0.96 * 50 / 48.5)
@@ -48,7 +48,7 @@ def test_models_close_together_have_no_line():
 @pytest.mark.parametrize("scale", [Scale.LINEAR, Scale.PROBIT])
 @pytest.mark.parametrize(("models", "images", "scatter"), [(5, 400, 0.0), (20, 400, 0.01)])
 def test_coverage(scale, models, images, scatter):
-    """Of the slope, of the intercept and of the line in its middle, on the scale where models lie on a line."""
+    """Coverage of the slope, the intercept and the line in the middle, on the scale where models lie on a line."""
     rng = np.random.default_rng(models)
     held, fitted = np.zeros(3), 0
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""Images for a half-width: against all outcomes, other implementations, and by simulation."""
+"""Tests of images for a half-width: over all outcomes, against other implementations, and by simulation."""
 
 import math
 

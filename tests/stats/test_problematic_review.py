@@ -1,4 +1,4 @@
-"""A review that finds problematic images: they leave the accuracy, and more of them are reckoned with."""
+"""Tests of partial reviews with problematic images."""
 
 import numpy as np
 import pytest
@@ -188,7 +188,7 @@ def test_reviewed_accuracy_covers_and_is_unbiased(design):
 
 
 def test_excluding_only_judged_problems_is_biased():
-    """What the estimate is for: images that no one looked at yet may be problematic too, and were mostly wrong."""
+    """Unjudged images may be problematic too, and these are mostly predicted wrong."""
     design = {"listed_share": 0.8, "bad_right": 0.0, "bad_settled": 0.2, "settled_rate": 0.95}
     covered, bias, error = simulate(**design, only_found=True)
     assert bias < -0.05 - error and covered < 0.5

@@ -1,4 +1,4 @@
-"""Published figures, recomputed: each cell with its tolerance and its outcome."""
+"""Published statistics, recomputed."""
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -58,7 +58,7 @@ def test_the_cifar_intervals_need_the_2021_images_of_version_4():
 
 
 def imagenet_counts(path):
-    """Right top-1 answers of each model; fv_16k is stored with its five columns reversed in the new sets."""
+    """Right top-1 predictions of each model; fv_16k is stored with its five columns reversed in the new sets."""
     table = pq.read_table(path)
     labels = np.unique(np.array(table["wnid"].cast("string").to_pylist()), return_inverse=True)[1]
     counts = {}

@@ -1,4 +1,4 @@
-"""Ratios of ranges: how many times as far apart the groups are for one score as for another."""
+"""Tests of range_ratio."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_two_large_groups_match_fieller():
 
 
 def test_ratio_of_the_same_scores_is_near_1():
-    """The same images are behind both ranges, so that their errors cancel."""
+    """Both ranges use the same images, so their errors cancel."""
     first_shares, _ = two_scores((0.2, 0.8), (0.5, 0.5), (400, 400), np.random.default_rng(1))
     same = range_ratio(first_shares, first_shares)
     assert same.value == 1.0 and 0.97 < same.low <= 1.0 <= same.high < 1.03

@@ -41,7 +41,7 @@ def test_ranks_agree_with_scipy(values):
 
 
 def slow_intervals(correct, confidence):
-    """The same construction, pair by pair, with other libraries."""
+    """Slow reference: the same construction, pair by pair, with scipy and statsmodels."""
     models = len(correct)
     pairs = [(i, j) for i in range(models) for j in range(models) if i != j]
     p_values = []
@@ -88,7 +88,7 @@ def test_rank_intervals_contain_observed_ranks(correct):
 
 
 def all_covered(probabilities, correlation_seed, trials=1500, images=250):
-    """How often every true rank lies in its interval, over test sets drawn anew."""
+    """Simultaneous coverage of the true ranks over simulated test sets."""
     rng = np.random.default_rng(correlation_seed)
     truth = np.array([1 + sum(q > p for q in probabilities) for p in probabilities])
     hits = 0

@@ -1,4 +1,4 @@
-"""A share carried over to images of which only the strata are known."""
+"""Tests of reweighted_proportion."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from regrade.stats import clopper_pearson, reweighted_proportion, stratified_pro
 
 
 def test_by_hand():
-    """1 of 4 in the first stratum and 3 of 4 in the second, which the others have three times as often."""
+    """1 of 4 in the first stratum and 3 of 4 in the second, which is three times as frequent among the targets."""
     estimate = reweighted_proportion([1, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 1])
     assert estimate.value == pytest.approx(0.25 * 0.25 + 0.75 * 0.75)
     assert (estimate.n, estimate.method) == (8, "post-stratified korn-graubard 95%")
@@ -48,7 +48,7 @@ def test_stratum_without_target_images_has_no_weight():
 
 
 def test_coverage_if_errors_depend_only_on_strata():
-    """Errors depend on the stratum alone, and the others have it in other numbers."""
+    """Errors depend only on the stratum, and the targets have a different mix of strata."""
     rng = np.random.default_rng(2)
     rates, source_mix, target_mix = np.array([0.02, 0.1, 0.3, 0.6]), [0.6, 0.2, 0.15, 0.05], [0.2, 0.2, 0.3, 0.3]
     truth = rates @ target_mix

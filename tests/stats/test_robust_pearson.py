@@ -1,4 +1,4 @@
-"""Pearson's correlation of samples that are far from normal."""
+"""Tests of robust_pearson on non-normal samples."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from regrade.stats import pearson, robust_pearson
 
 
 def draw(rng, n):
-    """A skewed score, and whether an image is wrong, which is likelier where the score is high."""
+    """A skewed score and errors whose probability increases with the score."""
     scores = rng.gamma(1.2, 1.0, n)
     return scores, rng.random(n) < 1 / (1 + np.exp(3 - scores))
 
@@ -32,7 +32,7 @@ def test_interval_of_normal_samples_is_near_fisher():
 
 
 def test_by_hand():
-    """x = (0, 0, 1, 1, 2), y = (0, 0, 0, 1, 1): r = 4 / sqrt(4 * 6) and the reach from the influences."""
+    """x = (0, 0, 1, 1, 2), y = (0, 0, 0, 1, 1): r = 4 / sqrt(4 * 6) and the half-width from the influences."""
     x, y = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1])
     u, v = (x - 0.8) / np.sqrt(0.56), (y - 0.4) / np.sqrt(0.24)
     r = (u * v).mean()

@@ -1,4 +1,4 @@
-"""What was picked by the data: intervals and tests that know it, by hand, against oracles and in simulation."""
+"""Tests of inference after selection: by hand, against scipy, and coverage by simulation."""
 
 import numpy as np
 import pytest
@@ -151,7 +151,7 @@ class TestLowest:
         assert lowest_candidates(p_values, level=0.05).tolist() == [True, False, False, False]
 
 
-class TestTogether:
+class TestSimultaneous:
     def test_bonferroni_confidence_by_hand(self):
         assert bonferroni_confidence(10, 0.9) == pytest.approx(0.99)
         assert bonferroni_confidence(1, 0.9) == bonferroni_confidence(0, 0.9) == pytest.approx(0.9)

@@ -134,7 +134,7 @@ class TestOverImages:
         assert unseen < 0.4 * alone
 
     def test_images_that_rotate_the_line_add_variance(self):
-        """Where only the better half of models can be right, an image moves the slope and leaves little scatter."""
+        """If only the better half of the models can be right, an image moves the slope and adds little scatter."""
         rng = np.random.default_rng(9)
         hard = rng.random(4000)
         correct = hard < X[:, None]
@@ -147,14 +147,14 @@ class TestOverImages:
         assert slope_deviation(X, correct, second) == pytest.approx(np.std(slopes), rel=0.15)
 
     def test_noise_by_hand(self):
-        """Images that move all models by their distance from the middle turn the line and leave no scatter."""
+        """Images that move models in proportion to their distance from the mean rotate the line without scatter."""
         away = X - X.mean()
         assert slope_noise(X, 0.04 * np.outer(away, away)) == pytest.approx(0.2)
         assert slope_noise(X, np.full((20, 20), 0.01)) == pytest.approx(0, abs=1e-9)  # all models alike: no turn
 
     @pytest.mark.parametrize("shared", [0.0, 0.8])
     def test_two_sets_of_images_cover(self, shared):
-        """Progress on two sets whose images are hard for all models alike, in part."""
+        """Progress on two sets of images whose hardness is partly shared by all models."""
         rng = np.random.default_rng(12)
         missed = {"difference": 0, "ratio": 0}
         for _ in range(200):

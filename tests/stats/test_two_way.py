@@ -1,4 +1,4 @@
-"""Means over models and images: by hand, against numpy, and how often the intervals hold the truth."""
+"""Tests of means over models and images: by hand, against numpy, and coverage."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from regrade.stats import accuracy_covariance, largest_covariance, two_way_mean
 
 class TestCovariance:
     def test_by_hand(self):
-        """Right on 2 of 4 each, on one image together: the products of residuals add up to 0."""
+        """Each is right on 2 of 4 images, both on one: the products of residuals sum to 0."""
         covariance = accuracy_covariance([[1, 1, 0, 0], [1, 0, 1, 0]])
         assert covariance == pytest.approx(np.array([[1, 0], [0, 1]]) / 12)
 
@@ -41,7 +41,7 @@ class TestCovariance:
 
     @given(st.integers(0, 40), st.integers(0, 40), st.integers(2, 40))
     def test_largest_covariance_bounds_the_covariance(self, first, second, images):
-        """No two models with these counts vary more together than the bound says."""
+        """No two models with these counts have a larger covariance than the bound."""
         first, second = min(first, images), min(second, images)
         right = np.zeros((2, images), dtype=bool)
         right[0, :first] = right[1, :second] = True
@@ -76,7 +76,7 @@ class TestMean:
         assert (mean.low, mean.high) == pytest.approx((low, high))
 
     def test_noise_of_single_models_is_counted_once(self):
-        """It is in the variance over models already."""
+        """The noise is already in the variance over models."""
         values = np.array([0.1, 0.3, 0.2, 0.6])
         own = two_way_mean(values, np.diag(np.full(4, 1e-4)))
         assert own.half_width == pytest.approx(two_way_mean(values, np.zeros((4, 4))).half_width, rel=1e-6)

@@ -1,4 +1,4 @@
-"""The study of confusion: its parts by hand and restated, hard sets, transfer, and input that is little or wrong."""
+"""Tests of the confusion study: parts by hand and against references, hard sets, transfer, invalid input."""
 
 import json
 from dataclasses import replace
@@ -50,7 +50,7 @@ def studied():
     return images, ensembles, models, result
 
 
-class TestWhole:
+class TestConfusion:
     def test_the_scores_are_those_of_the_first_ensemble(self, studied):
         _, ensembles, _, result = studied
         assert result.scores == pytest.approx(confusion_score(ensembles[0]), abs=1e-5)
@@ -171,7 +171,7 @@ class TestErrorCurve:
 
 class TestFewerCheckpoints:
     def test_the_first_checkpoint_is_among_those_that_are_left(self):
-        """An image that is known from the second epoch on scores log C over the number of epochs."""
+        """An image classified with certainty from the second epoch on has the score log(C) / epochs."""
         rng = np.random.default_rng(1)
         labels = np.arange(20) % CLASSES
         certain = np.full((20, CLASSES), -50.0)
@@ -299,7 +299,7 @@ class TestTransfer:
         assert tau([]) is None
 
     def test_ranking_upper_bound_is_corrected_for_noise(self):
-        """Models in one order everywhere, but so close that few hard images do not show it."""
+        """Models with the same order everywhere, but too close for few hard images to show it."""
         rng = np.random.default_rng(1)
         difficulty = rng.standard_normal(3000)
         inside = difficulty > 1.3
@@ -315,7 +315,7 @@ class TestTransfer:
         assert too_low <= stats.binom.isf(1e-4, 60, 0.05)
 
 
-class TestLittleOrWrong:
+class TestEdgeCases:
     RNG = np.random.default_rng(5)
 
     def test_one_image(self):

@@ -1,4 +1,4 @@
-"""The error to expect without labels: each method by hand, and how often its interval holds where it should."""
+"""Tests of expected errors without labels: each method by hand, and its coverage."""
 
 import json
 from dataclasses import replace
@@ -31,7 +31,7 @@ from regrade.studies.confusion.expected_error import (
 
 
 def without_the_first(answers, count, *, kept):
-    """Predictions as they are stored where the first images could not be read, with one form of scores kept."""
+    """Stored predictions whose first images could not be read, with one kind of scores."""
     unread = np.arange(len(answers))[:, None] < count
     classes, full = np.where(unread, NO_ANSWER, answers.classes), answers.full_scores
     if full is None:
@@ -63,7 +63,7 @@ class TestByScore:
 
     @pytest.mark.parametrize(("images", "unlabeled_images"), [(200, 100), (2000, 2000)])
     def test_coverage_where_the_error_depends_on_the_score_alone(self, images, unlabeled_images):
-        """Both the calibration on few images and the drawing of the others are in the interval."""
+        """The interval covers the sampling of the labeled and the unlabeled images."""
         rng = np.random.default_rng(images)
 
         def shifted(n):
@@ -81,7 +81,7 @@ class TestByScore:
         assert np.mean(middle) == pytest.approx(truth, abs=0.02)
 
     def test_calibration_is_a_part_of_the_interval(self):
-        """With the same others, fewer labeled images make it wider; with the same labeled ones, fewer others do."""
+        """Fewer labeled images widen the interval, and so do fewer unlabeled images."""
         rng = np.random.default_rng(0)
         scores = rng.gamma(1.2, 1.0, 4000)
         wrong = rng.random(4000) < error_at(scores)
@@ -124,7 +124,7 @@ class TestByConfidence:
 
     @pytest.mark.parametrize("images", [20, 500])
     def test_coverage_where_the_model_is_calibrated(self, images):
-        """Few images are doubtful at all, which a normal interval covers 0.71 with 20 images."""
+        """Few images have low confidence; a normal interval covers only 0.71 with 20 images."""
         rng = np.random.default_rng(images)
         estimates = [expected_by_confidence(1 - rng.beta(0.05, 2, images), confidence=0.95) for _ in range(500)]
         assert np.mean([estimate.low <= 0.05 / 2.05 <= estimate.high for estimate in estimates]) >= 0.93
@@ -135,7 +135,7 @@ class TestByThreshold:
         return expected_by_threshold(wrong, own, unlabeled, confidence=0.95)
 
     def test_by_hand(self):
-        """3 of 10 labeled answers are wrong, and the three least sure are below 0.35: so are 4 of the 8 others."""
+        """3 of 10 labeled predictions are wrong, and 3 have confidences below 0.35, as have 4 of 8 unlabeled ones."""
         own = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
         wrong = np.array([1, 0, 1, 0, 1, 0, 0, 0, 0, 0], dtype=bool)
         unlabeled = np.array([0.05, 0.15, 0.25, 0.29, 0.42, 0.55, 0.75, 0.95])
@@ -144,7 +144,7 @@ class TestByThreshold:
         assert 0 <= estimate.low < estimate.value < estimate.high <= 1
 
     def test_the_interval_by_hand(self):
-        """Without an answer on the wrong side the threshold is off by up to z² / (n + z²): 4 of 100 images."""
+        """Without misclassified images the threshold is uncertain by up to z² / (n + z²): 4 of 100 images."""
         own, unlabeled = np.linspace(0.005, 0.995, 100), np.linspace(0.005, 0.995, 100)
         estimate = self.expected(own < 0.3, own, unlabeled)
         exact = stats.beta.ppf([0.025, 0.975], [30, 31], [71, 70])
@@ -186,7 +186,7 @@ class TestByThreshold:
 
     @pytest.mark.parametrize("wrong", [np.zeros(20, dtype=bool), np.ones(20, dtype=bool)])
     def test_all_right_or_all_wrong(self, wrong):
-        """Nothing lies between right and wrong; drawn anew they would show no doubt at all."""
+        """No threshold separates right from wrong predictions."""
         rng = np.random.default_rng(2)
         with pytest.raises(UndefinedError, match="both right and wrong predictions"):
             self.expected(wrong, rng.random(20), rng.random(50))
@@ -195,7 +195,7 @@ class TestByThreshold:
         ("images", "unlabeled_images", "share"), [(30, 30, 0.05), (100, 50, 0.3), (500, 400, 0.05)]
     )
     def test_coverage_where_the_threshold_is_the_same(self, images, unlabeled_images, share):
-        """Wrong is what lies below a confidence, in both sets, whose confidences differ."""
+        """Predictions below a confidence are wrong in both sets, whose confidences are distributed differently."""
         rng = np.random.default_rng(3)
         held = []
         for _ in range(200):
@@ -208,7 +208,7 @@ class TestByThreshold:
 
 class TestAgreementLine:
     def drawn(self, rng, skills, images, *, shift=0.0, spread=1.0, classes=10):
-        """Answers of models: right where a threshold exceeds the image's difficulty and some luck, as in probit models.
+        """Predictions of models: right where skill exceeds the image's difficulty plus noise, as in probit models.
 
         What is wrong is drawn from few classes, so that models agree in their errors as often as they err together.
         """
@@ -234,7 +234,7 @@ class TestAgreementLine:
         assert [error.value for error in errors] == pytest.approx(1 - right.mean(axis=1), abs=1e-9)
 
     def test_the_line_by_hand(self):
-        """Least squares of probits, restated for three models and their three pairs."""
+        """Slow reference: least squares of probits for three models and their three pairs."""
         rng = np.random.default_rng(2)
         (classes, right), (unlabeled_classes, _) = (self.drawn(rng, (0.0, 1.0, 2.0), 500, shift=s) for s in (0.0, 0.6))
         pairs = [(0, 1), (0, 2), (1, 2)]
@@ -264,7 +264,7 @@ class TestAgreementLine:
             assert estimate.low > error
 
     def test_agreement_lines_cover(self):
-        """Against what very many images give: the bias of the method itself is left out."""
+        """Coverage of the value for very many images, which excludes the bias of the method."""
         rng = np.random.default_rng(5)
         skills = np.linspace(0.0, 2.5, 6)
 
@@ -348,7 +348,7 @@ class TestStudy:
 
     @pytest.mark.parametrize("kept", ["full_scores", "scores"])
     def test_images_that_a_model_could_not_read(self, sets, kept):
-        """Their scores are no numbers; they count as wrong, as everywhere, and not as agreement."""
+        """Their scores are NaN; they count as wrong and are excluded from agreements."""
         changed = [(without_the_first(answers, 90, kept=kept), scoring) for answers, scoring in sets[5]]
         rows = {row.model: row for row in self.study(sets, unlabeled_models=changed).unlabeled.errors}
         whole = {row.model: row for row in self.study(sets).unlabeled.errors}

@@ -1,4 +1,4 @@
-"""Geography: models by region, household or income; disparity, progress and its growth, against a known truth."""
+"""Tests of the geography study on synthetic data with known accuracies."""
 
 import json
 from dataclasses import replace
@@ -91,7 +91,7 @@ class TestAccuracies:
             study(top=3)
 
     def test_any_mapped_class_among_the_best_k_of_all_classes(self):
-        """Richards et al. 2023: a model's own classes are not struck out before it chooses."""
+        """Richards et al. 2023: predictions are not restricted to mapped classes."""
         wide = ClassSpace("wide", tuple("abcdef"), tuple("abcdef"))
         few = ClassSpace("few", ("bag", "cup", "odd"), ("bag", "cup", "odd"))
         chart = ClassMap(wide, few, ((0, 1), (2,), ()), MapRule.ANY_IN_TOP_K)
@@ -109,7 +109,7 @@ class TestAccuracies:
         assert values == sorted(values, reverse=True)
 
 
-class TestNumbers:
+class TestGrouping:
     def test_incomes_are_cut_at_quantiles(self):
         result = study(by="income")
         incomes = np.array([float(value) for value in SET.groups["income"]])
@@ -256,7 +256,7 @@ class TestProgress:
         assert any("all models have the same accuracy on the original" in note for note in result.notes)
 
     def test_no_progress_at_all_has_no_ratio(self):
-        """Models equal on the geographic set: the ratio has no bounds, and the words say why."""
+        """Models equal on the geographic set: the ratio has no bounds, and the text explains why."""
         same = np.broadcast_to(CORRECT[5], CORRECT.shape)
         gap = study(correct=same, original=ORIGINAL, standard=STANDARD[:1]).progress.gaps[0]
         assert (gap.ratio.value, gap.ratio.low, gap.ratio.high) == (None, None, None)
@@ -337,7 +337,7 @@ class TestGrowth:
             study(growth=named)
 
 
-class TestTrouble:
+class TestEdgeCases:
     def test_an_unknown_column_suggests_its_neighbors(self):
         with pytest.raises(UnknownName, match="unknown group column of geode 'regon'; did you mean region"):
             study(by="regon")
@@ -390,7 +390,7 @@ class TestTrouble:
         assert "2 images without household: each a cluster of its own" in result.notes
 
     def test_a_region_missing_for_a_model(self):
-        """Its accuracy there is none, its disparity too, and it is left out of what rests on that."""
+        """Its accuracy in the region and its disparity are None, and it is excluded from progress."""
         answers = WORLD.predictions(SET, CORRECT)
         first, scoring = answers[0]
         counted = np.array(SET.groups["region"]) != "Africa"

@@ -1,4 +1,4 @@
-"""A study of leakage: by hand, on a simulated population, and where there is little to say."""
+"""Tests of the leakage study: by hand, coverage by simulation, and edge cases."""
 
 import json
 
@@ -30,7 +30,7 @@ def examples(labels, name="test", space=SPACE):
 
 
 def model(test_set, right, name="m"):
-    """Predictions that are right where they should be."""
+    """Predictions with the given correctness."""
     answers = np.where(right, test_set.labels, (test_set.labels + 1) % len(test_set.class_space))
     return Predictions(name, test_set.name, test_set.class_space.name, answers[:, None]), Scoring(test_set)
 
@@ -83,7 +83,7 @@ def test_pairs_come_nearest_first_each_once():
 
 
 def test_the_labels_of_a_large_set_are_looked_up_once(monkeypatch):
-    """Not once a pair: there may be thousands of pairs against millions of labels."""
+    """Not once per pair: there may be thousands of pairs and millions of labels."""
     calls = []
     usual = pairs_module._in_classes_of
     monkeypatch.setattr(pairs_module, "_in_classes_of", lambda *sets: calls.append(1) or usual(*sets))

@@ -1,4 +1,4 @@
-"""The study of mistakes: counted by hand, against plain Python, and what always holds."""
+"""Tests of the mistakes study: by hand, against a plain Python reference, and properties."""
 
 import json
 import random
@@ -43,7 +43,7 @@ class TestFlow:
         assert a.after.over_classes.value == pytest.approx((1 / 2 + 1 / 2 + 1 / 2 + 0 + 1) / 5)
 
     def test_problematic_image_is_overturned_and_excluded(self):
-        """The wolf turns out to be painted: image 2 is no mistake of a's, and no longer b's dog."""
+        """Image 2 is judged problematic: it no longer counts for either model."""
         frame = world.verdicts()
         states = np.where(frame.states == LabelState.CORRECT, LabelState.PROBLEMATIC, frame.states).astype(np.int8)
         result = studied(frame=replace(frame, states=states, reasons={1: "a painting"}))
@@ -57,7 +57,7 @@ class TestFlow:
         assert "now problematic" in [column.heading for column in result.table().columns]
 
     def test_labels_that_came_later(self):
-        """The boat is unclear now, image 9 is problematic, and a road in image 3 is wrong after all."""
+        """In the later labels the boat is unclear, image 9 is problematic, and the road in image 3 is wrong."""
         later = {**world.JUDGED, 3: {"car": "CORRECT", "road": "WRONG"}, 5: {"cup": "CORRECT", "boat": "UNCLEAR"}}
         relabeled = world.reviewed_labels(world.label_set(later, problematic=(7, 9), version=2))
         result = studied(relabeled=relabeled)
@@ -189,7 +189,7 @@ class TestAgreement:
         assert [row.images for row in agreements] == [1]
 
     def test_another_model_on_the_same_images(self):
-        """Model b errs on images 4 and 9 of a's review; on 9 with the same answer."""
+        """Model b errs on images 4 and 9 of a's review; on 9 with the same prediction."""
         row = next(row for row in studied().agreement if (row.source, row.review) == ("b", "a"))
         assert (row.images, row.same) == (2, 1)
         assert [share.value for share in row.people] == [0, 0, 1 / 2, 1 / 2]
@@ -423,7 +423,7 @@ def replace_reviews():
 
 
 def random_world(seed):
-    """Labels, verdicts and two models on sixty images, and all of it in plain Python."""
+    """Labels, decisions and two models on sixty images, compared with a plain Python reference."""
     rng = random.Random(seed)
     size, classes = 60, list(range(8))
     own = [rng.choice(classes) for _ in range(size)]

@@ -1,4 +1,4 @@
-"""Plans: from assumed rates and from measured ones, against the statistics below them and by simulation."""
+"""Tests of plans from assumed and measured rates, against regrade.stats and by simulation."""
 
 import itertools
 import json
@@ -130,7 +130,7 @@ class TestRank:
         assert joint.power == pytest.approx(0.8, abs=0.01)
 
     def test_all_steps_succeed_as_often_as_planned(self):
-        """Two pairs drawn independently: together they succeed no less often than planned."""
+        """Two independent pairs: they succeed jointly at least as often as planned."""
         plan = assumed_ranking([0.70, 0.73, 0.76], 0.12)
         needed, level = plan.rows[-1].needed, 0.05 / 3
         drawn = np.random.default_rng(0).multinomial(needed, [0.075, 0.045, 0.88], size=(4000, 2))

@@ -29,24 +29,24 @@ from regrade.studies.set_counts import SetCounts
 
 
 def model_row(
-    answers: ModelCorrectness,
+    model: ModelCorrectness,
     frame: GroupFrame,
     between: Sequence[tuple[str, str]],
     original: SetCounts | None,
     confidence: float,
 ) -> ModelByGroup:
     """Return the row of one model; groups without images, and numbers that need them, are None."""
-    sizes = frame.counted_per_group(answers)
+    sizes = frame.counted_per_group(model)
     if not sizes.any():
-        raise UndefinedError(f"no image with a {frame.grouping.column} counts for {answers.model}")
+        raise UndefinedError(f"no image with a {frame.grouping.column} counts for {model.model}")
     present = np.flatnonzero(sizes)
-    shares = _shares_of(answers, frame, present)
+    shares = _shares_of(model, frame, present)
     place = {frame.names[group]: i for i, group in enumerate(present)}
     accuracies = dict(zip(place, _simultaneous_accuracies(shares, confidence), strict=True))
     return ModelByGroup(
-        answers.model,
-        _overall(answers, frame, confidence),
-        _on_original(answers.model, original, confidence),
+        model.model,
+        _overall(model, frame, confidence),
+        _on_original(model.model, original, confidence),
         tuple(accuracies.get(name) for name in frame.names),
         _disparity(shares, frame, confidence) if sizes.all() and len(sizes) > 1 else None,
         tuple(
@@ -58,11 +58,11 @@ def model_row(
     )
 
 
-def _shares_of(answers: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
+def _shares_of(model: ModelCorrectness, frame: GroupFrame, present: IntArray) -> GroupShares:
     """The shares of the groups that the model has images of, in order."""
     renumbered = np.full(len(frame.names) + 1, NO_GROUP)
     renumbered[present] = np.arange(len(present))
-    return frame.within(renumbered).shares(answers.right, answers.counted)
+    return frame.within(renumbered).shares(model.right, model.counted)
 
 
 def _simultaneous_accuracies(shares: GroupShares, confidence: float) -> list[Estimate]:
@@ -92,9 +92,9 @@ def _disparity(shares: GroupShares, frame: GroupFrame, confidence: float) -> Dis
     )
 
 
-def _overall(answers: ModelCorrectness, frame: GroupFrame, confidence: float) -> Estimate:
-    inside = answers.counted & (frame.grouping.members != NO_GROUP)
-    images, right = int(inside.sum()), answers.right[inside]
+def _overall(model: ModelCorrectness, frame: GroupFrame, confidence: float) -> Estimate:
+    inside = model.counted & (frame.grouping.members != NO_GROUP)
+    images, right = int(inside.sum()), model.right[inside]
     if frame.clusters is None:
         return proportion(int(right.sum()), images, confidence=confidence)
     whole = group_shares(right, np.zeros(images, dtype=np.int64), frame.clusters[inside])

@@ -202,7 +202,7 @@ class Leakage(Tabular):
             for pair in self.pairs
         )
         columns += [*(Column(name, name, percent=False, digits=4) for name in names), Column("verdict", "verdict")]
-        notes = ("the verdict is for people to give", *self._left_out())
+        notes = ("the column verdict is for people to fill in", *self._left_out())
         return Table(f"pairs {self._where}", tuple(columns), rows, notes)
 
     def group_table(self) -> Table:
